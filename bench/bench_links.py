@@ -96,7 +96,9 @@ def report(definitions: list[dict[str, Any]], flows: list[dict[str, Any]]) -> No
         right = sum(not one for one in wrong.values())
         areas = Counter(flows[at]["to"].split("_")[0] for at, one in wrong.items() if not one)
         every = Counter(flow["to"].split("_")[0] for flow in flows)
-        print(f"{style}: {right} of {len(flows)} flows right; graph {built:.2f} s, all {edges} edges {took:.2f} s, {grown:.0f} MB")
+        print(
+            f"{style}: {right} of {len(flows)} flows right; graph {built:.2f} s, all {edges} edges {took:.2f} s, {grown:.0f} MB"
+        )
         print("   " + ", ".join(f"{area} {areas[area]}/{every[area]}" for area in sorted(every)))
         for at, one in wrong.items():
             if one:
@@ -129,8 +131,12 @@ def sample(definitions: list[dict[str, Any]], file: Path) -> None:
     graph = Graph(ports_of(one) for one in tools)
     edges = [edge for edge in graph.edges() if edge.confidence >= CONFIDENT and not edge.is_pagination]
     chosen = random.Random(20).sample(edges, SAMPLED)
-    lines = [f"# {SAMPLED} links to be judged", "", "Would this field of the first tool's result be a right value for this"
-             " parameter of the second?", ""]
+    lines = [
+        f"# {SAMPLED} links to be judged",
+        "",
+        "Would this field of the first tool's result be a right value for this parameter of the second?",
+        "",
+    ]
     for at, edge in enumerate(chosen, 1):
         link = edge.to_json()["mappings"][0]
         source, target = (graph.tools[end] for end in (edge.source, edge.target))
@@ -159,7 +165,9 @@ def large(definitions: list[dict[str, Any]], folder: Path) -> None:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    arguments.add_argument(
+        "folder", nargs="?", type=Path, default=Path(__file__).parents[2] / "shared" / "data"
+    )
     arguments.add_argument("--weights", action="store_true")
     arguments.add_argument("--large", action="store_true")
     arguments.add_argument("--sample", type=Path)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from halflap.graph.naming import phrase, words_of
 from halflap.graph.paths import EACH, NAME, VALUE, Path, key
 from halflap.graph.ports import MAX_PORTS, SCALARS, Envelope, Place, Sign, kinds_of, parts_of
+from halflap.graph.types import form_of
 from halflap.schema import Type, extra_of, fields_of, object_types, result_type, union
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ _INNER = "data"
 _STRING = Type("string")
 _OPEN = frozenset({"any", "cut", "recursive"})
 FAILURE_WORDS = ("error", "fail", "failed", "failure")
-_OUTCOME_WORDS = frozenset({*FAILURE_WORDS, "ok", "success", "succeeded", "successful", "done", "partial", "warning"})
+_OUTCOME_WORDS = frozenset(
+    {*FAILURE_WORDS, "ok", "success", "succeeded", "successful", "done", "partial", "warning"}
+)
 
 
 class Outputs(NamedTuple):
@@ -70,7 +73,9 @@ def _read(schema: Mapping[str, Any]) -> Outputs:
     known = _declared.get(digest)
     if known is None:
         kind = result_type(schema)
-        known = _declared[digest] = Outputs() if kind is None else _outputs(kind, declared=True, confidence=1.0)
+        known = _declared[digest] = (
+            Outputs() if kind is None else _outputs(kind, declared=True, confidence=1.0)
+        )
         if len(_declared) > _MAX_CACHED:
             _declared.popitem(last=False)
     return known
@@ -80,9 +85,10 @@ def _refined(declared: Place, learned: Place) -> Place:
     """Take from a learned place what the declaration leaves open."""
     said = declared.type
     if said.kind in _OPEN:
-        return replace(declared, type=learned.type)
+        return replace(declared, type=learned.type, form=learned.form)
     if said.kind == learned.type.kind == "string" and said.format is None and learned.type.format:
-        return replace(declared, type=replace(said, format=learned.type.format))
+        kind = replace(said, format=learned.type.format)
+        return replace(declared, type=kind, form=form_of(kind))
     return declared
 
 
@@ -96,7 +102,9 @@ def _outputs(kind: Type, *, declared: bool, confidence: float) -> Outputs:
         whole = replace(whole, path=(key(_INNER),), type=inner.type, description=inner.description)
         for name, one in fields.items():
             if name != envelope.success:
-                beside += _walk(Place((key(name),), one.type, one.description, declared=False), _MAX_DEPTH - 2)
+                beside += _walk(
+                    Place((key(name),), one.type, one.description, declared=False), _MAX_DEPTH - 2
+                )
     places: dict[Path, Place] = {}
     for place in _walk(whole):
         places.setdefault(place.path, place)
@@ -120,7 +128,8 @@ def is_boolean(kind: Type) -> bool:
     """Return whether a value is true, false or null and nothing else."""
     parts = parts_of(kind)
     return bool(parts) and all(
-        one.kind == "boolean" or (one.kind == "values" and all(isinstance(value, bool) for value in one.values))
+        one.kind == "boolean"
+        or (one.kind == "values" and all(isinstance(value, bool) for value in one.values))
         for one in parts
     )
 
@@ -151,7 +160,9 @@ def _walk(start: Place, depth: int = 0) -> Iterator[Place]:
         objects = [one for one in parts if one.kind == "object"]
         taken = [one for one in parts if one.kind in SCALARS or one.kind == "object"]
         if taken:
-            yield replace(whole, type=union(taken), description=whole.description or whole.type.description)
+            kind = union(taken)
+            said = whole.description or whole.type.description
+            yield replace(whole, type=kind, description=said, form=form_of(kind))
         if depth >= _MAX_DEPTH:
             continue
         todo.extend((one, depth + 1) for one in _inside(whole, objects))

@@ -12,19 +12,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from halflap.graph.edges.model import Evidence, Link
 from halflap.graph.naming import Words, is_plural, phrase, words_of
 from halflap.graph.naming.vocabulary import CONTAINERS
 from halflap.graph.outputs import is_boolean
-from halflap.graph.paths import EACH, Path, path_text, slot_text
+from halflap.graph.paths import EACH, Path
 from halflap.graph.ports import kinds_of
 
 if TYPE_CHECKING:
     from halflap.graph.ports import Place, Ports, Slot
 
-__all__ = ["More", "Pages", "lists_of", "main_list", "more_of", "page_links", "pages_of", "takes_page"]
+__all__ = ["More", "Pages", "lists_of", "main_list", "more_of", "pages_of", "takes_page"]
 
-_CONFIDENCE = 0.9
 _NUMBERS = frozenset({"integer", "number"})
 _CURSORS = frozenset(
     {
@@ -33,9 +31,13 @@ _CURSORS = frozenset(
     }
 )  # fmt: skip
 """What leads to the next page, without the words below."""
-_ONWARD = frozenset({"next", "page", "pagination", "paging", "start", "starting", "end", "exclusive", "last", "list"})
+_ONWARD = frozenset(
+    {"next", "page", "pagination", "paging", "start", "starting", "end", "exclusive", "last", "list"}
+)
 """Words that say that something is about pages or leads on."""
-_LEADS = frozenset({"next", "end", "last", "continuation", "cursor", "bookmark", "scroll", "marker", "after", "skiptoken"})
+_LEADS = frozenset(
+    {"next", "end", "last", "continuation", "cursor", "bookmark", "scroll", "marker", "after", "skiptoken"}
+)
 _PAGE_NUMBERS = frozenset({"page", "page number", "page index", "p", "pg"})
 _OFFSETS = frozenset({"offset", "skip", "start index", "start at", "start offset", "first result"})
 _BARE_OFFSETS = frozenset({"from", "start"})
@@ -48,11 +50,41 @@ _SIZES = frozenset(
 )  # fmt: skip
 _LAST_SEEN = frozenset({"starting after", "after", "after id", "last id", "since id", "start after"})
 _TOTALS = frozenset({"total", "found", "number found", "hit count", "item count", "count total"})
-_COUNTED = frozenset({"count", "item", "result", "record", "hit", "element", "entry", "row", "size", "object", "number"})
-_PAGE_COUNTS = frozenset({"total page", "page count", "page total", "number page", "last page", "num page", "nb page"})
-_MORE = frozenset({"has more", "has next", "has next page", "more", "more result", "is truncated", "truncated", "has more result"})
+_COUNTED = frozenset(
+    {"count", "item", "result", "record", "hit", "element", "entry", "row", "size", "object", "number"}
+)
+_PAGE_COUNTS = frozenset(
+    {"total page", "page count", "page total", "number page", "last page", "num page", "nb page"}
+)
+_MORE = frozenset(
+    {
+        "has more",
+        "has next",
+        "has next page",
+        "more",
+        "more result",
+        "is truncated",
+        "truncated",
+        "has more result",
+    }
+)
 _DONE = frozenset({"is last", "last", "is last page", "done", "complete", "is done", "end"})
-_AROUND = frozenset({"meta", "metadata", "response metadata", "pagination", "paging", "page", "page info", "cursor", "link", "url", "next", "info"})
+_AROUND = frozenset(
+    {
+        "meta",
+        "metadata",
+        "response metadata",
+        "pagination",
+        "paging",
+        "page",
+        "page info",
+        "cursor",
+        "link",
+        "url",
+        "next",
+        "info",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +124,6 @@ class More:
     size: int = 0
 
 
-def page_links(ports: Ports) -> list[Link]:
-    """Return the link by which a tool's result leads to its next page."""
-    pages = pages_of(ports)
-    if pages is None:
-        return []
-    detail = f"{path_text(pages.source)} leads to the next page by {slot_text(pages.target)}"
-    return [Link(pages.source, pages.target, _CONFIDENCE, (Evidence("name", _CONFIDENCE, detail),))]
-
-
 def takes_page(path: Path) -> bool:
     """Return whether a parameter says which part of a list is wanted, or how much of it."""
     return _takes_page(path[-1].key) if path[-1].kind == "key" else False
@@ -110,7 +133,9 @@ def takes_page(path: Path) -> bool:
 def _takes_page(name: str) -> bool:
     words = _words(name)
     said = phrase(words)
-    return said in _PAGE_NUMBERS | _OFFSETS | _SIZES or (_leading(words) in _CURSORS and _is_cursor_slot(words))
+    return said in _PAGE_NUMBERS | _OFFSETS | _SIZES or (
+        _leading(words) in _CURSORS and _is_cursor_slot(words)
+    )
 
 
 def pages_of(ports: Ports) -> Pages | None:
@@ -120,7 +145,11 @@ def pages_of(ports: Ports) -> Pages | None:
     if not slots or not (lists or main_list(ports) is not None):
         return None
     told = [one for one in ports.told if one.path and all(step.kind == "key" for step in one.path)]
-    return _by_cursor(ports, slots, told, lists) or _by_number(ports, slots, told) or _by_last(ports, slots, told)
+    return (
+        _by_cursor(ports, slots, told, lists)
+        or _by_number(ports, slots, told)
+        or _by_last(ports, slots, told)
+    )
 
 
 def more_of(ports: Ports) -> tuple[More, ...]:
@@ -129,11 +158,17 @@ def more_of(ports: Ports) -> tuple[More, ...]:
     found: list[More] = []
     is_paged = any(takes_page(one.path) for one in ports.slots)
     for place in ports.told if lists else ():
-        if not place.path or any(step.kind != "key" for step in place.path) or not _is_about(place.path, lists):
+        if (
+            not place.path
+            or any(step.kind != "key" for step in place.path)
+            or not _is_about(place.path, lists)
+        ):
             continue
         name = phrase(_words(place.path[-1].key))
         if is_boolean(place.type):
-            kind: Literal["more", "done"] | None = "more" if name in _MORE else "done" if name in _DONE and is_paged else None
+            kind: Literal["more", "done"] | None = (
+                "more" if name in _MORE else "done" if name in _DONE and is_paged else None
+            )
             found += [More(kind, place.path)] if kind is not None else []
         elif _leads_on(place) and (is_paged or name != "next"):
             found.append(More("next", place.path))
@@ -170,7 +205,9 @@ def main_list(ports: Ports) -> Path | None:
     """Return the list that a tool is asked for: the only one, or the one named after its thing or after nothing."""
     lists = lists_of(ports)
     if not lists:
-        is_root = any(one.path for one in ports.places) and all(one.path[0] == EACH for one in ports.places if one.path)
+        is_root = any(one.path for one in ports.places) and all(
+            one.path[0] == EACH for one in ports.places if one.path
+        )
         return () if is_root else None
     if len(lists) == 1:
         return lists[0]
@@ -220,7 +257,11 @@ def _by_number(ports: Ports, slots: list[Slot], told: list[Place]) -> Pages | No
         for place in told:
             tells = _tells(place, items)
             if tells is not None and _is_about(place.path, (items,)):
-                first = slot.default if type(slot.default) is int and slot.default in {0, 1} else int(by == "page")
+                first = (
+                    slot.default
+                    if type(slot.default) is int and slot.default in {0, 1}
+                    else int(by == "page")
+                )
                 return Pages(by, place.path, slot.path, tells, (items,), first=first)
     return None
 
@@ -235,10 +276,14 @@ def _by_last(ports: Ports, slots: list[Slot], told: list[Place]) -> Pages | None
         ids = [
             one.path
             for one in ports.places
-            if len(one.path) == len(items) + 2 and one.path[: len(items)] == items and one.path[-1].kind == "key"
+            if len(one.path) == len(items) + 2
+            and one.path[: len(items)] == items
+            and one.path[-1].kind == "key"
             if words_of(one.path[-1].key)[-1:] == ("id",) and kinds_of(one.type) & kinds_of(slot.type)
         ]
-        own = [path for path in ids if words_of(path[-1].key) in {("id",), (*ports.subject.thing, "id")}] or ids
+        own = [
+            path for path in ids if words_of(path[-1].key) in {("id",), (*ports.subject.thing, "id")}
+        ] or ids
         more = next((one for one in told if _tells(one, items) in {"more", "done"}), None)
         tells = None if more is None else _tells(more, items)
         if len(own) >= 1 and more is not None and tells in {"more", "done"}:
@@ -297,7 +342,9 @@ def _leads_on(place: Place) -> bool:
     if _is_next(place.path):
         return True
     rest = _leading(words)
-    is_cursor = rest in _CURSORS - {"key", "offset"} or (rest in _CURSORS and bool({"next", "last"} & set(words)))
+    is_cursor = rest in _CURSORS - {"key", "offset"} or (
+        rest in _CURSORS and bool({"next", "last"} & set(words))
+    )
     return is_cursor and bool(_LEADS & set(words) or "page" in words)
 
 
@@ -314,7 +361,12 @@ def _belongs(place: Place, slot: Slot) -> bool:
 
 def _closeness(place: Place, slot: Slot) -> int:
     own, asked = set(_words(place.path[-1].key)), set(_words(slot.path[-1].key))
-    return 4 * (own - {"next"} == asked - {"next"}) + 2 * bool(own & asked) + ("next" in own) - _is_next(place.path)
+    return (
+        4 * (own - {"next"} == asked - {"next"})
+        + 2 * bool(own & asked)
+        + ("next" in own)
+        - _is_next(place.path)
+    )
 
 
 def _tells(place: Place, items: Path) -> Literal["items", "pages", "more", "done"] | None:
@@ -345,4 +397,3 @@ def _is_about(path: Path, lists: tuple[Path, ...]) -> bool:
     while around and (phrase(_words(around[-1].key)) in _AROUND or "total" in _words(around[-1].key)):
         around = around[:-1]
     return any(array[: len(around)] == around for array in lists)
-

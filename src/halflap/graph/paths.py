@@ -7,7 +7,19 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["EACH", "NAME", "VALUE", "Path", "Step", "items_of", "key", "many", "path_text", "read_path", "slot_text"]
+__all__ = [
+    "EACH",
+    "NAME",
+    "VALUE",
+    "Path",
+    "Step",
+    "items_of",
+    "key",
+    "many",
+    "path_text",
+    "read_path",
+    "slot_text",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.graph.naming import subject_of
 from halflap.graph.paths import EACH, VALUE, Path, key
+from halflap.graph.types import ANYTHING, Form
 from halflap.schema import Type, extra_of, fields_of, is_informative, object_types, read_type, union
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Envelope", "Place", "Ports", "Sign", "Slot", "kinds_of", "only_value", "parts_of", "ports_of"]
 
-MAX_PORTS = 400
+MAX_PORTS = 600
 """Slots, and places, read of one tool, the outermost first. Doubling it finds links in deeper results."""
 _MAX_DEPTH = 10
 SCALARS = frozenset({"string", "number", "integer", "boolean", "any", "cut", "recursive", "values"})
@@ -40,6 +41,8 @@ class Place:
     """Whether the server declares it; otherwise it was learned from results."""
     confidence: float = 1.0
     """How certain a learned place is."""
+    form: Form = field(default=ANYTHING, compare=False, repr=False)
+    """Its type as far as it matters for links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,9 @@ def _discriminates(field: Field, objects: Sequence[Type]) -> bool:
 
 def _slots(field: Field, before: Path) -> Iterator[Slot]:
     """Yield what a value can be put into, breadth-first: a key itself unless it is an array, and all inside it."""
-    todo: deque[tuple[Type, Path, Field, bool]] = deque([(field.type, (*before, key(field.name)), field, False)])
+    todo: deque[tuple[Type, Path, Field, bool]] = deque(
+        [(field.type, (*before, key(field.name)), field, False)]
+    )
     made = 0
     while todo and made < MAX_PORTS:
         kind, path, own, alone = todo.popleft()
@@ -222,4 +227,3 @@ def _slots(field: Field, before: Path) -> Iterator[Slot]:
         for array in (one for one in parts if one.kind == "array"):
             single = array.bounds is not None and array.bounds.longest == 1
             todo.append((array.items or Type("any"), (*path, EACH), own, alone or single))
-

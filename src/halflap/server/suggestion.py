@@ -1,4 +1,4 @@
-"""`suggest_workflow`: from what is at hand to what is wanted, as a program that is ready to run."""
+"""`suggest_workflow`: how to get a tool's arguments or a field from other tools, as a ready program."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ __all__ = ["suggest_workflow"]
 
 _DESCRIPTION = (
     "Suggests how to combine tools: which to call, in which order, and which field of one's result is which argument of "
-    "the next. Say what you want: a tool's name or a field (want), or what should be done in words (goal); and the "
-    "values that you have, by the names of parameters (have; null for one that you only know to exist). Each suggestion "
-    "has its steps with where every argument comes from and how sure that is, what is still missing, and a ready Python "
-    "program for execute_program. Nothing is called: read the program before you run it, and fill in what it asks for."
+    "the next. `want` names tools or fields and gives the cheapest plans, each with a Python program for execute_program. "
+    "With only a `goal`, in any language, it gives up to five candidates found by search: tools that only read in "
+    "suggestions, tools that may change something in changes, without a program until you name one in `want`. `have` "
+    "has the values you know, by parameter name. Nothing is called. Read a program before you run it."
 )
 
 
 def suggest_workflow(gateway: Gateway) -> FrontTool:
-    """Give the tool, bound to a gateway."""
-
     async def answer(arguments: Mapping[str, Any], _caller: Caller) -> Answer:
         found = await gateway.suggest_workflow(
             arguments.get("goal"),
             arguments.get("have"),
             arguments.get("want"),
-            int(arguments.get("limit", 3)),
+            arguments.get("limit"),
+            may_change=bool(arguments.get("may_change", False)),
         )
         return Answer(json.dumps(found, indent=2, ensure_ascii=False), found)
 
@@ -46,25 +45,30 @@ def suggest_workflow(gateway: Gateway) -> FrontTool:
                 "goal": {
                     "type": ["string", "null"],
                     "default": None,
-                    "description": "What should be done, in words; the tools that fit best are planned for. What destroys, or "
-                    "is to be done to all that are found, has to be named by want",
+                    "description": "Words to search for, in any language; used only without want",
                 },
                 "have": {
                     "type": ["object", "null"],
                     "default": {},
-                    "description": "The values at hand, by the names of parameters; null where one only exists",
+                    "description": "Known values by parameter name; null for a value that you supply later",
                 },
                 "want": {
-                    "type": ["string", "null"],
+                    "type": ["string", "array", "null"],
+                    "items": {"type": "string"},
                     "default": None,
-                    "description": "A tool's name, or a field such as email or customer.email; wins over goal",
+                    "description": "A tool's name, a field such as email or customer.email, or a list of these",
+                },
+                "may_change": {
+                    "type": "boolean",
+                    "default": False,
+                    "description": "Whether tools that may change something can be steps on the way to what is wanted",
                 },
                 "limit": {
-                    "type": "integer",
+                    "type": ["integer", "null"],
                     "minimum": 1,
                     "maximum": 10,
-                    "default": 3,
-                    "description": "So many suggestions at most",
+                    "default": None,
+                    "description": "Suggestions at most; 3 plans or 5 candidates if not given",
                 },
             },
             "additionalProperties": False,
@@ -102,29 +106,30 @@ _STEPS = _objects(
     fan_out={
         "type": ["array", "null"],
         "items": {"type": "object"},
-        "description": "What it is called once for each item of: of a step's result, or of a list in `have`",
+        "description": "The lists, in a step's result or in `have`, for each item of which it is called",
     },
     paginates={
         "type": ["object", "null"],
-        "description": "The cursor that comes back, and the parameter that takes it",
+        "description": "What leads to the next page, and the parameter that takes it",
     },
     only_where={
         **_TELLING,
-        "description": "Of its items only those are used that have what is at hand: where they have it, and its name in "
-        "`have`; with `other`, those that have something else there",
+        "description": "Filters: only items that hold this value of `have` at this path are used",
     },
     crosses_servers={**_TELLING, "description": "Arguments that come from another server's results"},
 )
 _SUGGESTIONS = _objects(
-    "tools confidence cost steps missing unused mermaid program",
+    "tools confidence cost steps missing unused mermaid",
     tools={"type": "array", "items": _TEXT, "description": "In the order of the calls"},
-    confidence={**_NUMBER, "description": "How sure its links are together, from 0 to 1"},
-    cost={**_NUMBER, "description": "What it is ranked by: the less, the better"},
+    confidence={**_NUMBER, "description": "How certain its links are together, from 0 to 1"},
+    cost={**_NUMBER, "description": "Lower is better"},
     steps={**_STEPS, "description": "Each call"},
-    missing={**_TELLING, "description": "Parameters that you have to fill in"},
-    unused={**_TELLING, "description": "What is in `have` and no step takes, each with the reason"},
+    missing={**_TELLING, "description": "Parameters that you have to fill in, and tools that could provide them"},
+    unused={**_TELLING, "description": "Values of `have` that no step takes, and why"},
     mermaid={**_TEXT, "description": "A picture, in Mermaid"},
     program={**_TEXT, "description": "For execute_program"},
+    target={**_TEXT, "description": "For a goal: the tool that was found"},
+    signature={**_TEXT, "description": "For a goal: what that tool takes and returns"},
 )
 _MISSING = _objects(
     "tool parameter could_provide near",
@@ -132,19 +137,19 @@ _MISSING = _objects(
     parameter=_TEXT,
     type=_TEXT,
     description=_TEXT,
-    could_provide={**_TELLING, "description": "Tools that would give it, if they got what they need"},
-    near={**_TELLING, "description": "What comes near, and why it will not do"},
+    could_provide={**_TELLING, "description": "Tools that return it, with what they need themselves"},
+    near={**_TELLING, "description": "Similar names"},
     note=_TEXT,
 )
 _OUTPUT = {
     "type": "object",
     "properties": {
-        "suggestions": {**_SUGGESTIONS, "description": "The best first; no two use the same tools"},
-        "missing": {
-            **_MISSING,
-            "description": "What could not be supplied, where nothing gets all the way; and tools that change something, "
-            "which the goal does not plainly tell to use (`note` says why)",
+        "suggestions": {**_SUGGESTIONS, "description": "Best first; for a goal, candidates that only read"},
+        "changes": {
+            **_SUGGESTIONS,
+            "description": "For a goal: candidates that may change something, without a program",
         },
+        "missing": {**_MISSING, "description": "What nothing supplies to the best suggestion"},
     },
-    "required": ["suggestions", "missing"],
+    "required": ["suggestions", "changes", "missing"],
 }

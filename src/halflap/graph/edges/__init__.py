@@ -5,7 +5,8 @@ and `graph` (which fields are scored at all, computed when asked for). `index` f
 of the wrong type, `relations` reads what servers declare, `explain` says why there is an edge or none.
 """
 
+from halflap.graph.edges.explain import Explanation, explain
 from halflap.graph.edges.graph import Flows, Graph
 from halflap.graph.edges.model import Coverage, Edge, Evidence, EvidenceKind, Link
 
-__all__ = ["Coverage", "Edge", "Evidence", "EvidenceKind", "Flows", "Graph", "Link"]
+__all__ = ["Coverage", "Edge", "Evidence", "EvidenceKind", "Explanation", "Flows", "Graph", "Link", "explain"]

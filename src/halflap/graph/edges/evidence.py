@@ -5,12 +5,11 @@ The weights are the whole model. `bench/bench_links.py` fits and cross-validates
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.edges.model import Evidence
-from halflap.graph.edges.types import Form, conflict, form_of
+from halflap.graph.types import Form, conflict, form_of
 from halflap.graph.naming import is_abbreviation, phrase, place_identity, slot_identity, words_of_text
 from halflap.graph.naming.vocabulary import DISPLAY, IDENTIFIERS, PERSONAL, SECRETS
 
@@ -21,10 +20,12 @@ if TYPE_CHECKING:
     from halflap.graph.paths import Path
     from halflap.graph.ports import Place, Ports, Slot
 
-__all__ = ["LEAST", "Given", "Taken", "given_of", "score", "taken_of"]
+__all__ = ["COMPANION", "LEAST", "Features", "Given", "Taken", "given_of", "name_weight", "score", "taken_of"]
 
 LEAST = 0.5
 """Links below this are not shown or used. Lowering it finds more ways, and more wrong ones."""
+COMPANION = 0.35
+"""A weaker link counts beside one that makes an edge."""
 
 _SAME_THING = 0.95
 """The same attribute of the same thing: `issues[].number` for `issue_number`."""
@@ -58,6 +59,8 @@ _ECHO = 0.9
 _OTHER_SERVER_KEY = 0.6
 """Servers number their things themselves."""
 _OTHER_SERVER = 0.9
+_LEARNED = 0.85
+"""A field that was seen too seldom to be certain."""
 _OPEN_VALUE = 0.7
 """Any text where only some values are allowed."""
 
@@ -65,18 +68,29 @@ _RARE_FORMATS = frozenset({"email", "ipv4", "ipv6"})
 _NO_VALUES = frozenset({"boolean"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Given:
-    """A place as a candidate for parameters."""
+class Features(NamedTuple):
+    """What the score of a place depends on; places of many tools have the same."""
 
-    tool: str
     server: str
-    place: Place
     identities: tuple[Identity, ...]
+    form: Form
+    depth: int
+    """Keys on the way to it."""
     is_item: bool
     """Whether it is an item of an array of plain values."""
     echoes: bool
-    form: Form
+    """Whether its tool was called with this value."""
+    is_optional: bool
+    learned: float | None
+    """How certain it is, where it is not declared."""
+
+
+class Given(NamedTuple):
+    """A place as a candidate for parameters."""
+
+    tool: str
+    place: Place
+    features: Features
 
 
 class Taken(NamedTuple):
@@ -94,7 +108,7 @@ def given_of(ports: Ports) -> Iterator[Given]:
     things = ports.subject.things
     asked = {taken_of(ports, slot).identity[:2] for slot in ports.slots if ports.needs(slot)}
     for place in ports.places:
-        form = form_of(place.type)
+        form = place.form
         if form.kinds == _NO_VALUES or any(step.kind == "name" for step in place.path):
             continue
         keys = tuple(step.key for step in place.path if step.kind == "key")
@@ -103,7 +117,11 @@ def given_of(ports: Ports) -> Iterator[Given]:
             continue
         echoes = any(one.attribute and one[:2] in asked for one in identities) and not _is_listed(place.path)
         is_item = bool(place.path) and place.path[-1].kind == "each"
-        yield Given(ports.tool, ports.server, place, identities, is_item, echoes, form)
+        learned = None if place.declared else place.confidence
+        features = Features(
+            ports.server, identities, form, len(keys), is_item, echoes, place.is_optional, learned
+        )
+        yield Given(ports.tool, place, features)
 
 
 def _is_listed(path: Path) -> bool:
@@ -112,7 +130,9 @@ def _is_listed(path: Path) -> bool:
 
 def taken_of(ports: Ports, slot: Slot) -> Taken:
     keys = tuple(step.key for step in slot.path if step.kind == "key")
-    identity = slot_identity(keys, ports.subject.things)
+    own = slot_identity(keys, ports.subject.things)
+    # Only what matters for the score, so that more slots share it.
+    identity = own._replace(words=()) if own.attribute else own._replace(thing=())
     described = _pairs(slot.description) if slot.description and ports.needs(slot) else frozenset()
     return Taken(ports.server, identity, form_of(slot.type), described)
 
@@ -121,39 +141,33 @@ def taken_of(ports: Ports, slot: Slot) -> Taken:
 def _pairs(description: str) -> frozenset[tuple[str, str]]:
     words = words_of_text(description)
     return frozenset(
-        (one, two)
-        for one, two in zip(words, words[1:], strict=False)
-        if two in IDENTIFIERS or two in DISPLAY
+        (one, two) for one, two in zip(words, words[1:], strict=False) if two in IDENTIFIERS or two in DISPLAY
     )
 
 
-def score(given: Given, taken: Taken, rarity: Callable[[Words], float]) -> Evidence | None:
+def score(given: Features, taken: Taken, rarity: Callable[[Words], float]) -> Evidence | None:
     """Return the strongest reason why a place can fill a slot, if there is one and the types allow it."""
-    best: tuple[float, Evidence] | None = None
-    for own in given.identities:
-        found = _reason(own, given, taken, rarity)
-        if found is not None and (best is None or found.weight > best[0]):
-            best = (found.weight, found)
-    if best is None or conflict(given.form, taken.form):
+    found = [one for own in given.identities if (one := _reason(own, given, taken, rarity)) is not None]
+    if not found or conflict(given.form, taken.form):
         return None
-    reason = best[1]
-    weight = reason.weight
-    if given.place.is_optional:
+    reason = max(found, key=lambda one: one.weight)
+    weight = reason.weight * _DEEPER**given.depth
+    if given.is_optional:
         weight *= _OPTIONAL
-    weight *= _DEEPER ** sum(step.kind == "key" for step in given.place.path)
     if given.echoes:
         weight *= _ECHO
     if taken.form.values is not None and given.form.values is None:
         weight *= _OPEN_VALUE
     if given.server != taken.server:
         weight *= _OTHER_SERVER_KEY if reason.kind == "entity" else _OTHER_SERVER
-    if not given.place.declared:
-        # What was seen seldom may be otherwise the next time.
-        weight *= 0.85 + 0.15 * given.place.confidence
+    if given.learned is not None:
+        weight *= _LEARNED + (1 - _LEARNED) * given.learned
     return Evidence(reason.kind, weight, reason.detail)
 
 
-def _reason(own: Identity, given: Given, taken: Taken, rarity: Callable[[Words], float]) -> Evidence | None:
+def _reason(
+    own: Identity, given: Features, taken: Taken, rarity: Callable[[Words], float]
+) -> Evidence | None:
     asked = taken.identity
     if asked.attribute and own.attribute == asked.attribute:
         relation = _relation(own.thing, asked.thing)
@@ -161,7 +175,7 @@ def _reason(own: Identity, given: Given, taken: Taken, rarity: Callable[[Words],
             return Evidence("entity", _SAME_THING * relation, _detail(asked))
         if own.attribute in PERSONAL:
             return Evidence("entity", _PERSON, own.attribute)
-    if not asked.attribute and own.attribute and own.is_direct | (own.words == asked.words):
+    if not asked.attribute and own.attribute and own.is_direct:
         relation = _relation(own.thing, asked.words)
         if relation:
             weight = _KEY_OF_THING * relation * (_DISPLAY_NAME if own.attribute in DISPLAY else 1.0)
@@ -171,13 +185,16 @@ def _reason(own: Identity, given: Given, taken: Taken, rarity: Callable[[Words],
         if relation:
             return Evidence("entity", _NAMED_AFTER * relation, _detail(asked))
     if not asked.attribute and not own.attribute and own.words == asked.words:
-        base = _SAME_NAME if len(own.words) > 1 else _SAME_WORD
-        return Evidence("name", base * rarity(own.words), phrase(own.words))
+        return Evidence("name", name_weight(own.words) * rarity(own.words), phrase(own.words))
     if own.attribute and own.thing and (own.thing[-1], own.attribute) in taken.described:
         return Evidence("text", _DESCRIBED, f"{own.thing[-1]} {own.attribute}")
     if taken.form.format in _RARE_FORMATS and given.form.format == taken.form.format:
         return Evidence("format", _FORMAT, taken.form.format or "")
     return None
+
+
+def name_weight(words: Words) -> float:
+    return _SAME_NAME if len(words) > 1 else _SAME_WORD
 
 
 def _detail(asked: Identity) -> str:
@@ -196,5 +213,7 @@ def _relation(one: Words, other: Words) -> float:
         return _QUALIFIED
     last, end = short[-1], long[-1]
     if is_abbreviation(last, end) or is_abbreviation(end, last):
-        return _SHORT_FORM if len(short) == len(long) and short[:-1] == long[:-1] else _QUALIFIED * _SHORT_FORM
+        return (
+            _SHORT_FORM if len(short) == len(long) and short[:-1] == long[:-1] else _QUALIFIED * _SHORT_FORM
+        )
     return 0.0

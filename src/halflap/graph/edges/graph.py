@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from halflap.graph.edges.evidence import LEAST, score, taken_of
+from halflap.graph.edges.evidence import COMPANION, LEAST, score, taken_of
 from halflap.graph.edges.index import Index
 from halflap.graph.edges.model import Edge, Evidence, Link, combined
 from halflap.graph.edges.relations import mentions, names_in, relation_keys
-from halflap.graph.edges.types import conflict
+from halflap.graph.types import conflict
+from halflap.graph.naming import slot_identity, words_of
 from halflap.graph.naming.vocabulary import SECRETS
-from halflap.graph.paging import page_links, takes_page
-from halflap.graph.paths import path_text
+from halflap.graph.paging import pages_of, takes_page
+from halflap.graph.paths import path_text, slot_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from halflap.graph.edges.evidence import Given, Taken
+    from halflap.graph.edges.evidence import Features, Given, Taken
     from halflap.graph.edges.model import Coverage
     from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
@@ -32,8 +35,6 @@ _NEAR = 0.9
 """Of one tool, places are kept for a slot that are at least this good compared with the best."""
 _LEAST_OPTIONAL = 0.6
 """An optional parameter can be left out, so its links have to be more certain."""
-_COMPANION = 0.35
-"""A weaker link counts beside one that makes the edge."""
 _DECLARED = 0.9
 _SUPPORT = 0.5
 """What a description adds to a link between two tools when it names one of them but not the field."""
@@ -74,13 +75,16 @@ class Graph:
         """Tools by server and by the name they have there."""
         self._mentioned: dict[tuple[str, str], set[str]] = {}
         """Tools whose descriptions name another of their server."""
+        self._taken: dict[str, dict[Path, Taken]] = {}
+        """What each slot of a tool asks for, without those that are never linked."""
         self._tables: dict[Taken, _Table] = {}
         self._into: dict[str, tuple[Edge, ...]] = {}
         self._lineage: Flows | None = None
         self._sources: dict[str, set[str]] = {}
         self.follow(lineage)
-        for one in ports:
-            self.put(one)
+        with _without_collection():
+            for one in ports:
+                self.put(one)
 
     @property
     def tools(self) -> Mapping[str, Ports]:
@@ -98,6 +102,9 @@ class Graph:
         """Add a tool, or replace it."""
         self.remove(ports.tool)
         self._ports[ports.tool] = ports
+        self._taken[ports.tool] = {
+            slot.path: taken_of(ports, slot) for slot in ports.slots if _may_be_linked(slot)
+        }
         self._names[ports.server, ports.name] = ports.tool
         for name in mentions(ports):
             self._mentioned.setdefault((ports.server, name), set()).add(ports.tool)
@@ -111,6 +118,7 @@ class Graph:
             self._into.clear()
         if ports is None:
             return
+        del self._taken[tool]
         self._names.pop((ports.server, ports.name), None)
         for name in mentions(ports):
             self._mentioned[ports.server, name].discard(tool)
@@ -143,13 +151,12 @@ class Graph:
 
     def sources_of_slot(self, ports: Ports, slot: Slot) -> list[str]:
         """Return the tools that can fill a slot, best first; among equals, those that need least themselves."""
+        seen = self._sources.get(ports.tool, ())
         table = self.table(ports, slot)
-        seen = self._sources.get(ports.tool, set())
-
-        def rank(tool: str) -> tuple[bool, float, int, str]:
-            return (tool not in seen, -round(table[tool][0].confidence, 2), len(self._ports[tool].required), tool)
-
-        return sorted((one for one in table if one != ports.tool), key=rank)
+        return [
+            *(one for one in table if one in seen),
+            *(one for one in table if one not in seen and one != ports.tool),
+        ]
 
     def edge(self, source: str, target: str) -> Edge | None:
         """Return the edge from one tool to another, if there is one; from a tool to itself only by pagination."""
@@ -157,11 +164,12 @@ class Graph:
         if one is None or other is None:
             return None
         if one is other:
-            links = page_links(one)
-            return _edge(one, other, links, is_pagination=True) if links else None
+            return _page_edge(one)
         found = self.links(one, other)
         needed = {slot.path for slot in other.slots if other.needs(slot)}
-        leads = any(link.confidence >= (LEAST if link.target in needed else _LEAST_OPTIONAL) for link in found)
+        leads = any(
+            link.confidence >= (LEAST if link.target in needed else _LEAST_OPTIONAL) for link in found
+        )
         return _edge(one, other, found) if leads else None
 
     def links(self, source: Ports, target: Ports) -> list[Link]:
@@ -178,23 +186,33 @@ class Graph:
         ]
 
     def table(self, ports: Ports, slot: Slot) -> _Table:
-        """Return the best places for a slot in all tools, by names and types."""
-        if not _may_be_linked(slot):
+        """Return the best places for a slot in all tools, by names and types; the best tools come first."""
+        taken = self._taken[ports.tool].get(slot.path)
+        if taken is None:
             return {}
-        taken = taken_of(ports, slot)
         if taken not in self._tables:
             found: _Table = {}
+            scores: dict[Features, Evidence | None] = {}
             for given in self.index.candidates(taken):
-                evidence = score(given, taken, self.index.rarity)
-                if evidence is not None and evidence.weight >= _COMPANION:
+                features = given.features
+                if features not in scores:
+                    scores[features] = score(features, taken, self.index.rarity)
+                evidence = scores[features]
+                if evidence is not None and evidence.weight >= COMPANION:
                     found.setdefault(given.tool, []).append(Candidate(given, (evidence,), evidence.weight))
             for key in relation_keys(ports.server, slot.type, "consumes"):
                 for given in self.index.related(key):
                     detail = f"the server declares that both identify a {key.partition(chr(0))[2]}"
                     evidence = Evidence("declared", _DECLARED, detail)
                     found.setdefault(given.tool, []).append(Candidate(given, (evidence,), _DECLARED))
-            self._tables[taken] = {tool: _best_first(candidates) for tool, candidates in found.items()}
+            best = {tool: _best_first(candidates) for tool, candidates in found.items()}
+            self._tables[taken] = {
+                tool: best[tool] for tool in sorted(best, key=lambda tool: self._rank(tool, best[tool]))
+            }
         return self._tables[taken]
+
+    def _rank(self, tool: str, candidates: list[Candidate]) -> tuple[float, int, str]:
+        return -round(candidates[0].confidence, 2), len(self._ports[tool].required), tool
 
     def _best(self, ports: Ports, slot: Slot, source: str) -> float:
         return self.table(ports, slot)[source][0].confidence
@@ -215,12 +233,16 @@ class Graph:
 
     def _candidates(self, source: Ports, target: Ports, slot: Slot) -> list[Candidate]:
         """Return the best places of one tool for a slot, with everything that speaks for each."""
+        if slot.path not in self._taken[target.tool]:
+            return []
         found = {one.given.place.path: one for one in self.table(target, slot).get(source.tool, ())}
         if found:
             found = {path: one for path, one in found.items() if not _is_pointless(one, source, target, slot)}
         for path, times in self._seen(source, target, slot):
             for given in self.index.of(source.tool):
-                if path_text(given.place.path) == path and not conflict(given.form, taken_of(target, slot).form):
+                if path_text(given.place.path) == path and not conflict(
+                    given.features.form, self._taken[target.tool][slot.path].form
+                ):
                     weight = 1 - 0.5 ** (1 + times / 2)
                     _add(found, given, Evidence("lineage", min(0.98, weight), f"seen {times} times"))
         if source.server == target.server:
@@ -238,7 +260,7 @@ class Graph:
 
     def _declared(self, source: Ports, target: Ports, slot: Slot, found: dict[Path, Candidate]) -> None:
         """Add what descriptions say: a field or parameter that names the other tool, or a tool that does."""
-        if not target.needs(slot) or not _may_be_linked(slot):
+        if not target.needs(slot) or slot.path not in self._taken[target.tool]:
             return
         asks = source.name in names_in(slot.description)
         if asks or any(target.name in names_in(one.given.place.description) for one in found.values()):
@@ -260,40 +282,54 @@ class Graph:
             return
         for given in self.index.of(source.tool):
             text = given.place.description
-            if text and target.name in names_in(text) and not conflict(given.form, taken_of(target, slot).form):
+            if (
+                text
+                and target.name in names_in(text)
+                and not conflict(given.features.form, self._taken[target.tool][slot.path].form)
+            ):
                 _add(found, given, Evidence("declared", _DECLARED, text[:200]))
 
     def _only_key(self, source: Ports, target: Ports, slot: Slot) -> Given | None:
         """Return the one identifier that a tool returns of its own thing, if it has the slot's type."""
-        form = taken_of(target, slot).form
+        form = self._taken[target.tool][slot.path].form
         keys = [
             one
             for one in self.index.of(source.tool)
-            if any(own.attribute for own in one.identities) and not conflict(one.form, form)
+            if any(own.attribute for own in one.features.identities) and not conflict(one.features.form, form)
         ]
         depth = min((len(one.place.path) for one in keys), default=0)
         outermost = [one for one in keys if len(one.place.path) == depth]
         return outermost[0] if len(outermost) == 1 else None
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Pause garbage collection: everything made here stays, and looking through it takes as long as making it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def _may_be_linked(slot: Slot) -> bool:
     names = [step.key for step in slot.path if step.kind == "key"]
-    return not takes_page(slot.path) and SECRETS.isdisjoint(_words(names[-1])) and slot.type.kind != "boolean"
-
-
-def _words(name: str) -> frozenset[str]:
-    from halflap.graph.naming import words_of  # noqa: PLC0415 -- keeps the names above few
-
-    return frozenset(words_of(name))
+    return (
+        not takes_page(slot.path) and SECRETS.isdisjoint(words_of(names[-1])) and slot.type.kind != "boolean"
+    )
 
 
 def _is_pointless(one: Candidate, source: Ports, target: Ports, slot: Slot) -> bool:
     """Return whether a value names something that is gone, or is to name something new of the same kind."""
-    things = {own.thing for own in one.given.identities}
+    things = {own.thing for own in one.given.features.identities}
     if source.subject.verb in _GONE and source.subject.thing in things:
         return True
-    asked = taken_of(target, slot).identity
-    return target.subject.creates and asked.thing == target.subject.thing and asked.thing in things
+    if not target.subject.creates:
+        return False
+    asked = slot_identity(tuple(step.key for step in slot.path if step.kind == "key"), target.subject.things)
+    return asked.thing == target.subject.thing and asked.thing in things
 
 
 def _add(found: dict[Path, Candidate], given: Given, evidence: Evidence) -> None:
@@ -318,7 +354,9 @@ def _together(by_slot: dict[Path, list[Candidate]]) -> dict[Path, list[Candidate
         free = [one for one in by_slot[slot] if one.given.place.path not in taken]
         if not free:
             continue
-        best = max(free, key=lambda one: (one.confidence + 0.01 * _nearness(one, taken), -len(one.given.place.path)))
+        best = max(
+            free, key=lambda one: (one.confidence + 0.01 * _nearness(one, taken), -len(one.given.place.path))
+        )
         top = max(one.confidence for one in free)
         if best.confidence < top:
             best = Candidate(best.given, best.evidence, top)
@@ -351,20 +389,35 @@ def _edge(source: Ports, target: Ports, links: Sequence[Link], *, is_pagination:
     )
 
 
+def _page_edge(ports: Ports) -> Edge | None:
+    pages = pages_of(ports)
+    if pages is None:
+        return None
+    detail = f"{path_text(pages.source)} leads to the next page by {slot_text(pages.target)}"
+    link = Link(pages.source, pages.target, _DECLARED, (Evidence("name", _DECLARED, detail),))
+    return _edge(ports, ports, [link], is_pagination=True)
+
+
 def coverage(links: Iterable[Link], target: Ports) -> Coverage:
     """Return what of a tool's parameters the links supply."""
     supplied = {link.target for link in links}
     names = {path[0].key for path in supplied}
     if target.required.isdisjoint(names):
         return "optional"
-    return "strict" if all(_is_supplied(name, supplied, target.slots) for name in target.required) else "partial"
+    return (
+        "strict" if all(_is_supplied(name, supplied, target.slots) for name in target.required) else "partial"
+    )
 
 
 def _is_supplied(name: str, supplied: set[Path], slots: Sequence[Slot]) -> bool:
     """Return whether a parameter is supplied: itself, its items, or everything required inside it."""
     inside = [slot.path for slot in slots if slot.parameter == name and slot.required]
-    leaves = [path for path in inside if not any(path == other[: len(path)] and path != other for other in inside)]
-    return bool(leaves) and all(any(path[:size] in supplied for size in range(1, len(path) + 1)) for path in leaves)
+    leaves = [
+        path for path in inside if not any(path == other[: len(path)] and path != other for other in inside)
+    ]
+    return bool(leaves) and all(
+        any(path[:size] in supplied for size in range(1, len(path) + 1)) for path in leaves
+    )
 
 
 def _sorted(edges: Iterable[Edge]) -> tuple[Edge, ...]:

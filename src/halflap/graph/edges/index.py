@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from halflap.graph.edges.evidence import given_of
+from halflap.graph.edges.evidence import COMPANION, given_of, name_weight
 from halflap.graph.edges.relations import relation_keys
 from halflap.graph.naming import is_abbreviation, phrase
 from halflap.graph.naming.vocabulary import PERSONAL
@@ -33,6 +33,8 @@ class Index:
         """By key and tool."""
         self._tools: dict[str, tuple[Given, ...]] = {}
         self._things: list[str] | None = None
+        """Sorted, to find short forms; computed when needed, as is the next."""
+        self._by_last_word: dict[str, list[Given]] | None = None
 
     def put(self, ports: Ports) -> None:
         self.remove(ports.tool)
@@ -43,7 +45,7 @@ class Index:
                 held.setdefault(key, []).append(given)
         for key, found in held.items():
             self._places.setdefault(key, {})[ports.tool] = tuple(found)
-        self._things = None
+        self._things = self._by_last_word = None
 
     def remove(self, tool: str) -> None:
         for key in {key for given in self._tools.pop(tool, ()) for key in _keys(given)}:
@@ -51,16 +53,20 @@ class Index:
             tools.pop(tool, None)
             if not tools:
                 del self._places[key]
-        self._things = None
+        self._things = self._by_last_word = None
 
     def of(self, tool: str) -> tuple[Given, ...]:
         return self._tools.get(tool, ())
 
-    def named(self, words: Words) -> Iterator[Given]:
-        """Yield the places with this name, or that identify a thing of this name."""
-        for key in (f"{_NAME}{phrase(words)}", *self._thing_keys(words[-1] if words else "")):
-            for found in self._places.get(key, {}).values():
-                yield from found
+    def ending_in(self, word: str) -> list[Given]:
+        """Return the places whose name ends in a word."""
+        if self._by_last_word is None:
+            self._by_last_word = {}
+            for found in self._tools.values():
+                for given in found:
+                    for last in {own.words[-1] for own in given.features.identities if own.words}:
+                        self._by_last_word.setdefault(last, []).append(given)
+        return self._by_last_word.get(word, [])
 
     def candidates(self, taken: Taken) -> Iterator[Given]:
         """Yield every place that may fill a slot, each once."""
@@ -91,7 +97,8 @@ class Index:
                 yield f"{_ATTRIBUTE}{asked.attribute}"
         else:
             yield from self._thing_keys(asked.words[-1] if asked.words else "")
-            yield f"{_NAME}{phrase(asked.words)}"
+            if name_weight(asked.words) * self.rarity(asked.words) >= COMPANION:
+                yield f"{_NAME}{phrase(asked.words)}"
         yield from (f"{_THING}{thing}" for thing, _ in taken.described)
         if taken.form.format:
             yield f"{_FORMAT}{taken.form.format}"
@@ -115,7 +122,7 @@ class Index:
 
 def _keys(given: Given) -> set[str]:
     found: set[str] = set()
-    for own in given.identities:
+    for own in given.features.identities:
         if own.attribute:
             if own.thing:
                 found.add(f"{_THING}{own.thing[-1]}")
@@ -123,9 +130,11 @@ def _keys(given: Given) -> set[str]:
                 found.add(f"{_ATTRIBUTE}{own.attribute}")
         elif own.words:
             found.add(f"{_NAME}{phrase(own.words)}")
-            if given.is_item or not own.is_direct:
+            if given.features.is_item or not own.is_direct:
                 found.add(f"{_THING}{own.words[-1]}")
-    if given.form.format == "email":
-        found.add(f"{_FORMAT}{given.form.format}")
-    found.update(f"{_RELATION}{key}" for key in relation_keys(given.server, given.place.type, "produces"))
+    if given.features.form.format == "email":
+        found.add(f"{_FORMAT}{given.features.form.format}")
+    found.update(
+        f"{_RELATION}{key}" for key in relation_keys(given.features.server, given.place.type, "produces")
+    )
     return found

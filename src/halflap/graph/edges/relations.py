@@ -41,7 +41,9 @@ def names_in(text: str) -> frozenset[str]:
 
 def mentions(ports: Ports) -> frozenset[str]:
     """Return all names in the descriptions of a tool and its fields and parameters."""
-    texts = [ports.description, *(one.description for one in (*ports.slots, *ports.places) if one.description)]
+    texts = [ports.description]
+    texts += [one.description for one in ports.slots if one.description]
+    texts += [one.description for one in ports.places if one.description]
     return frozenset().union(*map(names_in, texts))
 
 

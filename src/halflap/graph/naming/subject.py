@@ -5,7 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from halflap.graph.naming.vocabulary import ASPECTS, CHANGE_VERBS, CREATE_VERBS, DESTROY_VERBS, LINKING, READ_VERBS
+from halflap.graph.naming.vocabulary import (
+    ASPECTS,
+    CHANGE_VERBS,
+    CREATE_VERBS,
+    DESTROY_VERBS,
+    LINKING,
+    READ_VERBS,
+)
 from halflap.graph.naming.words import Words, pieces_of, words_of
 
 __all__ = ["Subject", "subject_of", "verb_at"]

@@ -33,7 +33,9 @@ CONTAINERS = _set(
     "result row value"
 )
 """Keys that hold things without naming their kind."""
-ASPECTS = _set("all any attribute basic current data detail full info information list metadata my overview page summary the")
+ASPECTS = _set(
+    "all any attribute basic current data detail full info information list metadata my overview page summary the"
+)
 """Words of tool names that say how much of a thing is meant, not which thing."""
 LINKING = _set("and as at by for from in into of on or per to using via with within")
 """Words after which a tool name speaks about something else than its thing."""

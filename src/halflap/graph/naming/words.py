@@ -65,8 +65,10 @@ def words_of_text(text: str) -> list[str]:
 @lru_cache(maxsize=1 << 14)
 def is_plural(name: str) -> bool:
     pieces = pieces_of(name)
-    return bool(pieces) and pieces[-1] != _word(pieces[-1]) and (
-        pieces[-1].endswith("s") or pieces[-1] in {"people", "children", "indices"}
+    return (
+        bool(pieces)
+        and pieces[-1] != _word(pieces[-1])
+        and (pieces[-1].endswith("s") or pieces[-1] in {"people", "children", "indices"})
     )
 
 
