@@ -113,7 +113,11 @@ def init(
         document = own.document()
         if own.file.data is None:
             document.put(("server", "families"), list(dict.fromkeys(families or ("core",))))
-        plan.apply(document, scope.home)
+        try:
+            plan.apply(document, scope.home)
+        except CannotEditError as error:
+            entries = {"mcpServers": {one.name: dict(one.found.entry) for one in plan.new}}
+            raise ClientFileError(f"{error} Add this:\n\n{yaml_block(entries)}") from None
         secrets = _with_secrets(plan)
         before = replace(own.file, mode=own.file.mode & 0o700) if secrets else own.file
         if secrets:

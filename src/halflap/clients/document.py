@@ -20,8 +20,8 @@ __all__ = ["CannotEditError", "Document", "Keys", "copied", "set_at"]
 Keys = Sequence[str | int]
 
 
-class CannotEditError(ClientFileError):
-    """A file can't be changed without losing its format."""
+class CannotEditError(Exception):
+    """A file can't be changed without losing its layout; it has to be edited by hand."""
 
 
 class Document(ABC):
@@ -83,7 +83,7 @@ class Document(ABC):
             self.body = before
             where = ".".join(map(str, keys))
             raise CannotEditError(
-                f"{self.path}: its layout doesn't allow a safe change of `{where}`. Nothing was written."
+                f"{self.path}: its layout doesn't allow a safe change of `{where}`. Change it by hand. Nothing was written."
             )
         self.value = value
 

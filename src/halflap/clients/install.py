@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
+from halflap.clients.document import CannotEditError
 from halflap.clients.edit import open_document
 from halflap.clients.files import FileText, delete, read_file, replace_file
 from halflap.clients.translate import is_itself, read_entry, same_server
@@ -236,7 +237,7 @@ def undo(receipt: Receipt, file: FileText) -> tuple[bytes | None, list[str]]:
         for one in receipt.moved:
             if document.at((*one.keys, one.name)) is None:
                 document.put((*one.keys, one.name), one.entry)
-    except ClientFileError as error:
+    except (ClientFileError, CannotEditError) as error:
         where = f" Backup: {receipt.backup}" if receipt.backup else ""
         raise ClientFileError(f"{error}{where}") from None
     still = [one for one in own if one != name] if receipt.replaced is None else own
