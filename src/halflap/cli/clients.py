@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halflap.cli.changes import Written
-    from halflap.clients import FileText, Gathered, Import, Place
+    from halflap.clients import FileText, Gathered, Import, OwnConfig, Place
 
 __all__ = ["YesOption", "init", "install"]
 
@@ -110,22 +110,7 @@ def init(
         note("This folder's files were not read; add --project to import from them, too.")
     written = False
     if plan.new or (families and own.file.data is None):
-        document = own.document()
-        if own.file.data is None:
-            document.put(("server", "families"), list(dict.fromkeys(families or ("core",))))
-        try:
-            plan.apply(document, scope.home)
-        except CannotEditError as error:
-            entries = {"mcpServers": {one.name: dict(one.found.entry) for one in plan.new}}
-            raise ClientFileError(f"{error} Add this:\n\n{yaml_block(entries)}") from None
-        secrets = _with_secrets(plan)
-        before = replace(own.file, mode=own.file.mode & 0o700) if secrets else own.file
-        if secrets:
-            note(
-                f"These contain plain-text secrets; consider ${{NAME}}: {', '.join(map(one_line, secrets))}."
-            )
-        after = document.text.encode()
-        written = write_change(before, lambda _: after, Mode(yes, only_show, as_json)) is not None
+        written = _write_import(own, plan, families, scope.home, Mode(yes, only_show, as_json))
     elif plan.additions or plan.earlier:
         note(f"Nothing new: {target} stays as it is.")
     else:
@@ -161,6 +146,22 @@ def init(
                 "notes": list(plan.notes),
             }
         )
+
+
+def _write_import(own: OwnConfig, plan: Import, families: list[str] | None, home: Path, mode: Mode) -> bool:
+    document = own.document()
+    try:
+        if own.file.data is None:
+            document.put(("server", "families"), list(dict.fromkeys(families or ("core",))))
+        plan.apply(document, home)
+    except CannotEditError as error:
+        entries = {"mcpServers": {one.name: dict(one.found.entry) for one in plan.new}}
+        raise ClientFileError(f"{error} Add this:\n\n{yaml_block(entries)}") from None
+    before, after = own.file, document.text.encode()
+    if secrets := _with_secrets(plan):
+        note(f"These contain plain-text secrets; consider ${{NAME}}: {', '.join(map(one_line, secrets))}.")
+        before = replace(before, mode=before.mode & 0o700)
+    return write_change(before, lambda _: after, mode) is not None
 
 
 def _report_found(gathered: Gathered, plan: Import, home: Path) -> None:
