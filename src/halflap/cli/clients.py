@@ -323,7 +323,7 @@ def _snippet(place: Place, entry: dict[str, Any]) -> str:
     if place.file.suffix == ".toml":
         import tomlkit  # noqa: PLC0415 -- few clients use TOML
 
-        return tomlkit.dumps(value)
+        return str(tomlkit.dumps(value))
     return yaml_block(value) if place.file.suffix == ".yaml" else json.dumps(value, indent=2)
 
 

@@ -24,9 +24,10 @@ class _Toml(Document):
         from tomlkit.exceptions import ParseError  # noqa: PLC0415
 
         try:
-            return tomlkit.parse(self.body).unwrap()
+            value: dict[str, Any] = tomlkit.parse(self.body).unwrap()
         except ParseError as error:
             raise SyntaxProblem(error.line, f"This is not TOML: {error}.") from error
+        return value
 
     def _put(self, keys: Keys, value: Any, comments: Sequence[str]) -> None:
         import tomlkit  # noqa: PLC0415 -- as above

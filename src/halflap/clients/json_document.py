@@ -94,7 +94,7 @@ class JsonDocument(Document):
     def _write(self, root: Any) -> None:
         from json5.dumper import ModelDumper, dumps  # noqa: PLC0415 -- as above
 
-        self.body = dumps(root, dumper=ModelDumper())  # type: ignore[arg-type]  # its stubs name a base that it lacks
+        self.body = dumps(root, dumper=ModelDumper())
 
     def _node(self, value: Any, indent: str) -> Any:
         from json5.loader import ModelLoader, loads  # noqa: PLC0415 -- as above
