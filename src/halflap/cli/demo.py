@@ -149,6 +149,8 @@ async def _play(config: Any, show: _Show, *, full: bool) -> None:
 async def _start(gateway: Gateway) -> None:
     programs = await gateway.programs()
     await asyncio.gather(gateway.refresh(), programs.ready(), programs.check_ready())
+    for one in await gateway.reports():
+        _expect(one.status.state == "ready", f"server {one.status.name!r} to be ready", one.status.reason)
 
 
 def _expect(holds: bool, expected: str, actual: object) -> None:
@@ -175,7 +177,6 @@ class _Steps:
         )
         reports = await self.gateway.reports()
         for one in reports:
-            _expect(one.status.state == "ready", f"server {one.status.name!r} ready", one.status.reason)
             self.show.text(
                 f"[cyan]{one.status.name:15}[/] {one.tools} tool{'s' if one.tools != 1 else ''}, "
                 f"{one.declared_output_schemas} with an output schema"
