@@ -6,9 +6,8 @@ from halflap.calls.checks import aside
 from halflap.calls.describe import describe
 from halflap.calls.policy import Policy
 from halflap.calls.record import Recorder, new_id
-from halflap.calls.redact import MARK, Redactor
+from halflap.calls.redact import MARK, Redactor, configured_secrets
 from halflap.calls.retention import Retention
-from halflap.calls.secret_values import configured_secrets
 from halflap.calls.trace import Answered, Observe
 
 __all__ = [
