@@ -476,7 +476,7 @@ class Gateway:
         """Return the store once it has everything that happened so far."""
         parts = await self._ready()
         await parts.recorder.flush()
-        await parts.recorder.tell_interrupted()
+        await parts.recorder.mark_interrupted()
         return parts.store
 
 

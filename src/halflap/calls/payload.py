@@ -1,4 +1,4 @@
-"""What is kept of a run or a call: redacted, within bounds, and no more than was asked for."""
+"""Arguments and results on their way into a record: measured, redacted, and cut to the configured size."""
 
 from __future__ import annotations
 
@@ -12,34 +12,33 @@ if TYPE_CHECKING:
     from halflap.config import Record
     from halflap.store import CallRecord, RunRecord
 
-__all__ = ["Raw", "keep_call", "keep_run", "raw", "size", "weight"]
+__all__ = ["LARGE", "Payload", "payload", "size", "stored_call", "stored_run", "weight"]
 
-Raw = str | Mapping[str, Any] | None
-"""A JSON object as its text, or, where it is large, as it is."""
+Payload = str | Mapping[str, Any] | None
+"""A JSON object: as text, so that it cannot change any more, or as it is where writing it would take too long."""
 
-_LARGE = 200_000
+LARGE = 200_000
 _BESIDE = len('"",')
 _ANY_SCALAR = 8
 
 
-def raw(value: Mapping[str, Any]) -> Raw:
-    """Give a JSON object in the form in which it waits to be kept: writing a large one takes too long here."""
-    if size(value, most=_LARGE) > _LARGE:
+def payload(value: Mapping[str, Any]) -> Payload:
+    """Return a JSON object in the form in which it waits to be recorded."""
+    if size(value, most=LARGE) > LARGE:
         return value
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):
-        # What is not JSON is looked at piece by piece.
         return value
 
 
-def weight(value: Raw) -> int:
-    """Say about how many bytes wait with it; of a large one, that it is large."""
-    return 0 if value is None else len(value) if isinstance(value, str) else size(value, most=_LARGE * 10)
+def weight(value: Payload) -> int:
+    """Return about how many bytes it takes while it waits."""
+    return 0 if value is None else len(value) if isinstance(value, str) else size(value, most=LARGE * 10)
 
 
 def size(value: Any, most: float = float("inf")) -> int:
-    """Measure a JSON value, about, and no further than `most`."""
+    """Return the approximate size of a JSON value, counting no further than `most`."""
     total, rest = 0, [value]
     while rest and total <= most:
         one = rest.pop()
@@ -56,8 +55,8 @@ def size(value: Any, most: float = float("inf")) -> int:
     return total
 
 
-def keep_run(record: RunRecord, redactor: Redactor, level: Record) -> RunRecord:
-    """Give a run as it is written. Its output is kept whole."""
+def stored_run(record: RunRecord, redactor: Redactor, level: Record) -> RunRecord:
+    """Return a run as it is stored. Its output is kept whole."""
     if level == "metadata":
         return replace(record, code=None, output=None, error=None)
     return replace(
@@ -68,17 +67,17 @@ def keep_run(record: RunRecord, redactor: Redactor, level: Record) -> RunRecord:
     )
 
 
-def keep_call(
-    record: CallRecord, arguments: Raw, result: Raw, redactor: Redactor, *, level: Record, limit: int
+def stored_call(
+    record: CallRecord, arguments: Payload, result: Payload, redactor: Redactor, *, level: Record, limit: int
 ) -> CallRecord:
-    """Give a call as it is written."""
+    """Return a call as it is stored."""
     if not record.definition_hash:
-        # What was asked for is no tool's name; it may be anything.
+        # There is no such tool, so the name may be anything.
         record = replace(record, tool=redactor.text(record.tool))
     if isinstance(result, Mapping):
         record = replace(record, result_bytes=max(record.result_bytes, size(result)))
     if level == "metadata":
-        # Where the result broke its schema may say what was there instead.
+        # The place of a breach is metadata, the value found there is not.
         breach = None if record.breach is None else record.breach.partition(", received")[0]
         return replace(record, breach=breach, error=None)
     record = replace(
@@ -87,28 +86,25 @@ def keep_call(
         error=None if record.error is None else redactor.text(record.error),
     )
     if arguments is not None:
-        value, cut = redactor.value_within(_read(arguments), limit)
+        value, cut = redactor.value_within(_parsed(arguments), limit)
         record = replace(record, arguments=_written(value), arguments_cut=cut)
     if result is not None:
-        value, cut = _result_within(_read(result), limit, redactor)
+        value, cut = _result_within(_parsed(result), limit, redactor)
         record = replace(record, result=_written(value), result_cut=cut)
     return record
 
 
 def _result_within(wire: Mapping[str, Any], limit: int, redactor: Redactor) -> tuple[Mapping[str, Any], bool]:
-    """Cut a result so that its structured content has its share, though its text comes first."""
+    """Cut a result so that half of the room is left for its structured content."""
     if "structuredContent" not in wire:
         return redactor.value_within(wire, limit)
     structured, cut = redactor.value_within(wire["structuredContent"], limit // 2)
     rest = {key: value for key, value in wire.items() if key != "structuredContent"}
     others, cut_too = redactor.value_within(rest, limit - min(size(structured), limit // 2))
-    kept = {key: structured if key == "structuredContent" else others.get(key) for key in wire}
-    return {key: value for key, value in kept.items() if key in others or key == "structuredContent"}, (
-        cut or cut_too
-    )
+    return {**others, "structuredContent": structured}, cut or cut_too
 
 
-def _read(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
+def _parsed(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(value, str):
         read: Mapping[str, Any] = json.loads(value)
         return read
