@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import StoreError, UsageError
 from halflap.core.values import OWN
+from halflap.gateway.lazy import FIRST_LISTING_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,10 +23,8 @@ if TYPE_CHECKING:
     from halflap.store import Store
     from halflap.upstream import Pool
 
-__all__ = ["FIRST_LISTING_SECONDS", "MAX_CANDIDATES", "MAX_SUGGESTIONS", "Composer"]
+__all__ = ["MAX_CANDIDATES", "MAX_SUGGESTIONS", "Composer"]
 
-FIRST_LISTING_SECONDS = 10.0
-"""How long an answer waits for servers that were never listed. Doubled, a hanging server delays answers twice as long."""
 MAX_SUGGESTIONS = 10
 _PLANS = 3
 """Plans for what is wanted, unless the caller sets a limit."""
