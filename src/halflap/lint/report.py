@@ -139,7 +139,7 @@ class Report:
 
     def fails(self, on: str) -> bool:
         """Return whether there is a finding of this severity or a higher one."""
-        failing = () if on == "never" else SEVERITIES[: SEVERITIES.index(on) + 1]  # type: ignore[arg-type]  # any of them
+        failing = () if on == "never" else SEVERITIES[: SEVERITIES.index(on) + 1]
         return any(one.severity in failing for server in self.servers for one in server.findings)
 
     def to_json(self) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def _entity_named_two_ways(server: LintServer, _: Limits) -> Iterator[Problem]:
             if len(field.words) > 1 and not field.is_list and field.words[-1] == "id":
                 uses[field.words].append((tool, field))
     for found in uses.values():
-        usual, _ = Counter(field.name for _, field in found).most_common(1)[0]
+        usual = Counter(field.name for _, field in found).most_common(1)[0][0]
         for tool, field in found:
             if field.name != usual and usual not in field.siblings:
                 yield Problem(
