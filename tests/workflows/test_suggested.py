@@ -8,8 +8,7 @@ import pytest
 
 from graph.made import Made, edge, link, ports
 from halflap.core.errors import WorkflowError
-from halflap.graph.plan import plan
-from halflap.graph.want import target_of
+from halflap.graph.plan import plan, target_of
 from halflap.workflows.form import read_net, write_net
 from halflap.workflows.running.runnable import check_runnable
 from halflap.workflows.soundness import soundness

@@ -132,7 +132,9 @@ class Composer:
         """Count the same without asking any server; with `tools`, only edges from or to one of them."""
         edges = await self._edges.run(
             lambda graph: _counted(
-                one for one in graph.edges() if tools is None or not {one.source, one.target}.isdisjoint(tools)
+                one
+                for one in graph.edges()
+                if tools is None or not {one.source, one.target}.isdisjoint(tools)
             )
         )
         try:
@@ -211,7 +213,7 @@ class Composer:
             is_change = any(changes(task.ports) for one in planned.suggestions for task in one.tasks)
             for one in planned.suggestions:
                 told = _told(one, nets=nets and not is_change, with_program=not is_change)
-                told |= await self._described(hit)
+                told |= {"target": hit.name, "signature": await self._signature(hit)}
                 told["missing"] = self._missing(planned)
                 found["changes" if is_change else "suggestions"].append(told)
         if not found["suggestions"] and not found["changes"]:
@@ -221,9 +223,9 @@ class Composer:
             )
         return found
 
-    async def _described(self, hit: Hit) -> dict[str, Any]:
-        (hit,) = await self._learned.with_learned_signatures([hit])
-        return {"target": hit.name, "signature": hit.signature}
+    async def _signature(self, hit: Hit) -> str:
+        schema = await self._learned.schema_of(self._catalog.snapshot.tools[hit.name])
+        return hit.signature if schema.output_type is not None else schema.format_compact()
 
     def _missing(self, planned: Planned) -> list[dict[str, Any]]:
         """Return what is missing; of tools that a setting keeps out of programs, that and which setting."""

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from halflap.graph.edges import Edge
-    from halflap.graph.workflow import Given, Match, Task, Workflow
     from halflap.graph.ports import Ports
+    from halflap.graph.workflow import Given, Match, Task, Workflow
 
 __all__ = ["edges_dot", "edges_mermaid", "entities", "workflow_dot", "workflow_mermaid"]
 

@@ -145,11 +145,7 @@ def pages_of(ports: Ports) -> Pages | None:
     if not slots or not (lists or main_list(ports) is not None):
         return None
     told = [one for one in ports.told if one.path and all(step.kind == "key" for step in one.path)]
-    return (
-        _by_cursor(ports, slots, told, lists)
-        or _by_number(ports, slots, told)
-        or _by_last(ports, slots, told)
-    )
+    return _by_cursor(slots, told, lists) or _by_number(ports, slots, told) or _by_last(ports, slots, told)
 
 
 def more_of(ports: Ports) -> tuple[More, ...]:
@@ -220,7 +216,7 @@ def main_list(ports: Ports) -> Path | None:
 # The three ways --------------------------------------------------------------------------------------
 
 
-def _by_cursor(ports: Ports, slots: list[Slot], told: list[Place], lists: tuple[Path, ...]) -> Pages | None:
+def _by_cursor(slots: list[Slot], told: list[Place], lists: tuple[Path, ...]) -> Pages | None:
     found = [
         (_closeness(place, slot), -at, place, slot)
         for at, place in enumerate(told)
@@ -252,7 +248,7 @@ def _by_number(ports: Ports, slots: list[Slot], told: list[Place]) -> Pages | No
     for slot in slots:
         name = phrase(_words(slot.path[-1].key))
         by: Literal["page", "offset"] = "page" if name in _PAGE_NUMBERS else "offset"
-        if not kinds_of(slot.type) <= _NUMBERS or not (name in _PAGE_NUMBERS | _OFFSETS | _BARE_OFFSETS):
+        if not kinds_of(slot.type) <= _NUMBERS or name not in _PAGE_NUMBERS | _OFFSETS | _BARE_OFFSETS:
             continue
         for place in told:
             tells = _tells(place, items)

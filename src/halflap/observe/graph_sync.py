@@ -99,11 +99,9 @@ class Edges:
             if self._knowledge is not None:
                 self._knowledge.forget()
             self._graph, self._versions = None, {}
-            await self._read()
-            await self._update(everything=True)
+            graph = await self._current()
             await self._keep(always=True)
-            assert self._graph is not None
-            return self._graph
+            return graph
 
     def changed(self, keys: Sequence[ToolKey]) -> None:
         """Note tools of which something new is known."""

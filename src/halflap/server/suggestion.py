@@ -124,7 +124,10 @@ _SUGGESTIONS = _objects(
     confidence={**_NUMBER, "description": "How certain its links are together, from 0 to 1"},
     cost={**_NUMBER, "description": "Lower is better"},
     steps={**_STEPS, "description": "Each call"},
-    missing={**_TELLING, "description": "Parameters that you have to fill in, and tools that could provide them"},
+    missing={
+        **_TELLING,
+        "description": "Parameters that you have to fill in, and tools that could provide them",
+    },
     unused={**_TELLING, "description": "Values of `have` that no step takes, and why"},
     mermaid={**_TEXT, "description": "A picture, in Mermaid"},
     program={**_TEXT, "description": "For execute_program"},

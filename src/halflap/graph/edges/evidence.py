@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.edges.model import Evidence
-from halflap.graph.types import Form, conflict, form_of
 from halflap.graph.naming import is_abbreviation, phrase, place_identity, slot_identity, words_of_text
 from halflap.graph.naming.vocabulary import DISPLAY, IDENTIFIERS, PERSONAL, SECRETS
+from halflap.graph.types import Form, conflict, form_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

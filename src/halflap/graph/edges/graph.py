@@ -12,11 +12,11 @@ from halflap.graph.edges.evidence import COMPANION, LEAST, score, taken_of
 from halflap.graph.edges.index import Index
 from halflap.graph.edges.model import Edge, Evidence, Link, combined
 from halflap.graph.edges.relations import mentions, names_in, relation_keys
-from halflap.graph.types import conflict
 from halflap.graph.naming import slot_identity, words_of
 from halflap.graph.naming.vocabulary import SECRETS
 from halflap.graph.paging import pages_of, takes_page
 from halflap.graph.paths import path_text, slot_text
+from halflap.graph.types import conflict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from halflap.graph.emit.loops import Frame
 from halflap.graph.emit.syntax import call, constant, literal, load, store
 from halflap.graph.paths import many, path_text, slot_text
-from halflap.graph.workflow import Axis
 from halflap.graph.ports import only_value
+from halflap.graph.workflow import Axis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

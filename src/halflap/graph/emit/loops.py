@@ -6,13 +6,13 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from halflap.graph.emit.names import Names
 from halflap.graph.emit.syntax import Presence, attribute, call, into, load, store
 from halflap.graph.workflow import Axis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from halflap.graph.emit.names import Names
     from halflap.graph.paths import Path
     from halflap.graph.workflow import Task, Workflow
 

@@ -127,7 +127,7 @@ class Functions:
         page, turn, items, cursor, seen = map(names.make, ("page", "turn", "items", "cursor", "seen"))
         tool = shown(task.ports.tool)
         before, value = (
-            self._next_cursor(task, pages, whole, items, cursor, seen)
+            self._next_cursor(task, pages, whole, items=items, cursor=cursor, seen=seen)
             if pages.by == "cursor"
             else self._next_number(task, pages, whole, turn, items)
         )
@@ -172,7 +172,7 @@ class Functions:
         return before, ast.BinOp(start, ast.Add(), constant(pages.first)) if pages.first else start
 
     def _next_cursor(
-        self, task: Task, pages: Pages, whole: str, items: str, cursor: str, seen: str
+        self, task: Task, pages: Pages, whole: str, *, items: str, cursor: str, seen: str
     ) -> tuple[list[ast.stmt], ast.expr]:
         tool = shown(task.ports.tool)
         made: list[ast.stmt] = [assign(cursor, self._got(task, whole, pages.source))]

@@ -70,7 +70,7 @@ def _identity(own: Words, thing: Words, *, is_direct: bool = True) -> Identity:
 def is_abbreviation(short: str, long: str) -> bool:
     """Return whether a word is a short form of another: `org` of `organization`, but not `repo` of `report`."""
     return (
-        _SHORTEST_ABBREVIATION <= len(short)
+        len(short) >= _SHORTEST_ABBREVIATION
         and len(long) >= _MUCH_LONGER * len(short)
         and long.startswith(short)
     )

@@ -7,9 +7,9 @@ makes steps, loops, filters and pages of what was found. Nothing here calls a to
 
 from halflap.graph.paths import many, slot_text
 from halflap.graph.plan.have import Have, admits
-from halflap.graph.workflow import Axis, Given, Match, Target, Task, Wanted, Workflow
 from halflap.graph.plan.plan import Missing, Planned, plan, workflow_json
 from halflap.graph.plan.want import target_of
+from halflap.graph.workflow import Axis, Given, Match, Target, Task, Wanted, Workflow
 
 __all__ = [
     "Axis",

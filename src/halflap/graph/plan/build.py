@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from halflap.graph.effects import may_change
 from halflap.graph.naming import place_identity
 from halflap.graph.paging import main_list, more_of, pages_of, takes_page
-from halflap.graph.paths import EACH, Path, items_of, key, many, slot_text
-from halflap.graph.workflow import Axis, Given, Match, Task, Wanted, Workflow, axes_of
+from halflap.graph.paths import EACH, items_of, key, many, slot_text
 from halflap.graph.plan.search import GOAL
+from halflap.graph.workflow import Axis, Given, Match, Task, Wanted, Workflow, axes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -145,7 +145,7 @@ def _matches(have: Have, names: Iterable[str], axis: Axis, tasks: Mapping[str, T
         inside = place.path[size:]
         if (
             place.path[:size] != axis.path
-            or not 1 <= len(inside)
+            or not len(inside) >= 1
             or any(step.kind != "key" for step in inside)
         ):
             continue

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from halflap.graph.naming import Identity
     from halflap.graph.paths import Path
-    from halflap.graph.workflow import Workflow
     from halflap.graph.ports import Ports, Slot
+    from halflap.graph.workflow import Workflow
     from halflap.schema import Type
 
 __all__ = ["Have", "admits"]

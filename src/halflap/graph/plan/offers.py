@@ -22,6 +22,8 @@ __all__ = ["FAN_OUT", "Offer", "link_cost", "offers"]
 
 FAN_OUT = 0.3
 """A call for each of many values, compared with one call. Doubling it prefers longer chains of single calls."""
+MENTIONED = 0.6
+"""Going through things by what mentions them, instead of by a list of the things: some may be left out, or come twice."""
 CROSSING = 0.5
 """Data that go to another server. Doubling it keeps plans on one server more often."""
 _LEAST = 1e-3
@@ -70,7 +72,11 @@ def offers(
             if once and _is_of_many(need.ports, given):
                 continue
             cost = sum(link_cost(one.confidence) for one in given if one.origin == "step") + crossing
-            found.append((cost + (FAN_OUT if any(one.fan_out for one in given) else 0.0), at, given))
+            if any(one.fan_out for one in given):
+                cost += (
+                    FAN_OUT if any(_lists(need.ports, one, source) for one in given) else FAN_OUT + MENTIONED
+                )
+            found.append((cost, at, given))
     chosen: dict[int, Offer] = {}
     taken: set[Path] = set()
     for cost, at, given in sorted(found, key=lambda one: one[:2]):
@@ -133,6 +139,18 @@ def _given(slot: Slot, link: Link, path: Path, tool: str) -> Given:
     )
 
 
+def _lists(target: Ports, given: Given, source: Ports) -> bool:
+    """Return whether the items that a value comes from are the things that the slot asks for."""
+    asked = slot_identity(_keys(given.slot), target.subject.things)
+    thing = asked.thing if asked.attribute else asked.words
+    around = place_identity((*_keys(items_of(given.source)), "value"), source.subject.things)
+    return any(one.thing[-1:] == thing[-1:] for one in around) or not any(one.thing for one in around)
+
+
+def _keys(path: Path) -> tuple[str, ...]:
+    return tuple(step.key for step in path if step.kind == "key")
+
+
 def _is_of_many(target: Ports, given: Sequence[Given]) -> bool:
     if any(one.fan_out for one in given):
         return True
@@ -148,11 +166,10 @@ def _is_old_value(target: Ports, slot: Slot, source: Ports, path: Path) -> bool:
     thing = target.subject.thing
     if not thing or not may_change(target) or target.subject.destroys:
         return False
-    asked = slot_identity(tuple(step.key for step in slot.path if step.kind == "key"), target.subject.things)
+    asked = slot_identity(_keys(slot.path), target.subject.things)
     own = asked.thing if asked.attribute else asked.words
     if own in (thing, thing[-1:]):
         return False
-    keys = tuple(step.key for step in path if step.kind == "key")
     # What the value stands in, whatever it is called itself.
-    around = place_identity((*keys[:-1], "value"), source.subject.things)
+    around = place_identity((*_keys(path)[:-1], "value"), source.subject.things)
     return any(one.thing and thing[-len(one.thing) :] == one.thing for one in around)

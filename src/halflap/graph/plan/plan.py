@@ -9,20 +9,20 @@ from halflap.core.suggest import closest
 from halflap.graph.draw import workflow_mermaid
 from halflap.graph.effects import may_change as changes
 from halflap.graph.emit import program
-from halflap.graph.naming import words_of
-from halflap.graph.paths import path_text, slot_text
+from halflap.graph.paths import many, path_text, slot_text
 from halflap.graph.plan.build import workflow_of
 from halflap.graph.plan.have import Have
-from halflap.graph.workflow import Target, Workflow
 from halflap.graph.plan.search import Search
+from halflap.graph.plan.want import field_places
 from halflap.schema import compact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from halflap.graph.edges import Graph
-    from halflap.graph.workflow import Task
+    from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
+    from halflap.graph.workflow import Target, Task, Workflow
 
 __all__ = ["Missing", "Planned", "plan", "workflow_json"]
 
@@ -80,7 +80,7 @@ def plan(
     made = [replace(one, cost=one.cost + _UNUSED * len(one.unused)) for one in made]
     made.sort(key=lambda one: one.cost)
     if not made:
-        return Planned((), tuple(_no_field(graph, one) for one in want))
+        return Planned((), tuple(_no_field(graph, search, one) for one in want))
     best = made[0]
     return Planned(
         tuple(made), tuple(_missing(graph, search, best.order[step], slot) for step, slot in best.missing)
@@ -121,7 +121,7 @@ def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
     }
 
 
-def _missing(graph: Graph, search: Search, task: Task, path: tuple[Any, ...]) -> Missing:
+def _missing(graph: Graph, search: Search, task: Task, path: Path) -> Missing:
     """Describe a parameter that the best workflow leaves open."""
     ports = task.ports
     slots = [one for one in ports.slots if one.path[: len(path)] == path]
@@ -146,35 +146,32 @@ def _missing(graph: Graph, search: Search, task: Task, path: tuple[Any, ...]) ->
 
 def _providers(graph: Graph, search: Search, ports: Ports, slot: Slot) -> list[dict[str, Any]]:
     """Return the tools that could provide a value, reads first, each with what it needs itself."""
-    found: list[dict[str, Any]] = []
     table = graph.table(ports, slot)
     sources = [one for one in graph.sources_of_slot(ports, slot) if one in table]
-    for source in sorted(sources[:50], key=lambda one: changes(graph.tools[one]))[:_MAX_PROVIDERS]:
-        best, other = table[source][0], graph.tools[source]
-        one: dict[str, Any] = {"tool": source, "path": path_text(best.given.place.path)}
-        one["needs"] = sorted(other.required - search.have.values.keys())
-        one["chooses"] = any(step.kind != "key" for step in best.given.place.path)
-        if changes(other):
-            one["may_change_something"] = True
-        if other.server != ports.server:
-            one["crosses_servers"] = True
-        found.append(one)
+    reads_first = sorted(sources[:50], key=lambda one: changes(graph.tools[one]))
+    found = []
+    for source in reads_first[:_MAX_PROVIDERS]:
+        path = table[source][0].given.place.path
+        one = _provider(graph, search, source, path) | {"chooses": bool(many(path))}
+        found.append(one | ({"crosses_servers": True} if graph.tools[source].server != ports.server else {}))
     return found
 
 
-def _no_field(graph: Graph, target: Target) -> Missing:
-    """Describe a field that no tool returns, with names that are close."""
-    words = words_of(target.name)
-    names = {
-        step.key
-        for one in graph.tools.values()
-        for place in one.places
-        for step in place.path[-1:]
-        if step.kind == "key"
-    }
-    near = [one for one in sorted(names) if words and words[-1] in words_of(one)]
-    near = near or closest(target.name, sorted(names), limit=_MAX_NEAR)
-    note = (
-        "No tool that may be used returns it." if near else "No tool is known to return a field of this name."
+def _provider(graph: Graph, search: Search, tool: str, path: Path) -> dict[str, Any]:
+    ports = graph.tools[tool]
+    needs = sorted(ports.required - search.have.values.keys())
+    told: dict[str, Any] = {"tool": tool, "path": path_text(path), "needs": needs}
+    return told | ({"may_change_something": True} if changes(ports) else {})
+
+
+def _no_field(graph: Graph, search: Search, target: Target) -> Missing:
+    """Describe a field that no allowed tool returns, with tools that do and with similar names."""
+    returning = sorted(field_places(graph, target.name), key=lambda one: -one[1])[:_MAX_PROVIDERS]
+    if returning:
+        could = tuple(_provider(graph, search, one.tool, one.place.path) for one, _ in returning)
+        return Missing(None, target.name, could_provide=could, note="No tool that may be used returns it.")
+    names = {place.path[-1].key for one in graph.tools.values() for place in one.places if place.path}
+    near = closest(target.name, sorted(names - {""}), limit=_MAX_NEAR)
+    return Missing(
+        None, target.name, near=tuple(near), note="No tool is known to return a field of this name."
     )
-    return Missing(None, target.name, near=tuple(near[:_MAX_NEAR]), note=note)

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.effects import may_change
+from halflap.graph.paths import key, many
 from halflap.graph.plan.need import need_of
 from halflap.graph.plan.offers import FAN_OUT, Offer, link_cost, offers
-from halflap.graph.workflow import Given
 from halflap.graph.plan.want import field_places
-from halflap.graph.paths import key, many
+from halflap.graph.workflow import Given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from halflap.graph.edges import Graph
     from halflap.graph.edges.evidence import Given as Returned
     from halflap.graph.plan.have import Have
-    from halflap.graph.workflow import Target
     from halflap.graph.plan.need import Need
     from halflap.graph.ports import Slot
+    from halflap.graph.workflow import Target
 
 __all__ = ["GOAL", "Found", "Node", "Search"]
 
