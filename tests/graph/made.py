@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from halflap.graph.edge import EACH, NAME, VALUE, Edge, Evidence, Link, Place, Ports, Slot, key
+from halflap.graph.edges import Edge, Evidence, Link
+from halflap.graph.paths import EACH, NAME, VALUE, key
+from halflap.graph.ports import Place, Ports, Slot
 from halflap.graph.named import Named
 from halflap.schema import Type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from halflap.graph.edge import Path
+    from halflap.graph.paths import Path
 
 __all__ = ["Made", "edge", "link", "path", "ports"]
 

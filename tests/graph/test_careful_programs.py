@@ -12,12 +12,12 @@ from halflap.core.values import Tool
 from halflap.graph.emit import program
 from halflap.graph.plan import plan
 from halflap.graph.ports import ports_of
-from halflap.graph.want import target_of
+from halflap.graph.plan import target_of
 from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
     from graph.playing import Play
-    from halflap.graph.edge import Ports
+    from halflap.graph.ports import Ports
 
 STRING = {"type": "string"}
 GET = tool("x", "get_gizmo", "gizmo_id!", {"name": str})

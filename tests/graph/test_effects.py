@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from graph.made import ports
-from halflap.graph.effects import seems_to_change, seems_to_destroy
+from halflap.graph.effects import may_change as seems_to_change, seems_to_destroy
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from graph.made import Made, edge, link, ports
 from graph.playing import found_at, play
-from halflap.graph.edge import path_text
+from halflap.graph.paths import path_text
 from halflap.graph.emit import program
 from halflap.graph.plan import plan
 from halflap.graph.workflow import Target
 from support import examples
 
 if TYPE_CHECKING:
-    from halflap.graph.edge import Edge, Link, Ports
+    from halflap.graph.edges import Edge, Link
+    from halflap.graph.ports import Ports
 
 PLACES = ("id", "one.id", "items[].id", "items[].name", "items[].sub[].id", "items[].sub[].name", "by.{key}", "per.{}.id",
           "per.{}.name", "maybe?", "items[].maybe?", "bare[]", "seldom.id?")  # fmt: skip

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.making import graph_of, tool
-from halflap.graph.fit import conflict, form_of
-from halflap.graph.graph import Graph
+from halflap.graph.types import conflict, form_of
+from halflap.graph.edges import Graph
 from support import THOROUGH, examples
 
 if TYPE_CHECKING:
-    from halflap.graph.edge import Edge, Ports
+    from halflap.graph.edges import Edge
+    from halflap.graph.ports import Ports
 
 NAMES = st.sampled_from(
     [

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from graph.made import Made
 from graph.playing import play
-from halflap.graph.edge import EACH, Edge, Link, Place, Ports, Slot, key
+from halflap.graph.edges import Edge, Link
+from halflap.graph.paths import EACH, key
+from halflap.graph.ports import Place, Ports, Slot
 from halflap.graph.emit import program
-from halflap.graph.picture import edges_dot, edges_mermaid, workflow_dot, workflow_mermaid
+from halflap.graph.draw import edges_dot, edges_mermaid, workflow_dot, workflow_mermaid
 from halflap.graph.plan import plan
 from halflap.graph.workflow import Target, Workflow
 from halflap.schema import Type

@@ -9,10 +9,10 @@ import pytest
 
 from graph.making import graph_of, tool
 from halflap.graph.plan import plan
-from halflap.graph.want import target_of
+from halflap.graph.plan import target_of
 
 if TYPE_CHECKING:
-    from halflap.graph.edge import Ports
+    from halflap.graph.ports import Ports
 
 
 def asked(want: str, *tools: Ports, **have: Any) -> dict[str, Any]:

@@ -15,14 +15,14 @@ from halflap.graph.plan import plan
 from halflap.graph.search import GIVEN_UP, MISSING, SLACK, Search
 from halflap.graph.supply import CROSSING, OTHERS_VALUE
 from halflap.graph.terms import AIMLESS, TOOL, Terms
-from halflap.graph.want import goal_of
+from halflap.graph.plan import goal_of
 from halflap.graph.workflow import Target
 from support import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from halflap.graph.edge import Ports
+    from halflap.graph.ports import Ports
 
 OPEN = "left open"
 NAMES = ("alpha", "beta", "gamma", "delta")

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graph.made import Made, edge, link, ports
-from halflap.graph.picture import edges_dot, edges_mermaid, workflow_dot, workflow_mermaid
+from halflap.graph.draw import edges_dot, edges_mermaid, workflow_dot, workflow_mermaid
 from halflap.graph.plan import plan
-from halflap.graph.want import target_of
+from halflap.graph.plan import target_of
 
 if TYPE_CHECKING:
     from halflap.graph.workflow import Workflow

@@ -8,7 +8,7 @@ import pytest
 
 from graph.made import Made, edge, link, ports
 from halflap.graph.plan import plan
-from halflap.graph.want import target_of
+from halflap.graph.plan import target_of
 from halflap.schema import Type
 
 if TYPE_CHECKING:

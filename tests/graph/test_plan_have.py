@@ -9,7 +9,7 @@ import pytest
 
 from graph.made import Made, ports
 from halflap.graph.plan import plan
-from halflap.graph.want import target_of
+from halflap.graph.plan import target_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 from graph.making import tool
 from halflap.core.values import Tool
-from halflap.graph.edge import path_text
+from halflap.graph.paths import path_text
 from halflap.graph.ports import ports_of
 from halflap.schema import parse_schema, read_type
 
 if TYPE_CHECKING:
-    from halflap.graph.edge import Ports
+    from halflap.graph.ports import Ports
 
 
 def places(ports: Any) -> set[str]:

@@ -10,11 +10,11 @@ from graph.making import graph_of, tool
 from graph.playing import play
 from halflap.graph.emit import program
 from halflap.graph.plan import plan
-from halflap.graph.want import target_of
+from halflap.graph.plan import target_of
 
 if TYPE_CHECKING:
     from graph.playing import Play
-    from halflap.graph.edge import Ports
+    from halflap.graph.ports import Ports
 
 ARTIFACTS = [
     {"artifact_id": f"A{at}", "room_id": f"R{at % 3}", "shelf": {"room_no": at % 2}} for at in range(7)

@@ -8,18 +8,18 @@ import pytest
 
 from graph.making import graph_of, tool
 from halflap.core.values import Annotations, Tool
-from halflap.graph.graph import Graph
+from halflap.graph.edges import Graph
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.graph.plan import plan
 from halflap.graph.ports import ports_of
-from halflap.graph.trail import Trails
-from halflap.graph.want import target_of
+from halflap.graph.lineage.follow import Trails
+from halflap.graph.plan import target_of
 from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.graph.edge import Ports
+    from halflap.graph.ports import Ports
 
 FIND = tool("shop", "find_customers", "branch_id!", {"customers": [{"customer_id": str}]})
 ORDERS = tool("shop", "list_orders", "customer_id!", {"orders": [{"order_id": str}]})

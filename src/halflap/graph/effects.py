@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from halflap.graph.naming import is_plural, pieces_of, subject_of, verb_at
@@ -21,6 +22,7 @@ __all__ = ["destroys", "may_change", "name_reads"]
 
 _FIRST_WORDS = re.compile(r"[a-z]+", re.IGNORECASE)
 _ENDINGS = ("s", "es", "ing", "ed", "d")
+_ALSO_NOUNS = frozenset({"count", "list", "query", "read", "show"})
 _JOINING = frozenset({"and", "or", "then"})
 
 
@@ -46,13 +48,15 @@ def name_reads(name: str, description: str) -> bool:
     at = verb_at(pieces)
     if said in CHANGE_VERBS or (at is not None and pieces[at] not in READ_VERBS):
         return False
-    if any(one in _JOINING and two in CHANGE_VERBS for one, two in zip(pieces, pieces[1:], strict=False)):
+    if any(one in _JOINING and two in CHANGE_VERBS for one, two in pairwise(pieces)):
         # `get_or_create_user`
         return False
     if at is None:
         return said in READ_VERBS
     # What comes before the verb is a noun (`issues_list`) or a verb that is not known (`toggle_view`).
-    is_noun_first = pieces[at] in SURE_READS and (at < len(pieces) - 1 or is_plural(pieces[0]))
+    is_noun_first = pieces[at] in SURE_READS and (
+        at < len(pieces) - 1 or is_plural(pieces[0]) or pieces[at] not in _ALSO_NOUNS
+    )
     return at == 0 or is_noun_first or said in READ_VERBS
 
 

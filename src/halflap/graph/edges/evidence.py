@@ -6,11 +6,13 @@ The weights are the whole model. `bench/bench_links.py` fits and cross-validates
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.edges.model import Evidence
+from halflap.graph.edges.relations import relation_keys
 from halflap.graph.naming import is_abbreviation, phrase, place_identity, slot_identity, words_of_text
-from halflap.graph.naming.vocabulary import DISPLAY, IDENTIFIERS, PERSONAL, SECRETS
+from halflap.graph.naming.vocabulary import DISPLAY, IDENTIFIERS, PERSONAL, VAGUE
 from halflap.graph.types import Form, conflict, form_of
 
 if TYPE_CHECKING:
@@ -101,20 +103,20 @@ class Taken(NamedTuple):
     form: Form
     described: frozenset[tuple[str, str]]
     """Pairs of a thing and an identifier that follow each other in the description."""
+    relations: tuple[str, ...]
+    """What the server declares that it takes."""
 
 
 def given_of(ports: Ports) -> Iterator[Given]:
-    """Yield the places of a tool that can fill parameters: plain values that are neither yes/no nor secret."""
+    """Yield the places of a tool that can fill parameters: everything but yes or no."""
     things = ports.subject.things
     asked = {taken_of(ports, slot).identity[:2] for slot in ports.slots if ports.needs(slot)}
     for place in ports.places:
         form = place.form
-        if form.kinds == _NO_VALUES or any(step.kind == "name" for step in place.path):
+        if form.kinds == _NO_VALUES:
             continue
         keys = tuple(step.key for step in place.path if step.kind == "key")
         identities = place_identity(keys, things)
-        if not identities or not SECRETS.isdisjoint(identities[0].words):
-            continue
         echoes = any(one.attribute and one[:2] in asked for one in identities) and not _is_listed(place.path)
         is_item = bool(place.path) and place.path[-1].kind == "each"
         learned = None if place.declared else place.confidence
@@ -134,15 +136,14 @@ def taken_of(ports: Ports, slot: Slot) -> Taken:
     # Only what matters for the score, so that more slots share it.
     identity = own._replace(words=()) if own.attribute else own._replace(thing=())
     described = _pairs(slot.description) if slot.description and ports.needs(slot) else frozenset()
-    return Taken(ports.server, identity, form_of(slot.type), described)
+    relations = tuple(relation_keys(ports.server, slot.type, "consumes"))
+    return Taken(ports.server, identity, form_of(slot.type), described, relations)
 
 
 @lru_cache(maxsize=1 << 13)
 def _pairs(description: str) -> frozenset[tuple[str, str]]:
     words = words_of_text(description)
-    return frozenset(
-        (one, two) for one, two in zip(words, words[1:], strict=False) if two in IDENTIFIERS or two in DISPLAY
-    )
+    return frozenset(pair for pair in pairwise(words) if pair[1] in IDENTIFIERS or pair[1] in DISPLAY)
 
 
 def score(given: Features, taken: Taken, rarity: Callable[[Words], float]) -> Evidence | None:
@@ -169,21 +170,9 @@ def _reason(
     own: Identity, given: Features, taken: Taken, rarity: Callable[[Words], float]
 ) -> Evidence | None:
     asked = taken.identity
-    if asked.attribute and own.attribute == asked.attribute:
-        relation = _relation(own.thing, asked.thing)
-        if relation:
-            return Evidence("entity", _SAME_THING * relation, _detail(asked))
-        if own.attribute in PERSONAL:
-            return Evidence("entity", _PERSON, own.attribute)
-    if not asked.attribute and own.attribute and own.is_direct:
-        relation = _relation(own.thing, asked.words)
-        if relation:
-            weight = _KEY_OF_THING * relation * (_DISPLAY_NAME if own.attribute in DISPLAY else 1.0)
-            return Evidence("entity", weight, f"{own.attribute} of {phrase(asked.words)}")
-    if asked.attribute and not own.attribute and (given.is_item or not own.is_direct):
-        relation = _relation(own.words, asked.thing)
-        if relation:
-            return Evidence("entity", _NAMED_AFTER * relation, _detail(asked))
+    found = _of_thing(own, given, asked) if own.attribute or asked.attribute else None
+    if found is not None:
+        return found
     if not asked.attribute and not own.attribute and own.words == asked.words:
         return Evidence("name", name_weight(own.words) * rarity(own.words), phrase(own.words))
     if own.attribute and own.thing and (own.thing[-1], own.attribute) in taken.described:
@@ -193,12 +182,27 @@ def _reason(
     return None
 
 
+def _of_thing(own: Identity, given: Features, asked: Identity) -> Evidence | None:
+    """Return why a place identifies the thing that a slot asks for."""
+    if not asked.attribute:
+        weight = _KEY_OF_THING * (_DISPLAY_NAME if own.attribute in DISPLAY else 1.0)
+        relation = _relation(own.thing, asked.words) if own.is_direct else 0.0
+        detail = f"{own.attribute} of {phrase(asked.words)}"
+    elif own.attribute:
+        weight = _SAME_THING
+        relation = _relation(own.thing, asked.thing) if own.attribute == asked.attribute else 0.0
+        detail = f"{asked.attribute} of {phrase(asked.thing)}"
+        if not relation and own.attribute == asked.attribute and own.attribute in PERSONAL:
+            weight, relation, detail = _PERSON, 1.0, own.attribute
+    else:
+        weight = _NAMED_AFTER
+        relation = _relation(own.words, asked.thing) if given.is_item or not own.is_direct else 0.0
+        detail = f"{asked.attribute} of {phrase(asked.thing)}"
+    return Evidence("entity", weight * relation, detail) if relation else None
+
+
 def name_weight(words: Words) -> float:
-    return _SAME_NAME if len(words) > 1 else _SAME_WORD
-
-
-def _detail(asked: Identity) -> str:
-    return f"{asked.attribute} of {phrase(asked.thing)}"
+    return _SAME_NAME if len(words) > 1 else 0.0 if VAGUE.issuperset(words) else _SAME_WORD
 
 
 @lru_cache(maxsize=1 << 16)

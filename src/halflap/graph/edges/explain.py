@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.graph.edges.evidence import LEAST
-from halflap.graph.naming import words_of
-from halflap.graph.naming.vocabulary import SECRETS
+from halflap.graph.naming import is_secret, words_of
 from halflap.graph.paging import takes_page
 from halflap.graph.paths import path_text
 from halflap.graph.types import conflict, form_of
@@ -90,7 +89,7 @@ def _near(graph: Graph, source: Ports, target: Ports) -> Iterator[Near]:
         yield Near(link.source, link.target, "too weak", detail, link.confidence)
     for slot in target.slots:
         name = slot.path[-1].key if slot.path[-1].kind == "key" else slot.parameter
-        own = takes_page(slot.path) or not SECRETS.isdisjoint(words_of(name))
+        own = takes_page(slot.path) or is_secret(words_of(name))
         for place in source.places:
             if (
                 not place.path

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 from halflap.graph.edges.evidence import COMPANION, LEAST, score, taken_of
 from halflap.graph.edges.index import Index
 from halflap.graph.edges.model import Edge, Evidence, Link, combined
-from halflap.graph.edges.relations import mentions, names_in, relation_keys
-from halflap.graph.naming import slot_identity, words_of
-from halflap.graph.naming.vocabulary import SECRETS
+from halflap.graph.edges.relations import mentions, names_in
+from halflap.graph.naming import is_secret, slot_identity, words_of
 from halflap.graph.paging import pages_of, takes_page
 from halflap.graph.paths import path_text, slot_text
 from halflap.graph.types import conflict
@@ -188,7 +187,7 @@ class Graph:
     def table(self, ports: Ports, slot: Slot) -> _Table:
         """Return the best places for a slot in all tools, by names and types; the best tools come first."""
         taken = self._taken[ports.tool].get(slot.path)
-        if taken is None:
+        if taken is None or is_secret(words_of(_name(slot))):
             return {}
         if taken not in self._tables:
             found: _Table = {}
@@ -200,8 +199,10 @@ class Graph:
                 evidence = scores[features]
                 if evidence is not None and evidence.weight >= COMPANION:
                     found.setdefault(given.tool, []).append(Candidate(given, (evidence,), evidence.weight))
-            for key in relation_keys(ports.server, slot.type, "consumes"):
+            for key in taken.relations:
                 for given in self.index.related(key):
+                    if conflict(given.features.form, taken.form):
+                        continue
                     detail = f"the server declares that both identify a {key.partition(chr(0))[2]}"
                     evidence = Evidence("declared", _DECLARED, detail)
                     found.setdefault(given.tool, []).append(Candidate(given, (evidence,), _DECLARED))
@@ -260,7 +261,7 @@ class Graph:
 
     def _declared(self, source: Ports, target: Ports, slot: Slot, found: dict[Path, Candidate]) -> None:
         """Add what descriptions say: a field or parameter that names the other tool, or a tool that does."""
-        if not target.needs(slot) or slot.path not in self._taken[target.tool]:
+        if not target.needs(slot) or is_secret(words_of(_name(slot))):
             return
         asks = source.name in names_in(slot.description)
         if asks or any(target.name in names_in(one.given.place.description) for one in found.values()):
@@ -315,10 +316,11 @@ def _without_collection() -> Iterator[None]:
 
 
 def _may_be_linked(slot: Slot) -> bool:
-    names = [step.key for step in slot.path if step.kind == "key"]
-    return (
-        not takes_page(slot.path) and SECRETS.isdisjoint(words_of(names[-1])) and slot.type.kind != "boolean"
-    )
+    return not takes_page(slot.path) and slot.type.kind != "boolean"
+
+
+def _name(slot: Slot) -> str:
+    return next(step.key for step in reversed(slot.path) if step.kind == "key")
 
 
 def _is_pointless(one: Candidate, source: Ports, target: Ports, slot: Slot) -> bool:

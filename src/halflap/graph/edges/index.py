@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.edges.evidence import COMPANION, given_of, name_weight
 from halflap.graph.edges.relations import relation_keys
-from halflap.graph.naming import is_abbreviation, phrase
+from halflap.graph.naming import is_abbreviation, is_secret, phrase
 from halflap.graph.naming.vocabulary import PERSONAL
+from halflap.graph.paths import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +122,11 @@ class Index:
 
 
 def _keys(given: Given) -> set[str]:
+    """Return what a place is found by; secrets and the keys of maps only by lineage."""
     found: set[str] = set()
+    is_key = given.place.path[-1:] == (NAME,)
+    if is_key or any(is_secret(own.words) for own in given.features.identities):
+        return found
     for own in given.features.identities:
         if own.attribute:
             if own.thing:

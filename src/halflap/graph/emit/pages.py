@@ -137,6 +137,7 @@ class Functions:
             *before,
             assign(page, ast.Await(_tool_call(task.ports.tool, asked))),
             *self._failures.check(task, page),
+            *([] if pages.by == "cursor" else [self._refuse_same(task, pages, page, items)]),
             assign(items, self._items(task, pages.lists[0], page)),
             *grow,
             assign(whole, load(page)),
@@ -146,6 +147,10 @@ class Functions:
             first.append(assign(seen, ast.List([], ast.Load())))
         too_many = refuse(f"{tool} has more pages than {self._max_pages} allows.")
         return [*first, ast.For(store(turn), call("range", load(self._max_pages)), body, [too_many])]
+
+    def _refuse_same(self, task: Task, pages: Pages, page: str, items: str) -> ast.stmt:
+        same = ast.Compare(self._items(task, pages.lists[0], page), [ast.Eq()], [load(items)])
+        return ast.If(same, [refuse(f"{shown(task.ports.tool)} returned the same page twice.")], [])
 
     def _next_number(
         self, task: Task, pages: Pages, whole: str, turn: str, items: str
@@ -161,8 +166,8 @@ class Functions:
             count = so_far if pages.tells == "items" else number
             ends = ast.Compare(count, [ast.GtE()], [ast.BoolOp(ast.Or(), [told, constant(0)])])
         before: list[ast.stmt] = [ast.If(ends, [ast.Break()], [])]
-        nothing = refuse(f"{shown(task.ports.tool)} says that there is more, but returned an empty page.")
-        before.append(ast.If(ast.UnaryOp(ast.Not(), load(items)), [nothing], []))
+        # An empty page is the last, whatever the first one promised.
+        before.append(ast.If(ast.UnaryOp(ast.Not(), load(items)), [ast.Break()], []))
         if pages.by == "last":
             last = ast.Subscript(load(items), ast.UnaryOp(ast.USub(), ast.Constant(1)), ast.Load())
             size = len(pages.lists[0]) + 1

@@ -5,7 +5,7 @@ Read `words` first (a name as words in the singular), then `identity` (which att
 sentences.
 """
 
-from halflap.graph.naming.identity import Identity, is_abbreviation, place_identity, slot_identity
+from halflap.graph.naming.identity import Identity, is_abbreviation, is_secret, place_identity, slot_identity
 from halflap.graph.naming.subject import Subject, subject_of, verb_at
 from halflap.graph.naming.words import Words, is_plural, phrase, pieces_of, words_in, words_of, words_of_text
 
@@ -15,6 +15,7 @@ __all__ = [
     "Words",
     "is_abbreviation",
     "is_plural",
+    "is_secret",
     "phrase",
     "pieces_of",
     "place_identity",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from halflap.graph.naming.vocabulary import CONTAINERS, DISPLAY, IDENTIFIERS
+from halflap.graph.naming.vocabulary import CONTAINERS, DISPLAY, IDENTIFIERS, SECRET_KEYS, SECRETS
 from halflap.graph.naming.words import Words, words_of
 
-__all__ = ["Identity", "is_abbreviation", "place_identity", "slot_identity"]
+__all__ = ["Identity", "is_abbreviation", "is_secret", "place_identity", "slot_identity"]
 
-_SAME_ATTRIBUTE = {"uuid": "id", "uid": "id", "handle": "login"}
+_SAME_ATTRIBUTE = {"uuid": "id", "uid": "id", "handle": "login", "ref": "reference"}
 _SHORTEST_ABBREVIATION = 3
 _MUCH_LONGER = 1.8
 
@@ -64,6 +64,11 @@ def _identity(own: Words, thing: Words, *, is_direct: bool = True) -> Identity:
     if len(own) == 1 or own[:-1] == thing:
         return Identity(thing, attribute, own, is_direct)
     return Identity(own[:-1], attribute, own, is_direct=False)
+
+
+def is_secret(words: Words) -> bool:
+    """Return whether a name is that of a password, token or key, which no other result supplies."""
+    return not SECRETS.isdisjoint(words) or (words[-1:] == ("key",) and not SECRET_KEYS.isdisjoint(words))
 
 
 @lru_cache(maxsize=1 << 16)

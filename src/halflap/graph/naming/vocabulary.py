@@ -14,7 +14,9 @@ __all__ = [
     "PERSONAL",
     "READ_VERBS",
     "SECRETS",
+    "SECRET_KEYS",
     "SURE_READS",
+    "VAGUE",
 ]
 
 
@@ -22,7 +24,7 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-IDENTIFIERS = _set("id uuid uid login slug key number code sha symbol sku handle reference")
+IDENTIFIERS = _set("id uuid uid login slug key number code sha symbol sku handle ref reference")
 """Attributes that identify one thing among others of its kind."""
 DISPLAY = _set("name title")
 """Attributes that people read; they identify a thing where nothing else does."""
@@ -39,7 +41,13 @@ ASPECTS = _set(
 """Words of tool names that say how much of a thing is meant, not which thing."""
 LINKING = _set("and as at by for from in into of on or per to using via with within")
 """Words after which a tool name speaks about something else than its thing."""
-SECRETS = _set("password passwd secret credential passphrase pin cvv otp")
+VAGUE = _set(
+    "action body comment content description format kind message mode note order query sort state status text type value"
+)
+"""Values that most things have: the same name on both sides says nothing."""
+SECRETS = _set("credential cvv otp passphrase passwd password pin secret token")
+SECRET_KEYS = _set("access api private secret")
+"""Before `key`."""
 
 SURE_READS = _set("count describe fetch find get list lookup query read retrieve search show")
 """Verbs that stay verbs wherever they stand in a name: `issues_list`."""
