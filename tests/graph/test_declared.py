@@ -38,9 +38,7 @@ def test_a_field_can_name_the_tools_it_is_used_with() -> None:
     assert pair(source, tool("s", "order_other", "account_ref!")) is None
 
 
-@pytest.mark.parametrize(
-    "text", ["Do not use with other_tool.", "Unlike other_tool, this is fast."]
-)
+@pytest.mark.parametrize("text", ["Do not use with other_tool.", "Unlike other_tool, this is fast."])
 def test_a_mention_is_no_relation(text: str) -> None:
     source = tool("s", "list_rows", "", {"rows": [{"ref": str}]}, text)
     assert pair(source, tool("s", "other_tool", "handle_ref!")) is None
@@ -68,6 +66,7 @@ class TestWhereNamesDiffer:
     @pytest.mark.parametrize("text", ["from scan_bay", "as returned by `scan_bay`"])
     def test_the_only_field_that_fits_is_meant(self, text: str) -> None:
         assert mappings(pair(BAY, tool("s", "use_it", taking(text, "parcel")))) == {("ref", "parcel")}
+
 
 class TestOtherServers:
     def test_no_description_reaches_another_server(self) -> None:

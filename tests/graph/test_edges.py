@@ -156,7 +156,9 @@ class TestIdentifiers:
 
     def test_the_parts_of_a_key_come_from_one_object(self) -> None:
         repo = {"name": str, "owner": {"login": str}}
-        pulls = tool("s", "list_pulls", "", [{"number": int, "base": {"repo": repo}, "head": {"repo?": repo}}])
+        pulls = tool(
+            "s", "list_pulls", "", [{"number": int, "base": {"repo": repo}, "head": {"repo?": repo}}]
+        )
         edge = pair(pulls, tool("s", "get_pull", "owner! repo! pull_number:integer!"))
         assert edge is not None
         best = {link.target[0].key: link.to_json()["from"] for link in reversed(edge.links)}
@@ -167,7 +169,9 @@ class TestIdentifiers:
         }
 
     def test_a_bare_value_is_named_by_its_tool(self) -> None:
-        edge = pair(tool("s", "lookup_account_id_by_phone", "phone!", str), tool("s", "get_account", "account_id!"))
+        edge = pair(
+            tool("s", "lookup_account_id_by_phone", "phone!", str), tool("s", "get_account", "account_id!")
+        )
         assert mappings(edge) == {("$", "account_id")}
 
     def test_the_keys_of_a_map_are_not_the_thing_that_it_is_named_after(self) -> None:

@@ -62,7 +62,12 @@ def by_cursor(name: str, gives: dict[str, Any], reports: Callable[[Page], dict[s
 
 
 def by_number(
-    name: str, gives: dict[str, Any], reports: Callable[[Page], dict[str, Any]], *, pages: bool = False, **more: Any
+    name: str,
+    gives: dict[str, Any],
+    reports: Callable[[Page], dict[str, Any]],
+    *,
+    pages: bool = False,
+    **more: Any,
 ) -> Style:
     def start(given: dict[str, Any]) -> int:
         return (int(given.get(name, 1)) - 1) * SIZE if pages else int(given.get(name, 0))
@@ -86,7 +91,9 @@ STYLES = {
     ),
     "cloud: NextToken": by_cursor("NextToken", {"NextToken": TEXT}, lambda page: {"NextToken": page.cursor}),
     "office: nextPageToken": by_cursor(
-        "pageToken", {"nextPageToken": TEXT}, lambda page: {"nextPageToken": page.cursor} if page.cursor else {}
+        "pageToken",
+        {"nextPageToken": TEXT},
+        lambda page: {"nextPageToken": page.cursor} if page.cursor else {},
     ),
     "storage: NextMarker and IsTruncated": by_cursor(
         "Marker",
@@ -97,7 +104,10 @@ STYLES = {
         "after",
         {"pageInfo": object_of(hasNextPage=FLAG, endCursor=TEXT)},
         lambda page: {
-            "pageInfo": {"hasNextPage": page.following is not None, "endCursor": f"ä+{page.start + len(page.items)}"}
+            "pageInfo": {
+                "hasNextPage": page.following is not None,
+                "endCursor": f"ä+{page.start + len(page.items)}",
+            }
         },
     ),
     "key-value store: LastEvaluatedKey": Style(
@@ -127,7 +137,9 @@ STYLES = {
         lambda page: {"next_page": None if page.following is None else page.following // SIZE + 1},
         pages=True,
     ),
-    "database: offset, limit, total": by_number("offset", {"total": NUMBER}, lambda page: {"total": page.total}),
+    "database: offset, limit, total": by_number(
+        "offset", {"total": NUMBER}, lambda page: {"total": page.total}
+    ),
     "index: from, size, hits.total.value": by_number(
         "from",
         {"total": object_of(value=NUMBER, relation=TEXT)},
@@ -136,18 +148,26 @@ STYLES = {
     "framework: next address": by_number(
         "page",
         {"next": TEXT, "previous": TEXT, "count": NUMBER},
-        lambda page: {"next": page.address("page", page.start // SIZE + 2), "previous": None, "count": page.total},
+        lambda page: {
+            "next": page.address("page", page.start // SIZE + 2),
+            "previous": None,
+            "count": page.total,
+        },
         pages=True,
     ),
     "hypermedia: _links.next.href": by_number(
         "offset",
         {"_links": object_of(next={"type": ["object", "null"], "properties": {"href": TEXT}})},
-        lambda page: {"_links": {"next": {"href": page.address("offset", page.start + SIZE)}} if page.cursor else {}},
+        lambda page: {
+            "_links": {"next": {"href": page.address("offset", page.start + SIZE)}} if page.cursor else {}
+        },
     ),
     "suite: @odata.nextLink": by_cursor(
         "skiptoken",
         {"@odata.nextLink": TEXT},
-        lambda page: {"@odata.nextLink": page.address("$skiptoken", page.start + SIZE)} if page.cursor else {},
+        lambda page: (
+            {"@odata.nextLink": page.address("$skiptoken", page.start + SIZE)} if page.cursor else {}
+        ),
     ),
     "nested parameter": Style(
         {"pagination": object_of(offset=NUMBER, limit=NUMBER)},
@@ -238,7 +258,9 @@ PARTS: list[tuple[Any, Any, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("takes", "gives", "part", "whole"), PARTS)
-def test_a_list_that_says_it_is_a_part_is_not_taken_for_the_whole(takes: Any, gives: Any, part: Any, whole: Any) -> None:
+def test_a_list_that_says_it_is_a_part_is_not_taken_for_the_whole(
+    takes: Any, gives: Any, part: Any, whole: Any
+) -> None:
     listed = {"gizmos": [{"gizmo_id": str}], **gives}
     with pytest.raises(ValueError, match=r"list_gizmos says .* there is more"):
         played(takes, listed, lambda **_: {"gizmos": ALL, **part})

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from halflap.graph import trail as module
-from halflap.graph.lineage import Count, Flow
-from halflap.graph.lineage.follow import Trails
+from halflap.graph.lineage import Count, Flow, Trails
+from halflap.graph.lineage import follow as module
 
 SALT = b"s" * 32
 

@@ -15,6 +15,7 @@ __all__ = [
     "Step",
     "items_of",
     "key",
+    "keys_of",
     "many",
     "path_text",
     "read_path",
@@ -94,6 +95,11 @@ def many(path: Path) -> int:
         if step.kind != "key":
             count += 1
     return count
+
+
+def keys_of(path: Path) -> tuple[str, ...]:
+    """Return the keys on a path, without its loops."""
+    return tuple(step.key for step in path if step.kind == "key")
 
 
 def items_of(path: Path) -> Path:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from halflap.graph.edges.model import Evidence
 from halflap.graph.edges.relations import relation_keys
 from halflap.graph.naming import is_abbreviation, phrase, place_identity, slot_identity, words_of_text
-from halflap.graph.naming.vocabulary import DISPLAY, IDENTIFIERS, PERSONAL, VAGUE
+from halflap.graph.naming.vocabulary import DISPLAY, IDENTIFIERS, SELF_NAMING, VAGUE
+from halflap.graph.paths import keys_of
 from halflap.graph.types import Form, conflict, form_of
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ _SAME_WORD = 0.62
 """The same name of one word: `city`."""
 _DESCRIBED = 0.72
 """The parameter's description names thing and attribute: `a commit SHA`."""
-_PERSON = 0.7
-"""A login or address whose owner has another name on the other side: a member's login as a user's."""
+_SELF_NAMED = 0.7
+"""A value that means the same for other things: a member's login as a user's."""
 _FORMAT = 0.6
 """The same rare format: an email address."""
 
@@ -115,7 +116,7 @@ def given_of(ports: Ports) -> Iterator[Given]:
         form = place.form
         if form.kinds == _NO_VALUES:
             continue
-        keys = tuple(step.key for step in place.path if step.kind == "key")
+        keys = keys_of(place.path)
         identities = place_identity(keys, things)
         echoes = any(one.attribute and one[:2] in asked for one in identities) and not _is_listed(place.path)
         is_item = bool(place.path) and place.path[-1].kind == "each"
@@ -131,7 +132,7 @@ def _is_listed(path: Path) -> bool:
 
 
 def taken_of(ports: Ports, slot: Slot) -> Taken:
-    keys = tuple(step.key for step in slot.path if step.kind == "key")
+    keys = keys_of(slot.path)
     own = slot_identity(keys, ports.subject.things)
     # Only what matters for the score, so that more slots share it.
     identity = own._replace(words=()) if own.attribute else own._replace(thing=())
@@ -192,8 +193,8 @@ def _of_thing(own: Identity, given: Features, asked: Identity) -> Evidence | Non
         weight = _SAME_THING
         relation = _relation(own.thing, asked.thing) if own.attribute == asked.attribute else 0.0
         detail = f"{asked.attribute} of {phrase(asked.thing)}"
-        if not relation and own.attribute == asked.attribute and own.attribute in PERSONAL:
-            weight, relation, detail = _PERSON, 1.0, own.attribute
+        if not relation and own.attribute == asked.attribute and own.attribute in SELF_NAMING:
+            weight, relation, detail = _SELF_NAMED, 1.0, own.attribute
     else:
         weight = _NAMED_AFTER
         relation = _relation(own.words, asked.thing) if given.is_item or not own.is_direct else 0.0

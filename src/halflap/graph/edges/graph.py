@@ -14,7 +14,7 @@ from halflap.graph.edges.model import Edge, Evidence, Link, combined
 from halflap.graph.edges.relations import mentions, names_in
 from halflap.graph.naming import is_secret, slot_identity, words_of
 from halflap.graph.paging import pages_of, takes_page
-from halflap.graph.paths import path_text, slot_text
+from halflap.graph.paths import keys_of, path_text, slot_text
 from halflap.graph.types import conflict
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ def _is_pointless(one: Candidate, source: Ports, target: Ports, slot: Slot) -> b
         return True
     if not target.subject.creates:
         return False
-    asked = slot_identity(tuple(step.key for step in slot.path if step.kind == "key"), target.subject.things)
+    asked = slot_identity(keys_of(slot.path), target.subject.things)
     return asked.thing == target.subject.thing and asked.thing in things
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from halflap.graph.edges.evidence import COMPANION, given_of, name_weight
 from halflap.graph.edges.relations import relation_keys
 from halflap.graph.naming import is_abbreviation, is_secret, phrase
-from halflap.graph.naming.vocabulary import PERSONAL
+from halflap.graph.naming.vocabulary import SELF_NAMING
 from halflap.graph.paths import NAME
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Index:
         asked = taken.identity
         if asked.attribute:
             yield from self._thing_keys(asked.thing[-1] if asked.thing else "")
-            if asked.attribute in PERSONAL:
+            if asked.attribute in SELF_NAMING:
                 yield f"{_ATTRIBUTE}{asked.attribute}"
         else:
             yield from self._thing_keys(asked.words[-1] if asked.words else "")
@@ -131,7 +131,7 @@ def _keys(given: Given) -> set[str]:
         if own.attribute:
             if own.thing:
                 found.add(f"{_THING}{own.thing[-1]}")
-            if own.attribute in PERSONAL:
+            if own.attribute in SELF_NAMING:
                 found.add(f"{_ATTRIBUTE}{own.attribute}")
         elif own.words:
             found.add(f"{_NAME}{phrase(own.words)}")

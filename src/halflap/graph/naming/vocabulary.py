@@ -11,10 +11,11 @@ __all__ = [
     "DISPLAY",
     "IDENTIFIERS",
     "LINKING",
-    "PERSONAL",
     "READ_VERBS",
     "SECRETS",
     "SECRET_KEYS",
+    "SELF_NAMING",
+    "SEND_VERBS",
     "SURE_READS",
     "VAGUE",
 ]
@@ -28,8 +29,8 @@ IDENTIFIERS = _set("id uuid uid login slug key number code sha symbol sku handle
 """Attributes that identify one thing among others of its kind."""
 DISPLAY = _set("name title")
 """Attributes that people read; they identify a thing where nothing else does."""
-PERSONAL = _set("login email")
-"""Attributes of a person or account, whatever it is called where they stand."""
+SELF_NAMING = _set("login email sha sku symbol")
+"""Attributes that mean the same whatever they belong to: a member's login is a user's."""
 CONTAINERS = _set(
     "body collection content data edge element entry hit item list match node object output page payload record response "
     "result row value"
@@ -56,14 +57,17 @@ READ_VERBS = SURE_READS | _set(
     "suggest summarize translate validate verify view"
 )
 CREATE_VERBS = _set("add book build clone copy create fork generate insert make register upload")
+SEND_VERBS = _set("pay post publish reply send share submit")
+"""Verbs that make something new out of existing values, as those above do."""
 DESTROY_VERBS = _set("cancel clear close delete destroy drop kill purge remove revoke")
 CHANGE_VERBS = (
     CREATE_VERBS
+    | SEND_VERBS
     | DESTROY_VERBS
     | _set(
         "append approve archive assign change commit configure disable edit enable execute import install invite lock mark "
-        "merge modify move patch pay post publish push put rename replace reply reset restart restore run save schedule send "
-        "set share start stop submit subscribe sync transfer trigger update write"
+        "merge modify move patch push put rename replace reset restart restore run save schedule "
+        "set start stop subscribe sync transfer trigger update write"
     )
 )
 """A tool whose verb is in neither list may change something, so this one only has to hold the common ones."""

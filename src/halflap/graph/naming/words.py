@@ -20,7 +20,7 @@ _SPELLINGS = {
     "addr": "address", "guid": "uuid", "href": "url", "identifier": "id", "lat": "latitude", "link": "url",
     "lng": "longitude", "lon": "longitude", "mail": "email", "msg": "message", "no": "number", "num": "number",
     "qty": "quantity", "tel": "phone", "telephone": "phone", "uri": "url", "zip": "postcode", "zipcode": "postcode",
-    "username": "user login", "filename": "file name", "hostname": "host name", "firstname": "first name",
+    "username": "user login", "userid": "user id", "filename": "file name", "hostname": "host name", "firstname": "first name",
     "lastname": "last name", "fullname": "full name", "people": "person", "children": "child", "indices": "index",
     "movies": "movie", "caches": "cache", "cookies": "cookie", "series": "series", "news": "news",
     "alias": "alias", "aliases": "alias", "bias": "bias", "canvas": "canvas", "gas": "gas", "statuses": "status",

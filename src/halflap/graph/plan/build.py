@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from halflap.graph.effects import may_change
 from halflap.graph.naming import place_identity
 from halflap.graph.paging import main_list, more_of, pages_of, takes_page
-from halflap.graph.paths import EACH, items_of, key, many, slot_text
+from halflap.graph.paths import EACH, items_of, key, keys_of, many, slot_text
+from halflap.graph.plan.have import as_taken
 from halflap.graph.plan.search import GOAL
 from halflap.graph.workflow import Axis, Given, Match, Task, Wanted, Workflow, axes_of
 
@@ -122,7 +123,7 @@ def _filtered(
             Axis(one.step, items_of(one.source)) for one in task.arguments if one.step and many(one.source)
         ]
         matches = [one for axis in dict.fromkeys(own) for one in _matches(have, [*left, *inner], axis, tasks)]
-        made[at] = replace(task, matches=tuple(dict.fromkeys(matches)))
+        made[at] = replace(task, matches=tuple(matches))
     ends = []
     for one in wanted:
         axes = [Axis(one.step, items_of(one.path))] if many(one.path) else _listed(tasks[one.step].ports, one)
@@ -138,24 +139,26 @@ def _listed(ports: Ports, wanted: Wanted) -> list[Axis]:
 
 
 def _matches(have: Have, names: Iterable[str], axis: Axis, tasks: Mapping[str, Task]) -> Iterator[Match]:
-    """Yield the filters of a loop: fields of its items themselves that hold values like those in `have`."""
+    """Yield the filters of a loop: for each value the outermost field of its items that holds such values."""
     ports = tasks[axis.step].ports
     size = len(axis.path)
-    for place in ports.places:
-        inside = place.path[size:]
-        if (
-            place.path[:size] != axis.path
-            or not len(inside) >= 1
-            or any(step.kind != "key" for step in inside)
-        ):
-            continue
-        keys = tuple(step.key for step in place.path if step.kind == "key")
-        for own in place_identity(keys, ports.subject.things):
-            for name in names:
-                if len(inside) == 1 and have.matching(name, own, place.type):
-                    value = have.values[name]
-                    given = Given((key(name),), "have", have=name, value=value, each=isinstance(value, list))
-                    yield Match(given, axis, place.path)
+    inside = [one for one in ports.places if one.path[:size] == axis.path and len(one.path) > size]
+    for name in dict.fromkeys(names):
+        fitting = [
+            place
+            for place in inside
+            if all(step.kind == "key" for step in place.path[size:])
+            for own in place_identity(keys_of(place.path), ports.subject.things)
+            if have.matching(name, own, place.type)
+        ]
+        if fitting:
+            best = min(fitting, key=lambda place: len(place.path))
+            value = have.values[name]
+            values = value if isinstance(value, list) else [value]
+            taken = [one if one is None else as_taken(best.type, one) for one in values]
+            is_list = isinstance(value, list)
+            given = Given((key(name),), "have", have=name, value=taken if is_list else taken[0], each=is_list)
+            yield Match(given, axis, best.path)
 
 
 # Pages -----------------------------------------------------------------------------------------------

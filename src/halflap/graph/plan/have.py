@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from halflap.graph.naming import slot_identity, words_of
-from halflap.graph.paths import many, path_text
+from halflap.graph.paths import keys_of, many, path_text
 from halflap.graph.workflow import Given
 from halflap.schema import compact
 
@@ -83,7 +83,7 @@ class Have:
         return "No step takes a value of this name."
 
     def _named(self, ports: Ports, path: Path, *, is_wanted: bool) -> list[str]:
-        keys = tuple(step.key for step in path if step.kind == "key")
+        keys = keys_of(path)
         whole, own = words_of(" ".join(keys)), words_of(keys[-1])
         asked = slot_identity(keys, ports.subject.things)
         found: list[tuple[int, str]] = []

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.effects import destroys, may_change
 from halflap.graph.naming import place_identity, slot_identity
-from halflap.graph.paths import Path, items_of, many
+from halflap.graph.naming.vocabulary import IDENTIFIERS, SEND_VERBS
+from halflap.graph.paths import Path, items_of, keys_of, many
 from halflap.graph.workflow import Given
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halflap.graph.edges import Link
+    from halflap.graph.naming import Words
     from halflap.graph.plan.have import Have
     from halflap.graph.plan.need import Need, Unit
     from halflap.graph.ports import Ports, Slot
@@ -27,6 +29,8 @@ MENTIONED = 0.6
 CROSSING = 0.5
 """Data that go to another server. Doubling it keeps plans on one server more often."""
 _LEAST = 1e-3
+
+_Changed = tuple[frozenset[Path], frozenset["Words"]]
 
 
 class Offer(NamedTuple):
@@ -53,6 +57,7 @@ def offers(
     With `once`, nothing that would repeat the call: not one for each of many, and for a tool that destroys something
     no list of all that was found either.
     """
+    changed = _changed(need.ports)
     crossing = CROSSING if source.server != need.ports.server else 0.0
     found: list[tuple[float, int, tuple[Given, ...]]] = []
     for at, unit in enumerate(need.open):
@@ -63,7 +68,7 @@ def offers(
             for slot in unit.slots
             for link in links
             if (path := _path_into(link, slot, source)) is not None
-            and not _is_old_value(need.ports, slot, source, path)
+            and not _is_old_value(changed, slot, source, path)
         ]
         ways = (
             _array(unit, into, source.tool, have, need.ports) if unit.is_array else _single(into, source.tool)
@@ -141,14 +146,10 @@ def _given(slot: Slot, link: Link, path: Path, tool: str) -> Given:
 
 def _lists(target: Ports, given: Given, source: Ports) -> bool:
     """Return whether the items that a value comes from are the things that the slot asks for."""
-    asked = slot_identity(_keys(given.slot), target.subject.things)
+    asked = slot_identity(keys_of(given.slot), target.subject.things)
     thing = asked.thing if asked.attribute else asked.words
-    around = place_identity((*_keys(items_of(given.source)), "value"), source.subject.things)
+    around = place_identity((*keys_of(items_of(given.source)), "value"), source.subject.things)
     return any(one.thing[-1:] == thing[-1:] for one in around) or not any(one.thing for one in around)
-
-
-def _keys(path: Path) -> tuple[str, ...]:
-    return tuple(step.key for step in path if step.kind == "key")
 
 
 def _is_of_many(target: Ports, given: Sequence[Given]) -> bool:
@@ -158,18 +159,35 @@ def _is_of_many(target: Ports, given: Sequence[Given]) -> bool:
     return destroys(target) and any(one.step and (many(one.source) or one.slot in arrays) for one in given)
 
 
-def _is_old_value(target: Ports, slot: Slot, source: Ports, path: Path) -> bool:
+def _is_old_value(changed: _Changed, slot: Slot, source: Ports, path: Path) -> bool:
     """Return whether a change would be given a value that its own object already has.
 
     A change's new values never come from what it changes; only the key that says which object it is may.
     """
-    thing = target.subject.thing
-    if not thing or not may_change(target) or target.subject.destroys:
-        return False
-    asked = slot_identity(_keys(slot.path), target.subject.things)
-    own = asked.thing if asked.attribute else asked.words
-    if own in (thing, thing[-1:]):
+    keys, things = changed
+    if slot.path in keys or not things:
         return False
     # What the value stands in, whatever it is called itself.
-    around = place_identity((*_keys(path)[:-1], "value"), source.subject.things)
-    return any(one.thing and thing[-len(one.thing) :] == one.thing for one in around)
+    around = place_identity((*keys_of(path)[:-1], "value"), source.subject.things)
+    return any(one.thing and thing[-len(one.thing) :] == one.thing for one in around for thing in things)
+
+
+def _changed(target: Ports) -> _Changed:
+    """Return the slots that say which object a change is about, and what that object is.
+
+    It is what the tool's name says, if a parameter identifies that; otherwise whatever parameters do identify. What
+    makes something new, or takes something away, changes no values.
+    """
+    subject, thing = target.subject, target.subject.thing
+    if not may_change(target) or subject.destroys or subject.creates or subject.verb in SEND_VERBS:
+        return frozenset(), frozenset()
+    slots = [one for one in target.slots if target.needs(one)]
+    asked = {one.path: slot_identity(keys_of(one.path), target.subject.things) for one in slots}
+    own = [path for path, one in asked.items() if one.thing[-1:] == thing[-1:]]
+    keys = [path for path in own if asked[path].attribute in IDENTIFIERS]
+    if not keys and not any(one.attribute for one in asked.values()):
+        keys = [path for path, one in asked.items() if one.words in (thing, thing[-1:])]
+    if keys:
+        return frozenset(keys), frozenset({thing})
+    others = [path for path, one in asked.items() if one.attribute in IDENTIFIERS]
+    return frozenset(others), frozenset(asked[path].thing for path in others) | {thing}

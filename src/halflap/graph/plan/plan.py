@@ -30,6 +30,7 @@ _UNUSED = 2.5
 """A value in `have` that a plan ignores: more than a longer chain that uses it."""
 _MAX_PROVIDERS = 5
 _MAX_NEAR = 5
+_MAX_MISSING = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ def plan(
     Tools that may change something are used only where they are wanted, or on the way with `may_change`. Nothing is
     called.
     """
+    if not want:
+        return Planned(())
     known = Have(have)
     search = Search(graph, want, known, may_use=may_use, may_change=may_change)
     made = [workflow_of(search, one) for one in search.best(limit)]
@@ -83,7 +86,8 @@ def plan(
         return Planned((), tuple(_no_field(graph, search, one) for one in want))
     best = made[0]
     return Planned(
-        tuple(made), tuple(_missing(graph, search, best.order[step], slot) for step, slot in best.missing)
+        tuple(made),
+        tuple(_missing(graph, search, best.order[step], slot) for step, slot in best.missing[:_MAX_MISSING]),
     )
 
 
@@ -130,9 +134,9 @@ def _missing(graph: Graph, search: Search, task: Task, path: Path) -> Missing:
     slot = slots[0]
     refused = search.have.refused(ports, slot)
     note = "" if refused is None else f"`have` has {refused!r}, which is of another type."
-    providers = [] if note else _providers(graph, search, ports, slot)
+    providers = _providers(graph, search, ports, slot)
     chooses = [one.pop("chooses") for one in providers]
-    if any(chooses) and changes(ports):
+    if not note and any(chooses) and changes(ports):
         note = "Choose one value: a tool that may change something is not called for each of many."
     return Missing(
         ports.tool,

@@ -49,6 +49,8 @@ _IGNORES_HAVE, _FILTERS_BY_HAVE = 1.9, 0.9
 Doubling it prefers chains of two more calls that begin with what is known."""
 _APART = 3.0
 """Taking parameters of one call from two lists, which combines every value of one with every value of the other."""
+_FOREIGN = 8.0
+"""Taking from another server what the tool's own server offers, too. Lowered, a server could lure plans to its tools."""
 _CHANGE = 3.0
 """A change on the way to something else, where that is allowed at all."""
 _WIDTH = 12
@@ -57,6 +59,8 @@ _LOOKED_AT, _FIELDS = 36, 200
 _MAX_NODES = 100
 _MAX_UNITS = 10
 """Open parameters of one tool for which the cheapest choice is computed; all further ones are left to the reader."""
+_MAX_REQUIRED = 30
+"""Parameters of a tool on the way to something else; one with more is never the cheapest."""
 _MAX_TRIES = 12
 _SLACK = 2.0
 """How much more than the best an alternative may cost."""
@@ -100,7 +104,9 @@ class _Cover:
     """For each set of units (as bits) the cheapest choice of tools that supplies it."""
 
     own: float
-    prices: list[float]
+    size: int
+    price: float
+    """What each unit costs that is left open."""
     states: dict[int, _Choice] = field(default_factory=lambda: {0: _Choice(0.0)})
 
     def add(self, node: Node, cost: float, units: Sequence[tuple[int, Offer]]) -> None:
@@ -122,7 +128,7 @@ class _Cover:
     def best(self) -> tuple[float, int]:
         """Return the lowest cost, with what is left open, and the units supplied then."""
         return min(
-            (known.cost + sum(price for at, price in enumerate(self.prices) if not mask >> at & 1), mask)
+            (known.cost + self.price * (self.size - mask.bit_count()), mask)
             for mask, known in self.states.items()
         )
 
@@ -197,16 +203,36 @@ class Search:
             made = offers(need, self.graph.tools[source], links, self.have, once=node.once)
             if made:
                 found[self._node(source, once=node.once)] = made
-        return found
+        return self._from_home_first(need.ports.server, found)
+
+    def _from_home_first(
+        self, home: str, found: dict[Node, list[tuple[int, Offer]]]
+    ) -> dict[Node, list[tuple[int, Offer]]]:
+        """Make what a tool's own server offers dearer from others: any server can return a value of any name."""
+        own = {
+            at
+            for source, made in found.items()
+            if self.graph.tools[source.tool].server == home
+            for at, _ in made
+        }
+        return {
+            source: made
+            if self.graph.tools[source.tool].server == home
+            else [
+                (at, offer._replace(cost=offer.cost + (_FOREIGN if at in own else 0.0))) for at, offer in made
+            ]
+            for source, made in found.items()
+        }
 
     def _sources(self, need: Need, slot: Slot) -> list[str]:
         """Return the best tools for a slot: the most certain ones, of these the ones that `have` gives most."""
-        looked_at = []
+        home: list[str] = []
+        others: list[str] = []
         for source in self.graph.sources_of_slot(need.ports, slot):
-            if self._is_allowed(source):
-                looked_at.append(source)
-                if len(looked_at) == _LOOKED_AT:
-                    break
+            # Apart, so that no server can crowd out the tool's own.
+            own = home if self.graph.tools[source].server == need.ports.server else others
+            if len(own) < _LOOKED_AT and self._is_allowed(source):
+                own.append(source)
         table = self.graph.table(need.ports, slot)
 
         def rank(source: str) -> tuple[float, bool, int]:
@@ -214,14 +240,14 @@ class Search:
             known = table[source][0].confidence if source in table else 1.0
             return (-round(known, 1), not own.uses_have, len(own.open))
 
-        return sorted(looked_at, key=rank)[:_WIDTH]
+        return sorted(home, key=rank)[:_WIDTH] + sorted(others, key=rank)[:_WIDTH]
 
     def _node(self, tool: str, *, once: bool = False) -> Node:
         return Node(tool, once or may_change(self.graph.tools[tool]))
 
     def _is_allowed(self, tool: str) -> bool:
         """Return whether a tool may be in a plan: one that may change something only if it is wanted or allowed."""
-        if not self._may_use(tool):
+        if not self._may_use(tool) or len(self.graph.tools[tool].required) > _MAX_REQUIRED:
             return False
         return tool in self.wanted or self._allows_changes or not may_change(self.graph.tools[tool])
 
@@ -269,7 +295,8 @@ class Search:
         for node, found in self.offers.items():
             if node.tool in banned:
                 continue
-            covers[node] = _Cover(self._own(node), self._prices(node))
+            size = len(self.want) if node == GOAL else len(self.need(node).open)
+            covers[node] = _Cover(self._own(node), size, _UNREACHABLE if node == GOAL else MISSING)
             heapq.heappush(queue, (covers[node].own + covers[node].best()[0], node))
             for source in found:
                 feeds.setdefault(source, []).append(node)
@@ -299,7 +326,7 @@ class Search:
             if node in choices:
                 continue
             mask = settled[node][1]
-            size = len(covers[node].prices)
+            size = covers[node].size
             chosen = covers[node].states[mask].chosen
             choices[node] = {one: tuple(at for at in range(size) if bits >> at & 1) for one, bits in chosen}
             missing[node] = tuple(at for at in range(size) if not mask >> at & 1)
@@ -307,11 +334,6 @@ class Search:
         return Found(
             settled[GOAL][0], _merged(choices), {node: units for node, units in missing.items() if units}
         )
-
-    def _prices(self, node: Node) -> list[float]:
-        if node == GOAL:
-            return [_UNREACHABLE] * len(self.want)
-        return [MISSING] * len(self.need(node).open)
 
     def _own(self, node: Node) -> float:
         if node == GOAL:

@@ -1,4 +1,4 @@
-"""The graph of what feeds what, kept up to date: with the catalogue, with what is learned, and in the store."""
+"""The graph is kept up to date with the catalogue, with what is learned, and in the store."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from halflap.core.values import Tool
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
 from halflap.observe import Edges, Knowledge, Learning, key_of
-from halflap.observe import edges as module
+from halflap.observe import graph_sync as module
 from halflap.store import ToolKey, open_store
-from observe.answers import structured, text
+from observe.answers import structured
 from store.rows import call
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
 
-    from halflap.graph.graph import Graph
+    from halflap.graph.edges import Graph
     from halflap.store import Store
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -96,14 +96,22 @@ FED = ("find_customer", "list_orders")
 THEN = ("list_orders", "get_order")
 
 
-def test_what_is_declared_makes_edges_and_they_are_kept(run: Run) -> None:
+def test_edges_that_values_followed_are_stored_and_others_are_computed(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_REST_SECONDS", 0.01)
+
     async def main() -> None:
         async with world(FIND, ORDERS, UNTOLD) as one:
             assert await one.pairs() == {FED, THEN}
-            assert await one.kept() == {FED, THEN}
-            (edge,) = [edge for edge in await one.store.edges() if edge.source == key_of(FIND)]
-            assert (edge.target, edge.coverage) == (key_of(ORDERS), "strict")
+            assert await one.kept() == set()
+            flow = Flow(key_of(FIND), "customer_id", key_of(ORDERS), "customer_id")
+            one.edges.flowed(Lineage({flow: Count(2, 1)}))
+            assert await one.kept() == {FED}
+            (edge,) = await one.store.edges()
+            assert (edge.source, edge.target, edge.coverage) == (key_of(FIND), key_of(ORDERS), "strict")
             assert edge.mappings[0]["from"] == "customer_id"
+            assert "lineage" in edge.kinds
 
     run(main())
 
@@ -114,16 +122,12 @@ def test_tools_that_come_go_and_change_are_followed(run: Run) -> None:
             assert await one.pairs() == {FED}
             one.snapshot = snapshot(FIND, ORDERS, UNTOLD)
             assert await one.pairs() == {FED, THEN}
-            assert await one.kept() == {FED, THEN}
             one.snapshot = snapshot(FIND, tool("list_orders", "customer_id", "receipt"), UNTOLD)
             assert await one.pairs() == {FED}
-            assert await one.kept() == {FED}
             one.snapshot = snapshot(FIND, ORDERS, UNTOLD)
             assert await one.pairs() == {FED, THEN}
-            assert await one.kept() == {FED, THEN}
             one.snapshot = snapshot(ORDERS, UNTOLD)
             assert await one.pairs() == {THEN}
-            assert await one.kept() == {THEN}
 
     run(main())
 
@@ -137,7 +141,6 @@ def test_what_may_not_be_called_is_not_in_it(run: Run, how: str) -> None:
             one.snapshot = snapshot(FIND, ORDERS, UNTOLD, **{how: kept})
             assert await one.pairs() == {THEN}
             assert FIND.name not in (await one.edges.graph()).tools
-            assert await one.kept() == {THEN}
 
     run(main())
 
@@ -149,11 +152,7 @@ def learned(*values: Any) -> Learned:
 PAYING = [{"payment_id": f"P{number}", "amount": number} for number in range(30)]
 
 
-def test_after_a_result_shows_something_new_the_edges_of_its_tool_are_worked_out_and_kept(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_REST_SECONDS", 0.01)
-
+def test_what_a_result_shows_is_in_the_graph_when_it_is_asked_for_next(run: Run) -> None:
     async def main() -> None:
         async with world(FIND, UNTOLD, LATER) as one:
             learning = Learning(
@@ -164,27 +163,7 @@ def test_after_a_result_shows_something_new_the_edges_of_its_tool_are_worked_out
                 arguments = f'{{"order_id": "{number}"}}'
                 learning.take(Answered(f"c{number}", UNTOLD, arguments, structured(value), float(number)))
             await learning.flush()
-            # Nobody asks: it follows by itself.
-            assert await one.kept() == {("get_order", "refund_payment")}
             assert await one.pairs() == {("get_order", "refund_payment")}
-            await learning.close()
-
-    run(main())
-
-
-def test_of_a_tool_that_was_called_too_seldom_it_is_known_how_often_it_has_to_be(run: Run) -> None:
-    now = tool("current_order")
-
-    async def main() -> None:
-        async with world(now, UNTOLD) as one:
-            learning = Learning(one.store, one.knowledge, on_changed=one.edges.changed)
-            told = []
-            for number in range(4):
-                ports = (await one.edges.graph()).tools[now.name]
-                told.append((ports.seen, ports.needed, len(ports.places)))
-                learning.take(Answered(f"c{number}", now, "{}", text(f"ORD-{number}"), float(number)))
-                await learning.flush()
-            assert told == [(0, 0, 0), (1, 2, 0), (2, 1, 0), (0, 0, 1)]
             await learning.close()
 
     run(main())
@@ -275,36 +254,21 @@ def test_how_long_calls_take_and_what_is_destructive_is_in_it(run: Run) -> None:
     run(main())
 
 
-def test_what_is_kept_already_is_not_written_again_but_by_a_rebuild(run: Run) -> None:
+def test_a_rebuild_stores_the_edges_again(run: Run) -> None:
+    flow = Flow(key_of(FIND), "customer_id", key_of(ORDERS), "customer_id")
+
     async def main() -> None:
         async with world(FIND, ORDERS) as one:
-            assert await one.pairs() == {FED}
+            await one.store.add_learned("backfill", {}, lineage=Lineage({flow: Count(20, 9)}))
+            assert pairs(await one.edges.rebuild()) == {FED}
             assert await one.kept() == {FED}
-            mark = await one.store.edges_version()
-            assert mark is not None
-            # Taken out by hand: that nothing is written shows in that it stays away.
-            await one.store.replace_edges([], mark)
-            again = World(one.store, FIND, ORDERS)
-            assert await again.pairs() == {FED}
-            assert await again.kept() == set()
-            await again.edges.rebuild()
-            assert await again.kept() == {FED}
-            await again.edges.close()
 
     run(main())
 
 
-def test_of_very_many_tools_edges_are_worked_out_when_asked_for_and_not_kept(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_MOST_AT_ONCE", 1)
-    monkeypatch.setattr(module, "MOST_KEPT", 1)
-
+def test_work_on_the_graph_runs_while_nothing_changes_it(run: Run) -> None:
     async def main() -> None:
         async with world(FIND, ORDERS) as one:
-            assert await one.pairs() == {FED}
-            assert await one.kept() == set()
-            assert pairs(await one.edges.rebuild()) == {FED}
-            assert await one.kept() == set()
+            assert await one.edges.run(lambda graph: len(graph.tools)) == 2
 
     run(main())
