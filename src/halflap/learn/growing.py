@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from halflap.learn.shape import Scalar, Tag
 
-__all__ = ["KIND_OF", "SEVERAL", "Count", "GrowingPlace", "GrowingRecord", "Group", "Layout"]
+__all__ = ["KIND_OF", "SEVERAL", "Count", "Group", "GrowingPlace", "GrowingRecord", "Layout"]
 
 NOT_YET = -1
 SEVERAL = -2
@@ -252,7 +252,9 @@ class Group:
     def __init__(self, keys: tuple[Any, ...], types: tuple[type, ...]) -> None:
         self.keys = keys
         self.types = types
-        words = [key for key, kind in zip(keys, types, strict=True) if kind in (str, bool) and key in TAG_KEYS]
+        words = [
+            key for key, kind in zip(keys, types, strict=True) if kind in (str, bool) and key in TAG_KEYS
+        ]
         self.tag_keys = sorted(words, key=TAG_RANKS.__getitem__)
         self.layouts: dict[Tag | None, Layout] = {}
         self.objects: list[dict[Any, Any]] = []

@@ -13,16 +13,14 @@ from itertools import chain, compress, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.learn.formats import all_have
-from halflap.learn.growing import KIND_OF, SEVERAL, Count, GrowingPlace, Group, Layout
+from halflap.learn.growing import KIND_OF, SEVERAL, Count, Group, GrowingPlace, Layout
 from halflap.learn.kept_values import Unkept
 from halflap.learn.merge import bounded, cut_below
 from halflap.learn.names import TAG_KEYS, is_name, is_tag_value
 from halflap.learn.shape import DEEPEST, MOST_DIGESTS, MOST_KEYS, MOST_PLACES, NOTHING, Sample, Shape, Tag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from halflap.learn.growing import GrowingRecord
 
@@ -295,9 +293,7 @@ class Observer:
         return level <= self._deepest
 
 
-def _by_tag(
-    group: Group, objects: _Objects, digests: _Digests, tag_keys: Sequence[str]
-) -> Iterator[_Part]:
+def _by_tag(group: Group, objects: _Objects, digests: _Digests, tag_keys: Sequence[str]) -> Iterator[_Part]:
     """Split objects by tag: by the value under the first tag key whose value may be one."""
     if not tag_keys:
         yield _Part(group, None, objects, digests)
