@@ -13,7 +13,7 @@ import pytest
 from halflap.core.errors import StoreError, StoreTooNewError
 from halflap.store import ServerRows, StoredCatalog, StoredTool, open_store
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 from store import rows
 from store.rows import DEFINITION, call, growing, hammer, noting, putting, server, tool
 from support import THOROUGH
@@ -240,7 +240,7 @@ def test_a_further_migration_runs_once(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         await written(place, tool())
         for _ in range(2):
-            store = SqlStore(place, [*MIGRATIONS, MORE])
+            store = Store(place, [*MIGRATIONS, MORE])
             await store.open()
             notes = await _texts(store, "SELECT words FROM notes")
             assert notes == ["hello"]
@@ -250,9 +250,9 @@ def test_a_further_migration_runs_once(run: Run, place: str | Path) -> None:
     run(scenario())
 
 
-async def _texts(store: SqlStore, query: str) -> list[Any]:
+async def _texts(store: Store, query: str) -> list[Any]:
     def work() -> list[Any]:
-        with store._transaction() as connection:
+        with store._opened().begin() as connection:
             return list(connection.exec_driver_sql(query).scalars())
 
     return await store._run(work)
@@ -262,9 +262,9 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(run: Run, place: str 
     async def scenario() -> None:
         before = await written(place, tool())
         with pytest.raises(StoreError, match="nowhere"):
-            await SqlStore(place, [*MIGRATIONS, BAD]).open()
+            await Store(place, [*MIGRATIONS, BAD]).open()
         assert await read(place) == before
-        store = SqlStore(place, [*MIGRATIONS, MORE])
+        store = Store(place, [*MIGRATIONS, MORE])
         await store.open()
         assert await _texts(store, "SELECT words FROM notes") == ["hello"]
         await store.close()
@@ -276,8 +276,8 @@ def test_a_migration_that_fails_keeps_those_before_it(run: Run, place: str | Pat
     async def scenario() -> None:
         bad = replace(BAD, number=LATEST + 2)
         with pytest.raises(StoreError, match=r"nowhere|already exists"):
-            await SqlStore(place, [*MIGRATIONS, MORE, bad]).open()
-        store = SqlStore(place, [*MIGRATIONS, MORE])
+            await Store(place, [*MIGRATIONS, MORE, bad]).open()
+        store = Store(place, [*MIGRATIONS, MORE])
         await store.open()
         numbers = await _texts(store, "SELECT number FROM halflap_version ORDER BY 1")
         assert numbers == list(range(1, LATEST + 2))
@@ -288,14 +288,14 @@ def test_a_migration_that_fails_keeps_those_before_it(run: Run, place: str | Pat
 
 def test_a_store_of_a_newer_version_is_refused_and_not_changed(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
-        store = SqlStore(place, [*MIGRATIONS, MORE])
+        store = Store(place, [*MIGRATIONS, MORE])
         await store.open()
         await store.update_server("one", growing("one", "t"))
         before = await store.load_catalog()
         await store.close()
         with pytest.raises(StoreTooNewError):
             await open_store(place)
-        store = SqlStore(place, [*MIGRATIONS, MORE])
+        store = Store(place, [*MIGRATIONS, MORE])
         await store.open()
         assert await store.load_catalog() == before
         await store.close()
@@ -305,13 +305,13 @@ def test_a_store_of_a_newer_version_is_refused_and_not_changed(run: Run, place: 
 
 def test_a_url_is_shown_without_the_password() -> None:
     url = "postgresql+psycopg://me:geheim@host/db?password=streng&sslmode=require"
-    assert SqlStore(url).location == "postgresql+psycopg://me:***@host/db"
+    assert Store(url).location == "postgresql+psycopg://me:***@host/db"
 
 
 @pytest.mark.parametrize("url", ["geheim", "postgresql+psycopg://me:geheim@host:port/db"])
 def test_a_url_that_is_none_is_refused_without_being_shown(url: str) -> None:
     with pytest.raises(StoreError) as caught:
-        SqlStore(url)
+        Store(url)
     assert "geheim" not in str(caught.value)
 
 

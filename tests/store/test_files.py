@@ -20,7 +20,7 @@ from halflap import Gateway
 from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.store import open_store
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 from store import rows
 from store.rows import call, putting, server, tool
 
@@ -55,7 +55,7 @@ def tables(file: Path) -> set[str]:
 
 
 async def write(file: Path, *migrations: Migration) -> None:
-    store = SqlStore(file, [*MIGRATIONS, *migrations])
+    store = Store(file, [*MIGRATIONS, *migrations])
     await store.open()
     await store.update_server("one", putting(server(), tool(), *(tool(f"t{n}") for n in range(50))))
     await store.close()
@@ -350,12 +350,12 @@ import asyncio, resource, signal, sys
 from pathlib import Path
 from halflap.core.errors import StoreError
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (33_000, 33_000))
 try:
     more = Migration(MIGRATIONS[-1].number + 1, "", ["CREATE TABLE n (a TEXT)"])
-    asyncio.run(SqlStore(Path(sys.argv[1]), [*MIGRATIONS, more]).open())
+    asyncio.run(Store(Path(sys.argv[1]), [*MIGRATIONS, more]).open())
 except StoreError as error:
     print("StoreError", error)
 """
@@ -396,7 +396,7 @@ def test_a_store_whose_writer_was_killed_opens_with_all_that_was_done(run: Run, 
 
 def test_opening_that_is_cancelled_leaves_no_thread_behind(run: Run, file: Path) -> None:
     async def scenario() -> None:
-        store = SqlStore(file)
+        store = Store(file)
         opening = asyncio.create_task(store.open())
         await asyncio.sleep(0)
         opening.cancel()

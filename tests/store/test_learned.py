@@ -20,7 +20,7 @@ from halflap.store import (
     open_store,
 )
 from halflap.store.migrations import MIGRATIONS
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 from store.rows import call
 
 if TYPE_CHECKING:
@@ -178,10 +178,10 @@ def test_of_the_same_drift_the_first_time_counts(run: Run, place: str | Path) ->
 
 def test_a_damaged_shape_is_ignored_and_replaced(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
-        store = SqlStore(tmp_path / "s.db")
+        store = Store(tmp_path / "s.db")
         await store.open()
         await store.add_learned("live", {KEY: learned({"a": 1})})
-        await store._transact(
+        await store._read(
             lambda connection: connection.exec_driver_sql("UPDATE learned SET shapes = '{\"structured\": 1}'")
         )
         assert await store.learned() == []
@@ -194,10 +194,10 @@ def test_a_damaged_shape_is_ignored_and_replaced(run: Run, tmp_path: Path) -> No
 
 def test_what_a_newer_halflap_learned_is_not_overwritten(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
-        store = SqlStore(tmp_path / "s.db")
+        store = Store(tmp_path / "s.db")
         await store.open()
         await store.add_learned("live", {KEY: learned({"a": 1})})
-        await store._transact(
+        await store._read(
             lambda connection: connection.exec_driver_sql(
                 "UPDATE learned SET shapes = replace(shapes, 'version\":1', 'version\":9')"
             )
@@ -259,7 +259,7 @@ def test_what_was_learned_by_definition_moves_to_the_schemas_of_the_tool(run: Ru
     file = tmp_path / "halflap.db"
 
     async def main() -> None:
-        older = SqlStore(file, MIGRATIONS[:6])
+        older = Store(file, MIGRATIONS[:6])
         await older.open()
         digests = definition_hash(before), definition_hash(now)
         row = StoredTool("one", "t", "mcp__one__t", now, digests[1], before, digests[0], 1.0, 1.0, 0)
@@ -269,7 +269,7 @@ def test_what_was_learned_by_definition_moves_to_the_schemas_of_the_tool(run: Ru
         await older.add_learned("live", {ToolKey("one", "t", digests[1]): learned({"b": 1})})
         await older.add_learned("live", {ToolKey("one", "gone", "other"): learned([1])})
         await older.close()
-        store = SqlStore(file)
+        store = Store(file)
         await store.open()
         found = {one.key: one.learned for one in await store.learned()}
         assert found == {

@@ -13,7 +13,7 @@ from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
 from halflap.store import StoredEdge, ToolKey, WatermarkChange, open_store
 from halflap.store.migrations import MIGRATIONS
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 from store.rows import call
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def test_a_store_from_before_is_upgraded_with_a_backup_and_keeps_what_was_learne
 ) -> None:
     async def main() -> None:
         file = tmp_path / "s.db"
-        before = SqlStore(file, MIGRATIONS[:5])
+        before = Store(file, MIGRATIONS[:5])
         await before.open()
         learned = Learned(structured=infer([{"a": 1}]))
         await before.add_learned("live", {FIND: learned})

@@ -13,13 +13,11 @@ from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
 from halflap.store import Purged, StoredEdge, ToolKey, WatermarkChange, open_store
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 from store.rows import call, hammer, putting, run_of, server, tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-
-    from halflap.store import Store
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -92,8 +90,8 @@ async def write_at_once(place: str) -> None:
 
 async def migrate(place: str) -> None:
     with pytest.raises(StoreError):
-        await SqlStore(place, [*MIGRATIONS, BAD]).open()
-    store = SqlStore(place, [*MIGRATIONS, replace(BAD, statements=BAD.statements[:1])])
+        await Store(place, [*MIGRATIONS, BAD]).open()
+    store = Store(place, [*MIGRATIONS, replace(BAD, statements=BAD.statements[:1])])
     await store.open()
     assert len((await store.load_catalog()).names) == 1
     await store.close()

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from halflap.core.errors import UsageError
-from halflap.store import RUNNING, Purged, Store, open_store
+from halflap.store import RUNNING, Purged, open_store
 from halflap.store.migrations import MIGRATIONS
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 from store.rows import call, putting, run_of, server, tool
 from store.test_contract import ODD_TEXTS
 from support import some
@@ -215,11 +215,11 @@ def test_short_results_of_calls_that_ended_well_come_newest_first_without_their_
 
 def test_calls_of_before_there_were_traces_are_kept(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
-        store = SqlStore(place, MIGRATIONS[:1])
+        store = Store(place, MIGRATIONS[:1])
         await store.open()
 
         def work() -> None:
-            with store._transaction() as connection:
+            with store._opened().begin() as connection:
                 connection.exec_driver_sql(
                     "INSERT INTO calls VALUES ('1', NULL, NULL, 'local', 'one', 't', 'h', 1.5, 2.5, 'ok', 3, 4, 'b')"
                 )
@@ -346,26 +346,6 @@ def test_a_purge_gives_its_space_back(run: Run, file: Path) -> None:
     half, nothing = run(scenario())
     assert 5_000_000 < half < 6_000_000
     assert nothing < 200_000
-
-
-def test_a_store_from_before_there_were_traces_gives_its_space_back_too(run: Run, file: Path) -> None:
-    async def scenario() -> None:
-        store = SqlStore(file, MIGRATIONS[:1])
-        await store.open()
-        await store.close()
-
-        def as_it_was() -> None:
-            with closing(sqlite3.connect(file)) as connection:
-                connection.execute("PRAGMA auto_vacuum = 0")
-                connection.execute("VACUUM")
-
-        await asyncio.to_thread(as_it_was)
-        async with opened(file) as after:
-            await after.record(runs=[run_of(1, output="x" * 5_000_000)])
-            await after.purge(everything=True)
-            assert (await asyncio.to_thread(file.stat)).st_size < 200_000
-
-    run(scenario())
 
 
 def test_purging_does_not_wait_for_somebody_who_reads(run: Run, file: Path) -> None:
