@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from halflap.dspy.library import Library
-from halflap.dspy.manifest import read_manifest
+from halflap.dspy.spec import read_manifest
 from support import ROOT
 
 PAGE = (ROOT / "docs" / "dspy-programs.md").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ def test_the_bundled_programs_are_listed_with_their_fields() -> None:
     for name, one in shelf.items():
         takes, gives = rows[name].split("|")
         assert re.findall(r"`(\w+)`( \(may be left out\))?", takes) == [
-            (field.name, " (may be left out)" if "default" in field.schema else "")
+            (field.name, " (may be left out)" if "default" in field.json_schema else "")
             for field in one.manifest.inputs
         ]
         assert re.findall(r"`(\w+)`", gives) == [field.name for field in one.manifest.outputs]

@@ -9,7 +9,7 @@ import pytest
 from dspy_programs.written import as_bytes, manifest
 from halflap.core.errors import ProgramInputsError
 from halflap.dspy.inputs import check_inputs
-from halflap.dspy.manifest import read_manifest
+from halflap.dspy.spec import read_manifest
 
 FIELDS = [
     {"name": "message"},

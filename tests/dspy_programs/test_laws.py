@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dspy_programs.written import as_bytes, manifest
 from halflap.core.errors import ProgramInputsError
 from halflap.dspy.inputs import check_inputs
-from halflap.dspy.manifest import Manifest, read_manifest, write_manifest
+from halflap.dspy.spec import Manifest, read_manifest, write_manifest
 from halflap.dspy.parts import outputs_of, signatures_of
 from halflap.dspy.state import read_state, write_state
 from support import examples

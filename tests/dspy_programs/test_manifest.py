@@ -12,7 +12,7 @@ import pytest
 
 from dspy_programs.written import MANIFEST, as_bytes, manifest
 from halflap.core.errors import ProgramBrokenError
-from halflap.dspy.manifest import Manifest, read_manifest, write_manifest
+from halflap.dspy.spec import Manifest, read_manifest, write_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from halflap.core.errors import FileError, ProgramFailedError, UsageError
 from halflap.core.values import CallContext
 from halflap.dspy.examples import Example, read_examples, split
 from halflap.dspy.library import Library
-from halflap.dspy.metrics import find_metric
+from halflap.dspy.child.metrics import find_metric
 from halflap.dspy.optimize import next_version, optimize
 
 if TYPE_CHECKING:

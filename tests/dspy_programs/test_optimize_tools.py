@@ -15,7 +15,7 @@ from halflap import CallContext, Gateway
 from halflap.core.errors import HalflapError, ToolRefusedError
 from halflap.dspy.examples import Example
 from halflap.dspy.library import Library
-from halflap.dspy.metrics import find_metric
+from halflap.dspy.child.metrics import find_metric
 from halflap.dspy.optimize import optimize
 from halflap.dspy.runtime import Runtime
 from support import comes, python_server

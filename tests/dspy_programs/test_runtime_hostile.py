@@ -20,7 +20,7 @@ from halflap.dspy import runtime as runtime_module
 from halflap.dspy.answers import Answers
 from halflap.dspy.examples import Example
 from halflap.dspy.library import Library
-from halflap.dspy.metrics import find_metric
+from halflap.dspy.child.metrics import find_metric
 from halflap.dspy.optimize import optimize
 from halflap.dspy.secrecy import redacted
 from support import PATIENCE

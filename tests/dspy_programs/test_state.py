@@ -8,7 +8,7 @@ import pytest
 
 from dspy_programs.written import MANIFEST, STATE, as_bytes, manifest, state
 from halflap.core.errors import ProgramBrokenError
-from halflap.dspy.manifest import read_manifest
+from halflap.dspy.spec import read_manifest
 from halflap.dspy.state import FieldText, State, read_state
 
 PROGRAM = read_manifest(as_bytes(MANIFEST), name="triage")

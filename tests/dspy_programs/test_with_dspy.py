@@ -10,7 +10,7 @@ import pytest
 
 from dspy_programs.written import as_bytes, manifest
 from halflap.dspy.fields import RESERVED
-from halflap.dspy.manifest import _IMPLICIT, _TAKEN, read_manifest
+from halflap.dspy.spec import _IMPLICIT, _TAKEN, read_manifest
 from halflap.dspy.parts import signatures_of
 from halflap.dspy.state import read_state, write_state
 

@@ -77,7 +77,7 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
         name, inputs = _program(arguments), _inputs(arguments)
         stored = (await (await gateway.dspy()).find(name)).stored
         # Before anybody is asked anything.
-        from halflap.dspy.inputs import check_inputs  # noqa: PLC0415 -- loaded by then
+        from halflap.dspy.fields import check_inputs  # noqa: PLC0415 -- loaded by then
 
         check_inputs(stored.manifest, inputs)
         given = json.dumps(inputs, ensure_ascii=False)
@@ -90,14 +90,14 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
     async def list_programs(_arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
         programs, broken = await (await gateway.dspy()).usable()
         return {
-            "programs": [one.described() for one in programs.values()],
+            "programs": [one.summary() for one in programs.values()],
             "total_count": len(programs),
             "broken": [{"name": name, "reason": reason} for name, reason in broken.items()],
         }
 
     async def info(arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
         name = _program(arguments)
-        return (await (await gateway.dspy()).find(name)).told()
+        return (await (await gateway.dspy()).find(name)).info()
 
     async def reload(arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
         name = _program(arguments)
