@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from halflap.dspy.library import Library
-from halflap.dspy.spec import read_manifest
+from halflap.dspy.manifest import read_manifest
 from support import ROOT
 
 PAGE = (ROOT / "docs" / "dspy-programs.md").read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from halflap.config import LmConfig, ProgramsConfig
 from halflap.core.values import CallContext, Result, Tool
 from halflap.dspy.library import Stored
+from halflap.dspy.manifest import read_manifest
 from halflap.dspy.runtime import Runtime
-from halflap.dspy.spec import read_manifest
 from halflap.dspy.state import read_state
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import FileError, ProgramInputsError, UsageError
 from halflap.core.suggest import did_you_mean
-from halflap.dspy.fields import check_inputs
+from halflap.dspy.field_values import check_inputs
 from halflap.dspy.strict_json import UnreadableError, read_json
 from halflap.schema import compile_schema
 

@@ -18,8 +18,9 @@ from pydantic_core import PydanticUndefined
 
 from halflap.core.errors import ProgramBrokenError, ProgramInputsError, UsageError
 from halflap.dspy.child.modules import build_steps, predicts_of
-from halflap.dspy.fields import check_inputs, plain
-from halflap.dspy.spec import MANIFEST, Kind, read_manifest
+from halflap.dspy.field_values import check_inputs, plain
+from halflap.dspy.manifest import MANIFEST, read_manifest
+from halflap.dspy.spec import Kind
 from halflap.dspy.state import read_state
 from halflap.dspy.types import LIMITS, NotExpressibleError, schema_of
 
@@ -74,7 +75,9 @@ def describe(
     predictors = [_predictor(step, one, tools, problems) for step, one in steps.items()]
     if problems:
         raise _refusal(name, problems)
-    documented = inspect.cleandoc(vars(type(module)).get("__doc__") or "") if module not in steps.values() else ""
+    documented = (
+        inspect.cleandoc(vars(type(module)).get("__doc__") or "") if module not in steps.values() else ""
+    )
     value = {
         "name": name,
         "version": version,
@@ -126,7 +129,9 @@ def _predictor(name: str, step: Any, tools: Mapping[str, Tool], problems: list[s
     signature = step.signature if kind != "ChainOfThought" else step.predict.signature.delete("reasoning")
     for _, predict in step.named_predictors():
         if predict.lm is not None or predict.config or predict.callbacks:
-            problems.append(f"{name} has a model, model settings or callbacks of its own; `programs.lm` sets these for all.")
+            problems.append(
+                f"{name} has a model, model settings or callbacks of its own; `programs.lm` sets these for all."
+            )
     found = {
         "name": name,
         "kind": kind,
@@ -148,15 +153,19 @@ def _field(step: str, name: str, info: Any, problems: list[str]) -> dict[str, An
     extra = info.json_schema_extra
     described = "" if extra["desc"] == f"${{{name}}}" else extra["desc"]
     try:
-        annotation = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation  # type: ignore[misc]
+        annotation = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
         schema = schema_of(annotation)
     except NotExpressibleError as error:
         problems.append(f"{step}.{name} has a type that a manifest cannot express: {error}.")
         return {"name": name}
     # In the order in which DSPy mentions limits.
     told = extra.get("constraints") or ""
-    limits = sorted(schema.keys() & LIMITS.keys(), key=lambda key: told.find(PYDANTIC_CONSTRAINT_MAP[LIMITS[key]]))
-    schema = {key: one for key, one in schema.items() if key not in LIMITS} | {key: schema[key] for key in limits}
+    limits = sorted(
+        schema.keys() & LIMITS.keys(), key=lambda key: told.find(PYDANTIC_CONSTRAINT_MAP[LIMITS[key]])
+    )
+    schema = {key: one for key, one in schema.items() if key not in LIMITS} | {
+        key: schema[key] for key in limits
+    }
     if info.default is not PydanticUndefined and extra["__dspy_field_type"] == "input":
         schema["default"] = pydantic.TypeAdapter(Any).dump_python(info.default, mode="json", by_alias=True)
     return {"name": name, "description": described, "schema": schema}
@@ -168,13 +177,9 @@ def _with_defaults(manifest: Manifest, module: Any) -> Manifest:
     parameters = list(inspect.signature(function).parameters.values())[1:]
     names, needed = {one.name for one in parameters}, {field.name for field in manifest.inputs}
     if names != needed and all(one.kind not in {one.VAR_KEYWORD, one.VAR_POSITIONAL} for one in parameters):
-        raise _refusal(
-            manifest.name,
-            [
-                f"`forward` takes {', '.join(sorted(names))}, but wired by equal names its steps need "
-                f"{', '.join(sorted(needed))} from outside. Give the wiring with --wiring."
-            ],
-        )
+        takes, need = ", ".join(sorted(names)), ", ".join(sorted(needed))
+        told = f"`forward` takes {takes}, but wired by equal names its steps need {need}. Give the wiring with --wiring."
+        raise _refusal(manifest.name, [told])
     defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
     inputs = [
         field.model_copy(update={"json_schema": {**field.json_schema, "default": defaults[field.name]}})
@@ -182,7 +187,11 @@ def _with_defaults(manifest: Manifest, module: Any) -> Manifest:
         else field
         for field in manifest.inputs
     ]
-    value = json.loads(manifest.model_copy(update={"inputs": tuple(inputs)}).model_dump_json(by_alias=True, exclude_unset=True))
+    value = json.loads(
+        manifest.model_copy(update={"inputs": tuple(inputs)}).model_dump_json(
+            by_alias=True, exclude_unset=True
+        )
+    )
     return read_manifest(json.dumps(value).encode(), name=manifest.name)
 
 
@@ -192,7 +201,8 @@ def _with_defaults(manifest: Manifest, module: Any) -> Manifest:
 def _compare(module: Any, manifest: Manifest, state: State, tools: Mapping[str, Tool]) -> None:
     """Run both on the same made-up values: prompts and outputs have to be the same, letter by letter."""
     described = {
-        name: {"description": tools[name].description, "schema": dict(tools[name].input_schema)} for name in manifest.tools
+        name: {"description": tools[name].description, "schema": dict(tools[name].input_schema)}
+        for name in manifest.tools
     }
     rebuilt = build_steps(manifest, state.predictors, described)
     advice = "Steps run in the order of the attributes, and fields are wired by equal names unless --wiring says otherwise."
@@ -204,11 +214,13 @@ def _compare(module: Any, manifest: Manifest, state: State, tools: Mapping[str, 
     for seed in range(_COMPARED):
         dice = random.Random(seed)  # noqa: S311 -- no secret
         inputs = {field.name: _sample(field.json_schema, dice) for field in manifest.inputs}
-        typed = {
-            name: pydantic.TypeAdapter(types.get(name, Any)).validate_python(one) if isinstance(one, dict | list) else one
-            for name, one in inputs.items()
-        }
         try:
+            typed = {
+                name: pydantic.TypeAdapter(types.get(name, Any)).validate_python(one)
+                if isinstance(one, dict | list)
+                else one
+                for name, one in inputs.items()
+            }
             ours = _Recorder(seed).run(rebuilt, check_inputs(manifest, inputs))
             theirs = _Recorder(seed).run(module, typed)
             returned = {one.name: plain(theirs[1][one.name], one.json_schema) for one in manifest.outputs}
@@ -220,7 +232,10 @@ def _compare(module: Any, manifest: Manifest, state: State, tools: Mapping[str, 
             told = f"running it on made-up values failed: {type(error).__name__}: {error}. {advice}"
             raise _refusal(manifest.name, [told]) from error
         if theirs[0] != ours[0]:
-            raise _refusal(manifest.name, [f"saved, it would ask something else. {_difference(theirs[0], ours[0])} {advice}"])
+            raise _refusal(
+                manifest.name,
+                [f"saved, it would ask something else. {_difference(theirs[0], ours[0])} {advice}"],
+            )
         if returned != {one.name: plain(ours[1][one.name], one.json_schema) for one in manifest.outputs}:
             raise _refusal(manifest.name, [f"saved, it would return other values than the module. {advice}"])
 
@@ -235,12 +250,21 @@ class _Recorder(dspy.ChatAdapter):  # type: ignore[misc]  # DSPy has no types
 
     def run(self, module: Any, inputs: Mapping[str, Any]) -> tuple[list[Any], Any]:
         model = dspy.LM("openai/none", api_key="none", cache=False)
-        with dspy.context(lm=model, adapter=self, callbacks=[], trace=None, disable_history=True, warn_on_type_mismatch=False):
+        with dspy.context(
+            lm=model,
+            adapter=self,
+            callbacks=[],
+            trace=None,
+            disable_history=True,
+            warn_on_type_mismatch=False,
+        ):
             if hasattr(type(module), "forward"):
                 return self._prompts, module(**inputs)
             return self._prompts, asyncio.run(module.acall(**inputs))
 
-    def __call__(self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any) -> list[dict[str, Any]]:
+    def __call__(
+        self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any
+    ) -> list[dict[str, Any]]:
         del lm, lm_kwargs
         self._prompts.append(self.format(signature, demos, inputs))
         if "next_tool_name" in signature.output_fields:
@@ -254,11 +278,13 @@ class _Recorder(dspy.ChatAdapter):  # type: ignore[misc]  # DSPy has no types
             }
         ]
 
-    async def acall(self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any) -> list[dict[str, Any]]:
+    async def acall(
+        self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any
+    ) -> list[dict[str, Any]]:
         return self(lm, lm_kwargs, signature, demos, inputs)
 
 
-def _sample(schema: Mapping[str, Any], dice: random.Random) -> Any:
+def _sample(schema: Mapping[str, Any], dice: random.Random) -> Any:  # noqa: PLR0911 -- one per type
     """Return a value of a field's type that is unlikely to occur twice."""
     if "const" in schema or "enum" in schema:
         return dice.choice(schema.get("enum") or [schema["const"]])
@@ -277,14 +303,18 @@ def _sample(schema: Mapping[str, Any], dice: random.Random) -> Any:
             return [_sample(schema.get("items", {}), dice) for _ in range(count)]
         case "object":
             more = schema.get("additionalProperties")
-            others = {} if "properties" in schema else {"key": _sample(more if isinstance(more, dict) else {}, dice)}
+            others = (
+                {}
+                if "properties" in schema
+                else {"key": _sample(more if isinstance(more, dict) else {}, dice)}
+            )
             return {name: _sample(one, dice) for name, one in schema.get("properties", {}).items()} | others
         case "null":
             return None
     size = max(schema.get("minLength", 0), min(24, schema.get("maxLength", 24)))
     # Ragged ends, so that stripping shows.
     letters = [dice.choice(string.ascii_letters + " ") for _ in range(size)]
-    return "".join(letters[:-1] + ["\n"] if size > 1 else letters)
+    return "".join([*letters[:-1], "\n"] if size > 1 else letters)
 
 
 def _difference(theirs: list[Any], ours: list[Any]) -> str:

@@ -1,8 +1,7 @@
-"""Fields of a manifest: their names, the small part of JSON Schema that types them, and values checked against it."""
+"""Fields of a manifest: their names, and the small part of JSON Schema that types them."""
 
 from __future__ import annotations
 
-import copy
 import keyword
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,21 +19,17 @@ from pydantic import (
     WrapValidator,
     model_validator,
 )
+from pydantic.alias_generators import to_camel
 
-from halflap.core.errors import ArgumentProblem, ProgramInputsError
-from halflap.core.values import Tool
-from halflap.schema import argument_problems, compile_schema, parse_schema
+from halflap.schema import compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from halflap.dspy.spec import Manifest
-
-__all__ = ["RESERVED", "FieldName", "FieldSchema", "Schema", "Text", "check_inputs", "closed", "plain"]
+__all__ = ["RESERVED", "FieldName", "FieldSchema", "Schema", "Text", "closed"]
 
 _MAX_FIELDS = 50
 _MAX_CHOICES = 200
-_MAX_FLOAT = 2**1000
 _OF_PYDANTIC = frozenset({
     "construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema",
     "schema_json", "update_forward_refs", "validate",
@@ -62,23 +57,23 @@ _Choice = StrictStr | StrictBool | StrictInt | None
 _Number = StrictFloat
 _Count = Annotated[StrictInt, Field(ge=0)]
 _KEYWORDS: Mapping[str, frozenset[str]] = {
-    "minLength": frozenset({"string"}),
-    "maxLength": frozenset({"string"}),
+    "min_length": frozenset({"string"}),
+    "max_length": frozenset({"string"}),
     "minimum": frozenset({"integer", "number"}),
     "maximum": frozenset({"integer", "number"}),
     "items": frozenset({"array"}),
-    "minItems": frozenset({"array"}),
-    "maxItems": frozenset({"array"}),
+    "min_items": frozenset({"array"}),
+    "max_items": frozenset({"array"}),
     "properties": frozenset({"object"}),
     "required": frozenset({"object"}),
-    "additionalProperties": frozenset({"object"}),
+    "additional_properties": frozenset({"object"}),
 }
 
 
 class FieldSchema(BaseModel):
     """The type of a field: the keywords of JSON Schema that DSPy can express, and no others."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)
 
     type: _TypeName | Annotated[list[_TypeName], Field(min_length=2, max_length=2)] | None = Field(
         default=None, description='One type, or a list of one type and "null".'
@@ -88,16 +83,16 @@ class FieldSchema(BaseModel):
     title: Text = ""
     description: Text = ""
     default: Any = Field(default=None, description="An input or property with a default may be left out.")
-    minLength: _Count = 0
-    maxLength: _Count | None = None
+    min_length: _Count = 0
+    max_length: _Count | None = None
     minimum: _Number | None = None
     maximum: _Number | None = None
     items: FieldSchema | None = None
-    minItems: _Count = 0
-    maxItems: _Count | None = None
+    min_items: _Count = 0
+    max_items: _Count | None = None
     properties: dict[_PropertyName, FieldSchema] = Field(default={}, max_length=_MAX_FIELDS)
     required: list[StrictStr] = []
-    additionalProperties: StrictBool | FieldSchema = True
+    additional_properties: StrictBool | FieldSchema = True
 
     @model_validator(mode="after")
     def _check(self) -> FieldSchema:
@@ -108,10 +103,10 @@ class FieldSchema(BaseModel):
             raise ValueError('a list of types is one type and "null"')
         for name in given & _KEYWORDS.keys():
             if kinds and not _KEYWORDS[name] & kinds:
-                raise ValueError(f"{name} does not apply to {' or '.join(sorted(kinds))}")
-        for least, most in (("minLength", "maxLength"), ("minimum", "maximum"), ("minItems", "maxItems")):
+                raise ValueError(f"{to_camel(name)} does not apply to {' or '.join(sorted(kinds))}")
+        for least, most in (("min_length", "max_length"), ("minimum", "maximum"), ("min_items", "max_items")):
             if {least, most} <= given and getattr(self, least) > getattr(self, most):
-                raise ValueError(f"{least} is greater than {most}")
+                raise ValueError(f"{to_camel(least)} is greater than {to_camel(most)}")
         unknown = [name for name in self.required if name not in self.properties]
         if unknown or len(set(self.required)) < len(self.required):
             raise ValueError("required must name properties, each once")
@@ -120,7 +115,7 @@ class FieldSchema(BaseModel):
 
     def _check_values(self) -> None:
         """Raise if a choice has another type, or the default does not fit."""
-        schema = self.model_dump(exclude_unset=True)
+        schema = self.model_dump(by_alias=True, exclude_unset=True)
         choices = schema.pop("enum", [schema["const"]] if "const" in schema else [])
         default = schema.pop("default", None)
         if len({(type(one), one) for one in choices}) < len(choices):
@@ -128,7 +123,9 @@ class FieldSchema(BaseModel):
         for what, values in (("choice", choices), ("default", [default])):
             if what == "default" and "default" not in self.model_fields_set:
                 continue
-            validator = compile_schema({**schema, "enum": choices} if what == "default" and choices else schema)
+            validator = compile_schema(
+                {**schema, "enum": choices} if what == "default" and choices else schema
+            )
             for value in values:
                 if validator is not None and (wrong := validator.problems(value)):
                     raise ValueError(f"the {what} {value!r} does not fit: {wrong[0]}")
@@ -161,73 +158,3 @@ def closed(schema: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(found.get("additionalProperties"), dict):
         found["additionalProperties"] = closed(found["additionalProperties"])
     return found
-
-
-# Values -----------------------------------------------------------------------------------------------
-
-
-def check_inputs(manifest: Manifest, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the inputs with every default filled in; raise everything that is wrong with them.
-
-    DSPy would only warn, and ask the model anyway.
-    """
-    schema = manifest.input_schema
-    validator = compile_schema(schema)
-    problems = list(argument_problems(inputs, validator))
-    if validator is not None and not problems and not validator.is_checked(inputs):
-        problems = [ArgumentProblem("", "they are too large to be checked", "", "unknown")]
-    if problems:
-        takes = parse_schema(Tool(manifest.name, "", manifest.name, "", schema)).format_compact()
-        raise ProgramInputsError(manifest.name, problems, takes)
-    return {
-        field.name: _filled(inputs[field.name], field.json_schema)
-        if field.name in inputs
-        else copy.deepcopy(field.json_schema["default"])
-        for field in manifest.inputs
-    }
-
-
-def _filled(value: Any, schema: Mapping[str, Any], *, inside: bool = False) -> Any:
-    """Return what a pydantic model would make of a value, so that a saved program asks what its live module asks."""
-    if isinstance(value, list):
-        return [_filled(one, schema.get("items", {}), inside=inside) for one in value]
-    if isinstance(value, dict):
-        known, more = schema.get("properties", {}), schema.get("additionalProperties")
-        filled = {
-            name: _filled(value[name], inner, inside=True) if name in value else copy.deepcopy(inner["default"])
-            for name, inner in known.items()
-            if name in value or "default" in inner
-        }
-        others = more if isinstance(more, dict) else {}
-        rest = {name: _filled(one, others, inside=inside) for name, one in value.items() if name not in known}
-        return {**filled, **rest}
-    if inside and type(value) is int and "number" in _types(schema) and abs(value) < _MAX_FLOAT:
-        return float(value)
-    return value
-
-
-def plain(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return an output as JSON; optional properties that the model left out are left out here, too."""
-    if isinstance(value, BaseModel):
-        value = value.model_dump(mode="json", by_alias=True)
-    if isinstance(value, dict):
-        known, more = schema.get("properties", {}), schema.get("additionalProperties")
-        return {
-            str(name): plain(one, known.get(name, more if isinstance(more, dict) else {}))
-            for name, one in value.items()
-            if not (one is None and name in known and name not in schema.get("required", ()) and _no_null(known[name]))
-        }
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(one, schema.get("items", {})) for one in value]
-    if isinstance(value, float) and value.is_integer() and "integer" in _types(schema):
-        return int(value)
-    return value
-
-
-def _types(schema: Mapping[str, Any]) -> list[str]:
-    kinds = schema.get("type", [])
-    return kinds if isinstance(kinds, list) else [kinds]
-
-
-def _no_null(schema: Mapping[str, Any]) -> bool:
-    return "null" not in _types(schema) and None not in schema.get("enum", [])

@@ -14,14 +14,25 @@ import time
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import FileError, ProgramBrokenError
-from halflap.dspy.spec import MANIFEST, VERSION
+from halflap.dspy.manifest import MANIFEST
+from halflap.dspy.spec import VERSION
 from halflap.dspy.state import STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["VERSIONS", "Files", "exchange", "fingerprint", "is_current", "locked", "names_in", "new_folder", "opened"]
+__all__ = [
+    "VERSIONS",
+    "Files",
+    "exchange",
+    "fingerprint",
+    "is_current",
+    "locked",
+    "names_in",
+    "new_folder",
+    "opened",
+]
 __all__ += ["read_files", "versions_in"]
 
 VERSIONS = "versions"
@@ -77,7 +88,11 @@ def names_in(root: int) -> list[str]:
 def versions_in(folder: int) -> list[str]:
     try:
         with opened(VERSIONS, folder) as inner, os.scandir(inner) as entries:
-            return [one.name for one in entries if VERSION.fullmatch(one.name) and one.is_dir(follow_symlinks=False)]
+            return [
+                one.name
+                for one in entries
+                if VERSION.fullmatch(one.name) and one.is_dir(follow_symlinks=False)
+            ]
     except (ProgramBrokenError, OSError):
         return []
 

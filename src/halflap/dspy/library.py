@@ -7,7 +7,6 @@ import shutil
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +25,8 @@ from halflap.dspy.folders import (
     read_files,
     versions_in,
 )
-from halflap.dspy.spec import MANIFEST, NAME, read_manifest, write_manifest
+from halflap.dspy.manifest import MANIFEST, read_manifest, write_manifest
+from halflap.dspy.spec import NAME
 from halflap.dspy.state import STATE, read_state, write_state
 
 if TYPE_CHECKING:
@@ -113,7 +113,12 @@ class Library:
                 shelf = self._read(seen, root)
         except OSError as error:
             advice = "Create it, or" if isinstance(error, FileNotFoundError) else "Make it readable, or"
-            seen, shelf = {}, Shelf(problem=f"{self.root} cannot be read: {error.strerror}. {advice} change `programs.root`.")
+            seen, shelf = (
+                {},
+                Shelf(
+                    problem=f"{self.root} cannot be read: {error.strerror}. {advice} change `programs.root`."
+                ),
+            )
         self._seen = {name: () if _is_fresh(one) else one for name, one in seen.items()}
         if shelf != self._shelf:
             self._shelf = shelf
@@ -180,7 +185,8 @@ class Library:
             found = self._read_one(root, name, VERSIONS, version)
         if found.manifest.version != version:
             raise ProgramBrokenError(
-                name, [f"{MANIFEST}: version is {found.manifest.version}, but its folder is {VERSIONS}/{version}."]
+                name,
+                [f"{MANIFEST}: version is {found.manifest.version}, but its folder is {VERSIONS}/{version}."],
             )
         return found
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version as version_of
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.core.errors import ProgramTimeoutError, UsageError
@@ -89,7 +89,7 @@ async def optimize(
         "examples": [one.as_json() for one in learned_from],
         "held_out": [one.as_json() for one in kept_back],
         "metric": metric,
-        "folder": str(Path.cwd()),
+        "folder": await asyncio.to_thread(os.getcwd),
         "optimizer": optimizer,
         "seed": seed,
         "budget": budget or max(_CALLS_PER_EXAMPLE * len(learned_from), _MIN_CALLS),

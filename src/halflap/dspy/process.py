@@ -89,7 +89,9 @@ class DspyProcess:
         }
 
     @classmethod
-    async def start(cls, settings: Mapping[str, Any], env: Mapping[str, str], show: Callable[[str], None]) -> DspyProcess:
+    async def start(
+        cls, settings: Mapping[str, Any], env: Mapping[str, str], show: Callable[[str], None]
+    ) -> DspyProcess:
         """Start a child, which imports DSPy; `show` receives each line that it prints."""
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", "halflap.dspy.child",

@@ -13,8 +13,14 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from halflap.core.errors import HalflapError, ProgramCacheError, ProgramFailedError, ProgramTimeoutError, UsageError
-from halflap.dspy.fields import check_inputs
+from halflap.core.errors import (
+    HalflapError,
+    ProgramCacheError,
+    ProgramFailedError,
+    ProgramTimeoutError,
+    UsageError,
+)
+from halflap.dspy.field_values import check_inputs
 from halflap.dspy.key import redacted
 from halflap.dspy.process import DspyProcess, ProcessEndedError, environment
 
@@ -108,14 +114,20 @@ class Runtime:
         if not await asyncio.to_thread(_has_dspy):
             raise ProgramFailedError(name, "running it needs the extra: pip install 'halflap[dspy]'.")
         address = lm.api_base or _LOCAL.get(lm.model.partition("/")[0])
-        told = {**lm.model_dump(mode="json"), "api_base": address, "timeout": lm.timeout or self._config.timeout_seconds}
+        told = {
+            **lm.model_dump(mode="json"),
+            "api_base": address,
+            "timeout": lm.timeout or self._config.timeout_seconds,
+        }
         settings = {"lm": told, "configured_base": lm.api_base, "cache": self._cache}
 
         def log(line: str) -> None:
             logger.warning("DSPy: %s", line)
 
         printed = show or log
-        return await DspyProcess.start(settings, environment(address), lambda line: printed(redacted(line, lm)))
+        return await DspyProcess.start(
+            settings, environment(address), lambda line: printed(redacted(line, lm))
+        )
 
     def result(self, name: str, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result in an answer of the child, or raise the error in it; never with the key."""

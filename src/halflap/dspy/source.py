@@ -76,7 +76,9 @@ class Loaded:
                     "name": one.name,
                     "input_fields": [field.name for field in one.inputs],
                     "output_fields": [field.name for field in one.outputs],
-                    "few_shot_example_count": sum(len(states[key].demos) for key in one.signatures if key in states),
+                    "few_shot_example_count": sum(
+                        len(states[key].demos) for key in one.signatures if key in states
+                    ),
                 }
                 for one in manifest.predictors
             ],
@@ -225,13 +227,21 @@ class DspyPrograms:
         await self.look()
         if any(self._lacking(one.stored) for one in self._in_use.values()):
             await self._settle()
-        lacking = {name: why for name, one in self._in_use.items() if (why := self._lacking(one.stored))}
         root = {"programs.root": self._shelf.problem} if self._shelf.problem else {}
-        return {**root, **lacking, **{name: f"{why}{self._still(name)}" for name, why in self._shelf.broken.items()}}
+        lacking = {name: why for name, one in self._in_use.items() if (why := self._lacking(one.stored))}
+        unloadable = {
+            name: why
+            for name, stored in self._shelf.programs.items()
+            if stored.source_hash != self._in_use[name].stored.source_hash and (why := self._lacking(stored))
+        }
+        invalid = {**unloadable, **self._shelf.broken}
+        return {**root, **lacking, **{name: f"{why}{self._still(name)}" for name, why in invalid.items()}}
 
     def _lacking(self, stored: Stored) -> str:
         """Return which tools of a program are not in the catalogue, and why."""
-        missing = [f"{tool} ({why})" for tool in stored.manifest.tools if (why := self._absence(tool)) is not None]
+        missing = [
+            f"{tool} ({why})" for tool in stored.manifest.tools if (why := self._absence(tool)) is not None
+        ]
         return f"{LACKING}: {', '.join(missing)}. `halflap list` shows which there are." if missing else ""
 
     def _still(self, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import datetime
 from functools import cached_property
@@ -16,22 +15,18 @@ from pydantic import (
     StrictInt,
     StrictStr,
     StringConstraints,
-    ValidationError,
     model_validator,
 )
 from pydantic import Field as Setting
 
-from halflap.config.problems import location
-from halflap.core.errors import ProgramBrokenError
 from halflap.dspy.fields import FieldName, Schema, Text, closed
-from halflap.dspy.strict_json import UnreadableError, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "ADDED_FIELDS",
     "INPUTS",
-    "MANIFEST",
     "NAME",
     "VERSION",
     "Field",
@@ -39,19 +34,13 @@ __all__ = [
     "Manifest",
     "Predictor",
     "Wiring",
-    "problems_of",
-    "read_manifest",
-    "write_manifest",
 ]
 
-MANIFEST = "manifest.json"
 INPUTS = "inputs"
 """The program's own inputs, as a source in the wiring."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 VERSION = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}(?:[-+][0-9A-Za-z.+-]{1,40})?")
 """As in semantic versioning; also the name of a folder."""
-_MAX_PROBLEMS = 100
-_UNION_PART = re.compile(r"(?:int|float|str|bool|FieldSchema)$|\w+\[")
 _MODULE_NAMES = frozenset({
     "acall", "aforward", "batch", "callbacks", "deepcopy", "dump_state", "forward", "get_lm", "history",
     "inputs", "inspect_history", "load", "load_state", "map_named_predictors", "named_parameters",
@@ -114,7 +103,9 @@ def _check_outputs(fields: tuple[Field, ...]) -> tuple[Field, ...]:
 Kind = Literal["Predict", "ChainOfThought", "ReAct"]
 _Line = Annotated[Text, StringConstraints(min_length=1, pattern=r"\S")]
 _PredictorName = Annotated[
-    StrictStr, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$"), AfterValidator(_check_predictor_name)
+    StrictStr,
+    StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$"),
+    AfterValidator(_check_predictor_name),
 ]
 _Tool = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,199}$")]
 _Source = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*\.[A-Za-z][A-Za-z0-9_]*$")]
@@ -198,7 +189,9 @@ class Wiring(_Model):
 class Manifest(_Model):
     """What a saved DSPy program takes and returns, and how it is put together. The state holds its demos."""
 
-    name: Annotated[StrictStr, _pattern(NAME)] = Setting(description="The program's name: that of its folder.")
+    name: Annotated[StrictStr, _pattern(NAME)] = Setting(
+        description="The program's name: that of its folder."
+    )
     version: Annotated[StrictStr, _pattern(VERSION)] = Setting(description="Semantic version: `1.0.0`.")
     description: Annotated[Text, StringConstraints(pattern=r"\S")] = Setting(
         default="-", description="What it is for; by default the instructions of the first predictor."
@@ -219,7 +212,9 @@ class Manifest(_Model):
         ),
         AfterValidator(_check_time),
     ] = Setting(description="When it was saved, in UTC: `2026-02-28T00:00:00Z`.")
-    inputs: _Fields = Setting(default=(), description="By default, what predictors take and no earlier one returns.")
+    inputs: _Fields = Setting(
+        default=(), description="By default, what predictors take and no earlier one returns."
+    )
     outputs: _Outputs = Setting(
         default=(), description="By default, what the wiring names, else what the last predictor returns."
     )
@@ -263,53 +258,3 @@ def _object(fields: Iterable[Field], required: list[str], *, strict: bool = Fals
     }
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**schema, "required": required} if required else schema
-
-
-def read_manifest(data: bytes, *, name: str) -> Manifest:
-    """Parse the manifest of the program in the folder of this name; raise all of its problems at once."""
-    from halflap.dspy.wiring import complete  # noqa: PLC0415 -- it needs the models above
-
-    try:
-        manifest = Manifest.model_validate(read_json(data))
-    except UnreadableError as error:
-        raise ProgramBrokenError(name, [f"{MANIFEST}: {error}"]) from None
-    except ValidationError as error:
-        raise ProgramBrokenError(name, problems_of(error, MANIFEST)) from None
-    problems: list[str] = []
-    if manifest.name != name:
-        problems.append(f"name: must be {name}, like its folder")
-    manifest = complete(manifest, problems)
-    if problems:
-        raise ProgramBrokenError(name, [f"{MANIFEST}: {one}." for one in problems[:_MAX_PROBLEMS]])
-    if "description" not in manifest.model_fields_set:
-        manifest = manifest.model_copy(update={"description": manifest.predictors[0].instructions})
-    return manifest
-
-
-def problems_of(error: ValidationError, file: str) -> list[str]:
-    """Return pydantic's errors with their place in a file: `manifest.json: predictors[0].kind: …`."""
-    errors = error.errors(include_url=False, include_input=False, include_context=False)[:_MAX_PROBLEMS]
-    found = []
-    for one in errors:
-        path = one["loc"]
-        if one["type"] == "too_short" and any(other["loc"][: len(path)] == path != other["loc"] for other in errors):
-            # Its items are wrong, so pydantic counts none.
-            continue
-        # Alternatives of a union are in the path, too.
-        place = location([part for part in path if isinstance(part, int) or not _UNION_PART.match(part)])
-        message = one["msg"].removeprefix("Value error, ").rstrip(".")
-        found.append(f"{file}: {place}{': ' if place else ''}{message}.")
-    return list(dict.fromkeys(found))
-
-
-def write_manifest(manifest: Manifest) -> bytes:
-    """Serialise a manifest with everything in it, including what could be left out."""
-    value = manifest.model_dump(mode="json", by_alias=True)
-    for one in value["predictors"]:
-        if one["kind"] != "ReAct":
-            del one["tools"], one["max_iterations"]
-        wired = value["wiring"]["predictors"].get(one["name"], {})
-        value["wiring"]["predictors"][one["name"]] = {
-            field["name"]: wired.get(field["name"]) for field in one["inputs"]
-        }
-    return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, String
 
 from halflap.core.errors import ProgramBrokenError
 from halflap.core.text import visible
-from halflap.dspy.spec import Manifest, problems_of
+from halflap.dspy.manifest import problems_of
+from halflap.dspy.spec import Manifest
 from halflap.dspy.strict_json import UnreadableError, read_json
 
 __all__ = ["MAX_DEMO", "STATE", "PredictorState", "State", "read_state", "write_state"]
@@ -70,7 +71,7 @@ class State(BaseModel):
     @property
     def clean(self) -> dict[str, Any]:
         """The state in DSPy's form, with `demos`, `signature`, `train` and `traces` alone."""
-        return {key: one.model_dump(exclude_unset=True) for key, one in self.predictors.items()}
+        return {key: one.model_dump(mode="json", exclude_unset=True) for key, one in self.predictors.items()}
 
 
 def read_state(data: bytes, manifest: Manifest) -> State:
@@ -83,7 +84,11 @@ def read_state(data: bytes, manifest: Manifest) -> State:
         raise ProgramBrokenError(manifest.name, [f"{STATE}: must be an object."])
     signatures = {key: names for one in manifest.predictors for key, names in one.signatures.items()}
     kept, unnamed = _named(value, manifest, signatures)
-    problems = [f"{STATE}: {key} is missing; the manifest has this predictor." for key in signatures if key not in kept]
+    problems = [
+        f"{STATE}: {key} is missing; the manifest has this predictor."
+        for key in signatures
+        if key not in kept
+    ]
     dropped = [key for key in value if key not in {*kept, *unnamed, "metadata"}]
     found: dict[str, PredictorState] = {}
     for key, one in kept.items():
@@ -118,7 +123,8 @@ def _check(value: Any, key: str, names: tuple[str, ...], dropped: list[str]) -> 
     dropped += [
         f"{key}.{one}"
         for one in value
-        if one not in {"demos", "signature", "train", "traces", "metadata"} and not (one == "lm" and value[one] is None)
+        if one not in {"demos", "signature", "train", "traces", "metadata"}
+        and not (one == "lm" and value[one] is None)
     ]
     problems = []
     for at, demo in enumerate(value["demos"] if isinstance(value.get("demos"), list) else ()):
@@ -141,7 +147,7 @@ def _check(value: Any, key: str, names: tuple[str, ...], dropped: list[str]) -> 
 
 def write_state(state: State, manifest: Manifest) -> bytes:
     """Serialise a state so that DSPy itself can load it."""
-    empty = {"traces": [], "train": [], "demos": [], "signature": {}, "lm": None}
+    empty: dict[str, Any] = {"traces": [], "train": [], "demos": [], "signature": {}, "lm": None}
     value: dict[str, Any] = {key: {**empty, **one} for key, one in state.clean.items()}
     value["metadata"] = {"dependency_versions": {"dspy": manifest.dspy_version}}
     return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

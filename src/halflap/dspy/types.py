@@ -88,7 +88,7 @@ def _model(schema: Mapping[str, Any], name: str) -> Any:
 class _Generator(GenerateJsonSchema):
     """Refuses models with validators, which a schema does not show."""
 
-    def function_after_schema(self, schema: Any) -> Any:
+    def function_after_schema(self, schema: Any) -> Any:  # noqa: ARG002 -- pydantic's signature
         raise NotExpressibleError("it has validators")
 
     function_before_schema = function_wrap_schema = function_plain_schema = function_after_schema
@@ -101,7 +101,9 @@ def schema_of(annotation: Any) -> dict[str, Any]:
     except (pydantic.PydanticUserError, RecursionError) as error:
         raise NotExpressibleError(str(error).partition("\n")[0]) from None
     if annotation is Any:
-        raise NotExpressibleError("Any is no type: name one, since the model is told and its answer is read by it")
+        raise NotExpressibleError(
+            "Any is no type: name one, since the model is told and its answer is read by it"
+        )
     return _simplified(schema, schema.pop("$defs", {}), 0)
 
 
@@ -118,7 +120,8 @@ def _simplified(schema: Mapping[str, Any], defs: Mapping[str, Any], depth: int) 
         found |= _nullable([_simplified(one, defs, depth + 1) for one in found.pop("anyOf")])
     if "properties" in found:
         found["properties"] = {
-            name: _simplified(_untitled(one, name), defs, depth + 1) for name, one in found["properties"].items()
+            name: _simplified(_untitled(one, name), defs, depth + 1)
+            for name, one in found["properties"].items()
         }
     for key in ("items", "additionalProperties"):
         if isinstance(found.get(key), dict):
@@ -129,7 +132,12 @@ def _simplified(schema: Mapping[str, Any], defs: Mapping[str, Any], depth: int) 
 def _nullable(parts: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the schema of a type or null."""
     others = [one for one in parts if one != {"type": "null"}]
-    if len(others) != 1 or len(parts) != len(others) + 1 or not isinstance(others[0].get("type"), str) or "enum" in others[0]:
+    if (
+        len(others) != 1
+        or len(parts) != len(others) + 1
+        or not isinstance(others[0].get("type"), str)
+        or "enum" in others[0]
+    ):
         raise NotExpressibleError("a union can only be one type or None")
     return {**others[0], "type": [others[0]["type"], "null"]}
 

@@ -17,7 +17,9 @@ def load_object(name: str, folder: Path | None = None) -> Any:
     """Import `module:object` as `python -m` would, from the current folder first. This runs the module."""
     module_name, _, path = name.partition(":")
     if not module_name or not path:
-        raise UsageError(f"{name!r} does not name an object. Write `module:object`, for example `my_programs:answerer`.")
+        raise UsageError(
+            f"{name!r} does not name an object. Write `module:object`, for example `my_programs:answerer`."
+        )
     place = str(folder or Path.cwd())
     if place not in sys.path:
         sys.path.insert(0, place)
@@ -29,7 +31,9 @@ def load_object(name: str, folder: Path | None = None) -> Any:
         raise
     except BaseException as error:
         if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
-            raise UsageError(f"There is no module {module_name!r}, neither in {place} nor installed.") from None
+            raise UsageError(
+                f"There is no module {module_name!r}, neither in {place} nor installed."
+            ) from None
         at = traceback.extract_tb(error.__traceback__)[-1]
         raise UsageError(
             f"{name} cannot be imported: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})."

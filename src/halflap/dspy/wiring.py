@@ -111,7 +111,11 @@ def _wire_outputs(
     wired = {}
     for field in outputs:
         source = told.get(field.name) or _by_name(field.name, sources)
-        problem = "no predictor returns a field of this name" if source is None else _mismatch(source, sources, field)
+        problem = (
+            "no predictor returns a field of this name"
+            if source is None
+            else _mismatch(source, sources, field)
+        )
         if field.name == "error":
             problem = 'an output cannot be called "error": clients recognise errors by it'
         if problem:

@@ -77,7 +77,7 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
         name, inputs = _program(arguments), _inputs(arguments)
         stored = (await (await gateway.dspy()).find(name)).stored
         # Before anybody is asked anything.
-        from halflap.dspy.fields import check_inputs  # noqa: PLC0415 -- loaded by then
+        from halflap.dspy.field_values import check_inputs  # noqa: PLC0415 -- loaded by then
 
         check_inputs(stored.manifest, inputs)
         given = json.dumps(inputs, ensure_ascii=False)

@@ -42,14 +42,16 @@ class CacheError(Exception):
 def answer_key(namespace: Mapping[str, Any], request: Mapping[str, Any]) -> str | None:
     """Return a hash of a request; None if it cannot be cached."""
     try:
-        text = json.dumps([_FORMAT, namespace, request], sort_keys=True, allow_nan=False, default=_json_schema)
+        text = json.dumps(
+            [_FORMAT, namespace, request], sort_keys=True, allow_nan=False, default=_json_schema
+        )
     except (TypeError, ValueError, AttributeError):
         return None
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _json_schema(model: Any) -> Any:
-    """A pydantic class asks for an answer of its form."""
+    """Return the schema of a pydantic class, which asks for an answer of its form."""
     return model.model_json_schema()
 
 
@@ -67,7 +69,7 @@ class Answers:
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not os.access(self._folder, os.R_OK | os.W_OK | os.X_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # noqa: TRY301
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         except OSError as error:
             raise CacheError(
                 f"model answers cannot be cached in {self._folder}: {error.strerror or error}."
@@ -155,7 +157,11 @@ def _is_answer(outputs: Any) -> bool:
         and bool(outputs)
         and all(
             isinstance(one, str)
-            or (isinstance(one, dict) and isinstance(one.get("text"), str) and set(one) <= {"text", "reasoning_content"})
+            or (
+                isinstance(one, dict)
+                and isinstance(one.get("text"), str)
+                and set(one) <= {"text", "reasoning_content"}
+            )
             for one in outputs
         )
     )

@@ -34,8 +34,7 @@ _EXPLAINED: tuple[tuple[type[Exception], str], ...] = (
     (of_dspy.LMUnsupportedFeatureError, "DSPy cannot use the model of `programs.lm`{said}."),
     (
         of_dspy.LMError,
-        "the answer from {at} is not one of the chat API that {model} is asked by{status}{said}. Check `programs.lm.api_base` "
-        "and the provider in `programs.lm.model`; redirects are never followed.",
+        "the answer from {at} is not a chat completion{status}{said}. Check `programs.lm.api_base` and the provider in `programs.lm.model`.",
     ),
 )  # fmt: skip
 """The first class that fits counts, so subclasses come first."""
@@ -47,6 +46,8 @@ def explain(error: BaseException, config: LmConfig) -> str:
         text = str(error)
     elif isinstance(error, of_dspy.AdapterParseError):
         text = _unreadable(error, config)
+    elif isinstance(error, RecursionError):
+        text = "the model's answer is nested too deep."
     elif is_timeout(error):
         text = f"the model at {place(config)} did not answer within {config.timeout:g} s (`programs.lm.timeout`)."
     elif isinstance(error, of_dspy.LMError):

@@ -40,7 +40,9 @@ def find_metric(text: str, manifest: Manifest, folder: str) -> Metric:
     if kind == "exact":
         return lambda _, wanted, given: _exact([field] if field else names, wanted, given)
     if not field:
-        raise UsageError(f"There is no metric {text!r}. Use exact, exact:FIELD, contains:FIELD or module:function.")
+        raise UsageError(
+            f"There is no metric {text!r}. Use exact, exact:FIELD, contains:FIELD or module:function."
+        )
     function = load_object(text, Path(folder))
     if not callable(function):
         raise UsageError(f"{text} is not a function.")

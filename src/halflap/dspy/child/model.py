@@ -102,7 +102,9 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
         return self
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **settings: Any) -> Any:
-        said = {name: one for name, one in {**self.kwargs, **settings}.items() if name not in _CLIENT_SETTINGS}
+        said = {
+            name: one for name, one in {**self.kwargs, **settings}.items() if name not in _CLIENT_SETTINGS
+        }
         key = answer_key(self.namespace, {"prompt": prompt, "messages": messages, **said})
         found = None
         if self.answers is not None and key is not None:
@@ -135,7 +137,11 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
                 left = _MAX_PAUSE if job is None or job.deadline is None else job.deadline - time.monotonic()
                 may_pass = is_retryable_lm_error(error) and not is_timeout(error)
                 if pause is None or not may_pass or wanted > min(left, _MAX_PAUSE):
-                    if job is not None and job.is_optimizing and not isinstance(error, ContextWindowExceededError):
+                    if (
+                        job is not None
+                        and job.is_optimizing
+                        and not isinstance(error, ContextWindowExceededError)
+                    ):
                         job.trouble = error
                     raise
                 await asyncio.sleep(wanted)
@@ -144,7 +150,9 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
 
 def is_timeout(error: BaseException) -> bool:
     """Return whether the model took too long, which it would do again."""
-    return isinstance(error, LMTimeoutError) or (isinstance(error, LMTransportError) and "timed out" in str(error))
+    return isinstance(error, LMTimeoutError) or (
+        isinstance(error, LMTransportError) and "timed out" in str(error)
+    )
 
 
 def make_model(

@@ -12,7 +12,7 @@ from dspy.adapters.types.tool import convert_input_schema_to_tool_args
 
 from halflap.core.errors import HalflapError
 from halflap.dspy.child.model import JOB, Job
-from halflap.dspy.fields import plain
+from halflap.dspy.field_values import plain
 from halflap.dspy.spec import INPUTS, Manifest, Predictor
 from halflap.dspy.state import PredictorState
 from halflap.dspy.types import limits_of, python_type
@@ -94,10 +94,7 @@ class Program:
 
     def outputs(self, prediction: Mapping[str, Any]) -> dict[str, Any]:
         """Return a prediction as JSON; raise if it is not what the manifest says."""
-        try:
-            outputs = {one.name: plain(prediction[one.name], one.json_schema) for one in self.manifest.outputs}
-        except RecursionError:
-            raise OutputError("the model's answer is nested too deep.") from None
+        outputs = {one.name: plain(prediction[one.name], one.json_schema) for one in self.manifest.outputs}
         problems = [str(problem) for problem in argument_problems(outputs, self.validator)]
         if problems:
             raise OutputError("\n- ".join(["the model's answer does not match the manifest:", *problems]))

@@ -11,14 +11,13 @@ import dspy
 
 from halflap.core.errors import UsageError
 from halflap.dspy.child.metrics import Score, find_metric
-from halflap.dspy.child.model import Job
 from halflap.dspy.child.modules import OutputError, Program, predicts_of, settings_for
 from halflap.dspy.state import MAX_DEMO
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from halflap.dspy.child.__main__ import Child
+    from halflap.dspy.child.model import Job, Model
 
     Example = Mapping[str, Any]
 
@@ -31,11 +30,13 @@ _MAX_DEMO_BYTES = 2_000_000
 _NUMBER = "halflap_example"
 
 
-async def optimize(child: Child, message: Mapping[str, Any]) -> dict[str, Any]:
+async def optimize(
+    message: Mapping[str, Any], model: Model, adapter: str, job: Job, report: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
     """Run one optimisation; the child is ended if it has to stop early."""
     logging.getLogger("dspy").setLevel(logging.CRITICAL)
     program = Program.build(message)
-    work = _Optimization(child, program, message)
+    work = _Optimization(program, message, model, adapter, job, report)
     old_score = await work.measure(program, message["held_out"], "measuring the old")
     module = await asyncio.to_thread(work.optimized, message["examples"])
     new = Program(program.manifest, module, program.validator)
@@ -44,18 +45,28 @@ async def optimize(child: Child, message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Optimization:
-    def __init__(self, child: Child, program: Program, message: Mapping[str, Any]) -> None:
-        self._child = child
+    def __init__(
+        self,
+        program: Program,
+        message: Mapping[str, Any],
+        model: Model,
+        adapter: str,
+        job: Job,
+        report: Callable[[dict[str, Any]], None],
+    ) -> None:
         self._program = program
         self._metric = find_metric(message["metric"], program.manifest, message["folder"])
         self._message = message
-        self._job = Job(message["id"], child.call, is_optimizing=True)
+        self._model = model
+        self._adapter = adapter
+        self._job = job
+        self._send = report
         self._failure: UsageError | None = None
         self._round = 1
         self._done = 0
 
     def _report(self, phase: str, done: int, total: int, **more: Any) -> None:
-        self._child.send({"id": self._job.number, "progress": {"phase": phase, "done": done, "total": total, **more}})
+        self._send({"phase": phase, "done": done, "total": total, **more})
 
     async def measure(self, program: Program, examples: list[Example], phase: str) -> float:
         """Return the mean score; an answer that cannot be used scores nothing."""
@@ -66,7 +77,7 @@ class _Optimization:
             nonlocal done
             async with places:
                 try:
-                    found = await program.run(example["inputs"], self._child.model, self._child.lm.adapter, self._job)
+                    found = await program.run(example["inputs"], self._model, self._adapter, self._job)
                     value = self._score(example, found).value
                 except Exception as error:
                     if isinstance(error, UsageError) or self._job.is_unanswered(error):
@@ -120,11 +131,12 @@ class _Optimization:
             report()
 
         report()
-        with settings_for(self._child.model, self._child.lm.adapter, self._job):
+        with settings_for(self._model, self._adapter, self._job):
             run = self._gepa if use_gepa else self._bootstrap
             found = run(self._program.module.deepcopy(), trainset, measured, began)
-        if self._job.trouble is not None or self._failure is not None:
-            raise self._job.trouble or self._failure
+        failure = self._job.trouble or self._failure
+        if failure is not None:
+            raise failure
         _drop_large_demos(found, self._program)
         return found
 
@@ -142,7 +154,9 @@ class _Optimization:
         return optimizer.compile(module, trainset=trainset)
 
     def _gepa(self, module: Any, trainset: list[Any], measured: Any, began: Any) -> Any:
-        def metric(gold: Any, prediction: Any, trace: Any = None, of: Any = None, of_trace: Any = None) -> Any:
+        def metric(
+            gold: Any, prediction: Any, trace: Any = None, of: Any = None, of_trace: Any = None
+        ) -> Any:
             del trace, of, of_trace
             score = measured(gold, prediction)
             return dspy.Prediction(score=score.value, feedback=score.feedback)
@@ -154,7 +168,7 @@ class _Optimization:
         optimizer = dspy.GEPA(
             metric=metric,
             max_metric_calls=self._message["budget"],
-            reflection_lm=self._child.model.copy(temperature=1.0),
+            reflection_lm=self._model.copy(temperature=1.0),
             reflection_minibatch_size=min(3, len(trainset)),
             num_threads=_CONCURRENT,
             # Skipping perfect scores costs no metric call, so the budget would never be spent.
