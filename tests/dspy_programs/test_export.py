@@ -212,7 +212,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "subclass": (lambda: made_module(bare, answer=Own("question -> reply")), "no subclasses"),
     "validators": (lambda: dspy.Predict(Judged), "validators"),
     "kind": (lambda: dspy.BestOfN(dspy.Predict("question -> reply"), 2, len, 1.0), "made-up values"),
-    "image": (lambda: dspy.Predict("question, picture: dspy.Image -> reply"), "picture"),
+    "image": (lambda: dspy.Predict("question, picture: dspy.Image -> reply"), "Image"),
     "any": (lambda: dspy.Predict("question, more: Any -> reply"), "Any"),
     "union": (lambda: dspy.Predict("question -> reply: int | str"), "union"),
     "tool": (lambda: dspy.ReAct("question -> reply", [len]), "len, which is not in the catalogue"),

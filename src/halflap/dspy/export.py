@@ -20,7 +20,6 @@ from halflap.core.errors import ProgramBrokenError, ProgramInputsError, UsageErr
 from halflap.dspy.child.modules import build_steps, predicts_of
 from halflap.dspy.field_values import check_inputs, plain
 from halflap.dspy.manifest import MANIFEST, read_manifest
-from halflap.dspy.spec import Kind
 from halflap.dspy.state import read_state
 from halflap.dspy.types import LIMITS, NotExpressibleError, schema_of
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from halflap.core.values import Tool
     from halflap.dspy.library import Library, Stored
-    from halflap.dspy.spec import Manifest
+    from halflap.dspy.spec import Kind, Manifest
     from halflap.dspy.state import State
 
 __all__ = ["describe", "export"]

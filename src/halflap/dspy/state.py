@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, StringConstraints, ValidationError
 
 from halflap.core.errors import ProgramBrokenError
 from halflap.core.text import visible
 from halflap.dspy.manifest import problems_of
-from halflap.dspy.spec import Manifest
 from halflap.dspy.strict_json import UnreadableError, read_json
+
+if TYPE_CHECKING:
+    from halflap.dspy.spec import Manifest
 
 __all__ = ["MAX_DEMO", "STATE", "PredictorState", "State", "read_state", "write_state"]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pydantic
 from dspy.utils import exceptions as of_dspy
 
-from halflap.core.errors import HalflapError
 from halflap.dspy.child.model import is_timeout
+from halflap.dspy.child.modules import OutputError
 from halflap.dspy.key import place, redacted
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _EXPLAINED: tuple[tuple[type[Exception], str], ...] = (
 
 def explain(error: BaseException, config: LmConfig) -> str:
     """Return what went wrong, where, and what to do; never with the key."""
-    if isinstance(error, HalflapError):
+    if isinstance(error, OutputError):
         text = str(error)
     elif isinstance(error, of_dspy.AdapterParseError):
         text = _unreadable(error, config)

@@ -71,7 +71,8 @@ class Jobs:
     async def _call(self, job: int, tool: str, arguments: dict[str, Any]) -> str:
         """Let the parent call a tool, and return the text that describes the result."""
         number = next(self._numbers)
-        self._calls[number] = future = self._loop.create_future()
+        future: asyncio.Future[str] = self._loop.create_future()
+        self._calls[number] = future
         try:
             self.send({"id": job, "call": number, "tool": tool, "arguments": arguments})
         except (TypeError, ValueError):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import dspy
 from dspy.adapters.types.tool import convert_input_schema_to_tool_args
 
-from halflap.core.errors import HalflapError
 from halflap.dspy.child.model import JOB, Job
 from halflap.dspy.field_values import plain
 from halflap.dspy.spec import INPUTS, Manifest, Predictor
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["OutputError", "Program", "Steps", "build_steps", "predicts_of", "settings_for"]
 
 
-class OutputError(HalflapError):
+class OutputError(Exception):
     """What the model answered is not what the manifest says."""
 
 

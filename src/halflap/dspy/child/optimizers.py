@@ -36,7 +36,7 @@ async def optimize(
     """Run one optimisation; the child is ended if it has to stop early."""
     logging.getLogger("dspy").setLevel(logging.CRITICAL)
     program = Program.build(message)
-    work = _Optimization(program, message, model, adapter, job, report)
+    work = _Optimization(program, message, model=model, adapter=adapter, job=job, report=report)
     old_score = await work.measure(program, message["held_out"], "measuring the old")
     module = await asyncio.to_thread(work.optimized, message["examples"])
     new = Program(program.manifest, module, program.validator)
@@ -49,6 +49,7 @@ class _Optimization:
         self,
         program: Program,
         message: Mapping[str, Any],
+        *,
         model: Model,
         adapter: str,
         job: Job,
