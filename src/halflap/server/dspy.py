@@ -138,6 +138,7 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
                 "dspy-program-broken",
                 "dspy-program-failed",
                 "dspy-program-timeout",
+                "dspy-program-cache",
                 "scripts-too-deep",
                 "tool-blocked",
                 "tool-held",
