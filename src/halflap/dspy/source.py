@@ -14,7 +14,7 @@ from halflap.calls import new_id
 from halflap.core.errors import HalflapError, ProgramBrokenError, ProgramError, ProgramNotFoundError
 from halflap.core.values import DSPY, Listing, Result, Tool
 from halflap.dspy.library import Shelf
-from halflap.sandbox.rule import Rule, refuse_deeper
+from halflap.sandbox.run.permissions import Permissions, check_depth
 from halflap.store import RunRecord
 
 if TYPE_CHECKING:
@@ -334,7 +334,7 @@ class DspyPrograms:
     ) -> ProgramResult:
         """Execute a program as a run of its own, with its caller's permissions and deadline."""
         del repeatable
-        refuse_deeper(context)
+        check_depth(context)
         loaded = self._in_use.get(tool) or await self.find(tool)
         await admit()
         # What was admitted is what runs, so a program that was reloaded meanwhile is checked again.
@@ -365,7 +365,7 @@ class DspyPrograms:
         if level != "off":
             self._recorder.begin_run(record)
         self._made[record.id] = 0
-        rule = Rule(self._policy, self._execution, context)
+        rule = Permissions(self._policy, self._execution, context)
         inner = replace(context, run=record.id, parent=context.run, rule=rule, cancelled=None)
         outcome, error, text = "cancelled", None, ""
         try:
