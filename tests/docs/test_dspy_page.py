@@ -12,11 +12,11 @@ PAGE = (ROOT / "docs" / "dspy-programs.md").read_text(encoding="utf-8")
 
 
 def test_the_manifest_on_the_page_is_valid_and_wired_as_it_says() -> None:
-    (text,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    _, text = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     found = read_manifest(text.encode(), name="triage")
     assert [one.name for one in found.inputs] == ["message", "tone"]
     assert [one.name for one in found.outputs] == ["topic", "reply"]
-    assert "The program above takes `message` and `tone`, and gives `topic` and `reply`." in PAGE
+    assert "The program above takes `message` and `tone`, and returns `topic` and `reply`." in PAGE
     assert found.wiring.predictors["draft"]["about"] == "sort.topic"
     assert found.input_schema["required"] == ["message"]
 
