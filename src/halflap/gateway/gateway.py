@@ -258,9 +258,9 @@ class Gateway:
 
     def under_rule(self, context: CallContext) -> CallContext:
         """Add the rule of what programs may call to a call's context."""
-        from halflap.sandbox.rule import Rule  # noqa: PLC0415 -- takes a while, see `build`
+        from halflap.sandbox.run.permissions import Permissions  # noqa: PLC0415 -- takes a while, see `build`
 
-        return replace(context, rule=Rule(self._prepared.calls.policy, self.config.execution, context))
+        return replace(context, rule=Permissions(self._prepared.calls.policy, self.config.execution, context))
 
     async def dspy_needing_confirmation(self, name: str) -> tuple[Tool, ...]:
         """Return the tools that a DSPy program, or what it calls, may call only after the person confirmed it."""

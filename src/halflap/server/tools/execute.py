@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.gateway import Gateway
-    from halflap.sandbox.report import Execution
+    from halflap.sandbox.run.report import Execution
     from halflap.server.caller import Caller
 
 __all__ = ["execute_program"]
