@@ -1,4 +1,4 @@
-"""Ask the person, through the client, whether a program may call tools that destroy something."""
+"""Ask the user, through the client, whether a program may call destructive tools."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _ASKED = "confirm"
 _ANSWER_SECONDS = 600.0
 _LONGEST_DESCRIPTION = 200
 _A_YES = (
-    "If you let it, it may call them any number of times in this run, with any arguments, and in any way: also by "
-    "`call_tool`, with a name that it puts together as it runs."
+    "If you allow it, the program may call them any number of times in this run, with any arguments, and also through "
+    "`call_tool` with a computed name."
 )
 _A_YES_TO_SAVED = (
-    "If you let it, it may call them any number of times in this run: the language model that it asks chooses when, and "
-    "with which arguments."
+    "If you allow it, the program may call them any number of times in this run: a language model chooses when, and with "
+    "which arguments."
 )
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         _ASKED: {
             "type": "boolean",
-            "title": "Let it",
-            "description": "Whether the program may call these tools, this once",
+            "title": "Allow",
+            "description": "Whether the program may call these tools in this run",
         }
     },
     "required": [_ASKED],
@@ -54,7 +54,7 @@ _SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What the person said: the tools that may be called, or why none may."""
+    """The user's decision: the tools that may be called, or why none may."""
 
     confirmed: frozenset[str] = frozenset()
     unconfirmed: str = ""
@@ -62,13 +62,13 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question that goes to the client as the answer; it calls again with what the person said."""
+    """A question sent as the answer to a call; the client calls again with the user's decision."""
 
     result: types.InputRequiredResult
 
 
 class Confirmations:
-    """Asks, and sees to it that an answer counts for the very program that was asked about, and once."""
+    """Asks, and accepts an answer only once and only for the program that was asked about."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
@@ -82,11 +82,11 @@ class Confirmations:
         code: str,
         saved: str = "",
     ) -> Word | Question:
-        """Ask by a request of our own, or, where a server makes none, by the answer to the call."""
+        """Ask by a request, or in the newer era, which has none, by the answer to the call."""
         capabilities = context.session.client_capabilities
         elicitation = None if capabilities is None else capabilities.elicitation
         if elicitation is None or (elicitation.form is None and elicitation.url is not None):
-            return Word(unconfirmed="the client cannot ask (it does not offer elicitation)")
+            return Word(unconfirmed="the client can't ask (it doesn't support elicitation)")
         if is_version_at_least(context.protocol_version, _STATELESS_SINCE):
             return await self._ask_by_answer(params, tools, code, saved)
         try:
@@ -97,7 +97,7 @@ class Confirmations:
                 metadata=ServerMessageMetadata(related_request_id=context.request_id),
             )
         except MCPError as error:
-            return Word(unconfirmed=f"the client could not ask: {_clean(str(error), _LONGEST_DESCRIPTION)}")
+            return Word(unconfirmed=f"the client couldn't ask: {_clean(str(error), _LONGEST_DESCRIPTION)}")
         return _word(answer, tools)
 
     async def _ask_by_answer(
@@ -129,15 +129,15 @@ class Confirmations:
 
 async def _request(tools: Sequence[Tool], code: str, saved: str = "") -> types.ElicitRequest:
     names = frozenset(tool.name for tool in tools)
-    who = f"The DSPy program {saved}" if saved else "A program that the model wrote"
-    lines = [f"{who} can call tools which destroy something:"]
+    who = f"The DSPy program {saved}" if saved else "A program written by the model"
+    lines = [f"{who} can call destructive tools:"]
     lines += [
         f"- {tool.name}: {' '.join(_clean(tool.description, _LONGEST_DESCRIPTION).split())}" for tool in tools
     ]
     lines += [
         _A_YES_TO_SAVED if saved else _A_YES,
-        "May it, this once?",
-        # What the program says comes last: it could go on with a question of its own.
+        "Allow this once?",
+        # The program comes last: its text could pretend to be part of the question.
         await _excerpt(code, names),
     ]
     params = types.ElicitRequestFormParams(message="\n".join(lines), requested_schema=_SCHEMA)
@@ -155,7 +155,7 @@ async def _excerpt(code: str, names: frozenset[str]) -> str:
 def _word(answer: types.ElicitResult, tools: Sequence[Tool]) -> Word:
     if answer.action == "accept" and (answer.content or {}).get(_ASKED) is True:
         return Word(confirmed=frozenset(tool.name for tool in tools))
-    return Word(unconfirmed="they declined" if answer.action != "cancel" else "they gave no answer")
+    return Word(unconfirmed="the user declined" if answer.action != "cancel" else "the user did not answer")
 
 
 def _clean(text: str, longest: int) -> str:

@@ -1,4 +1,4 @@
-"""One of our own tools, as the families declare them."""
+"""One of Halflap's own tools: its definition, and the handler that answers its calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import mcp_types as types
 from pydantic import TypeAdapter
 
 from halflap.core.errors import InvalidArgumentsError
-from halflap.server.confirmation import Question
+from halflap.server.confirm import Question
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ _BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The text for the model, the same as structured content if there is such, and a note beside it."""
+    """The text for the model, the same as structured content where there is some, and a note next to it."""
 
     text: str
     structured: Any = None
@@ -36,12 +36,12 @@ class Answer:
     """Further content: images, sounds, resources."""
     meta: Mapping[str, Any] | None = None
     code: Code | str | None = None
-    """The error code, if it is an error; it goes into `_meta`, where the text is not ours to choose."""
+    """The error code, if it is an error; goes into `_meta`, since some texts are prescribed."""
 
 
 @dataclass(frozen=True)
 class FrontTool:
-    """What `tools/list` says of it, and what answers its calls."""
+    """A tool as `tools/list` shows it, with its handler."""
 
     name: str
     title: str
@@ -49,13 +49,13 @@ class FrontTool:
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any] | None
     read_only: bool
-    handler: Callable[[Mapping[str, Any], Caller], Awaitable[Answer | Question]]
+    handler: Callable[[Mapping[str, Any], Caller], Awaitable[Answer | types.CallToolResult | Question]]
     errors: Sequence[Code] = ()
-    """The codes that its answers can have, beside those that every tool's can."""
+    """The error codes of its answers, besides those that every tool can return."""
     destroys: bool = True
-    """Whether it may destroy something, and reach beyond us, if it is not read-only."""
+    """Whether it may destroy something, or act outside Halflap, if it is not read-only."""
     checks: bool = True
-    """Whether arguments are held against the schema before the handler gets them; if not, it does that itself."""
+    """Whether arguments are validated before the handler gets them; if not, the handler does it."""
 
     @cached_property
     def definition(self) -> types.Tool:
@@ -66,26 +66,24 @@ class FrontTool:
             description=self.description,
             input_schema=dict(self.input_schema),
             output_schema=None if self.output_schema is None else dict(self.output_schema),
-            annotations=types.ToolAnnotations(
-                title=self.title,
-                read_only_hint=self.read_only,
-                destructive_hint=not self.read_only and self.destroys,
-                idempotent_hint=self.read_only or not self.destroys,
-                open_world_hint=not self.read_only and self.destroys,
-            ),
+            annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+            if self.read_only
+            else types.ToolAnnotations(destructive_hint=self.destroys, open_world_hint=self.destroys),
         )
 
     async def answer(
         self, arguments: Mapping[str, Any], caller: Caller
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Check the arguments and answer."""
+        """Validate the arguments and answer."""
         if self.checks and _problems(self.input_schema, arguments):
-            # Something more does no harm by itself; but where something is missing, it is what was meant by it.
+            # An extra argument alone is harmless; together with a missing one, it is probably that one misspelled.
             closed = {**self.input_schema, "additionalProperties": False}
             raise InvalidArgumentsError(self.name, _problems(closed, arguments))
         answer = await self.handler(arguments, caller)
         if isinstance(answer, Question):
             return answer.result
+        if isinstance(answer, types.CallToolResult):
+            return answer
         texts = [answer.text] if answer.note is None else [answer.text, answer.note]
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text) for text in texts]
         content += [_BLOCK.validate_python(dict(block)) for block in answer.blocks]

@@ -1,4 +1,4 @@
-"""The core family of our own tools."""
+"""The core family, and its `list_callable_tools`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halflap.gateway import FIRST_LISTING_SECONDS
-from halflap.server.execution import execute_program
-from halflap.server.family import Answer, FrontTool
-from halflap.server.inspection import inspect_tool
-from halflap.server.search import search_tools
-from halflap.server.suggestion import suggest_workflow
+from halflap.server.tools.call import call_tool
+from halflap.server.tools.execute import execute_program
+from halflap.server.tools.inspect import inspect_tool
+from halflap.server.tools.search import search_tools
+from halflap.server.tools.suggest import suggest_workflow
+from halflap.server.tools.tool import Answer, FrontTool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["core_family"]
 
-_LIST_CALLABLE_TOOLS = """\
-Lists the names of all tools that can be called through Halflap, from every connected MCP server, as a \
-sorted JSON array of strings. A name has the form mcp__<server>__<tool>, script__<name> for a saved script, or dspy__<name> for a saved DSPy program. Takes no arguments. Use it to \
-see what is there; the array holds names only, no descriptions or schemas."""
+_LIST_CALLABLE_TOOLS = (
+    "Lists the names of all callable tools: mcp__<server>__<tool>, script__<name> and dspy__<name> (saved scripts and "
+    "DSPy programs)."
+)
 
 
 def _missing(gateway: Gateway) -> str | None:
-    """Say which servers' tools are not in the list because nothing is known of them."""
+    """Return which servers' tools are not in the list, because they never started."""
     unknown = {
         name: why for name, why in gateway.unavailable().items() if name not in gateway.snapshot.servers
     }
@@ -37,7 +38,7 @@ def _missing(gateway: Gateway) -> str | None:
 
 
 def core_family(gateway: Gateway) -> list[FrontTool]:
-    """Give the tools of the family, bound to a gateway."""
+    """Return the tools of the family, bound to a gateway."""
 
     async def list_callable_tools(_arguments: Mapping[str, Any], _caller: Caller) -> Answer:
         await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS)
@@ -46,6 +47,7 @@ def core_family(gateway: Gateway) -> list[FrontTool]:
         return Answer(text, {"result": names}, note=_missing(gateway))
 
     return [
+        search_tools(gateway),
         FrontTool(
             name="list_callable_tools",
             title="List callable tools",
@@ -57,7 +59,7 @@ def core_family(gateway: Gateway) -> list[FrontTool]:
                     "result": {
                         "type": "array",
                         "items": {"type": "string"},
-                        "description": "Namespaced tool names, sorted",
+                        "description": "Sorted",
                     }
                 },
                 "required": ["result"],
@@ -66,7 +68,7 @@ def core_family(gateway: Gateway) -> list[FrontTool]:
             handler=list_callable_tools,
         ),
         inspect_tool(gateway),
-        search_tools(gateway),
+        call_tool(gateway),
         execute_program(gateway),
         suggest_workflow(gateway),
     ]

@@ -6,29 +6,36 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from halflap.core.codes import RunCode
 from halflap.core.errors import SandboxError, UsageError
-from halflap.server.confirmation import Question
-from halflap.server.family import Answer, FrontTool
+from halflap.server.confirm import Question
+from halflap.server.tools.tool import Answer, FrontTool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.gateway import Gateway
-    from halflap.sandbox.report import Execution
+    from halflap.sandbox.run.report import Execution
     from halflap.server.caller import Caller
 
 __all__ = ["execute_program"]
 
 _DESCRIPTION = """\
-Runs a Python program in a sandbox and returns what it printed. Every tool of every connected MCP server is an \
-async function under its namespaced name, with keyword arguments: `rows = await mcp__sales__list_orders(limit=5)`. \
-Saved scripts and DSPy programs are called the same way, as `script__<name>` and `dspy__<name>`. Await at top level; asyncio.gather runs calls at the same time. A tool's value is parsed JSON where it returns JSON. \
-Only what is printed comes back, so filter and add up in the program and print the answer, not the data. A failed \
-call raises ToolError. show(x) puts an image among the results before you. The standard library is there; files, \
-network and processes are not. inspect_tool says what a tool takes and returns."""
+Runs a Python program in a sandbox and returns what it prints. Each tool is an async function that takes keyword \
+arguments: `rows = await mcp__sales__list_orders(limit=5)`, or `await call_tool("name", **arguments)`. Results are parsed \
+JSON. Await at top level; use asyncio.gather for parallel calls. Filter and aggregate in the program, and print only \
+what you need. A failed call raises ToolError; show(x) returns an image. {modules}, no files, no network. Limits: \
+{seconds:g} s, {calls} calls, {kilobytes:g} KB returned; the run id in _meta leads to the whole output \
+(halflap://runs/<id>/output)."""
 
 
 def execute_program(gateway: Gateway) -> FrontTool:
-    """Give the tool, bound to a gateway."""
+    limits = gateway.config.execution
+    more = f" and {', '.join(limits.modules)}" if limits.modules else ""
+    description = _DESCRIPTION.format(
+        modules=f"Standard library{more}",
+        seconds=limits.timeout_seconds,
+        calls=limits.max_calls,
+        kilobytes=limits.max_output_bytes / 1024,
+    )
 
     async def answer(arguments: Mapping[str, Any], caller: Caller) -> Answer | Question:
         code = arguments["code"]
@@ -52,10 +59,10 @@ def execute_program(gateway: Gateway) -> FrontTool:
     return FrontTool(
         name="execute_program",
         title="Execute a program",
-        description=_DESCRIPTION,
+        description=description,
         input_schema={
             "type": "object",
-            "properties": {"code": {"type": "string", "description": "The program: Python, as in a file"}},
+            "properties": {"code": {"type": "string", "description": "Python source"}},
             "required": ["code"],
             "additionalProperties": False,
         },

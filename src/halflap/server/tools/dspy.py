@@ -1,4 +1,4 @@
-"""The dspy family of our own tools: saved DSPy programs, executed, listed, looked at and loaded anew."""
+"""The dspy family: execute, list, describe and reload saved DSPy programs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from halflap.core.errors import (
     ProgramNotFoundError,
     ToolNotFoundError,
 )
-from halflap.server.confirmation import Question
-from halflap.server.family import Answer, FrontTool
+from halflap.server.confirm import Question
+from halflap.server.tools.tool import Answer, FrontTool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -32,16 +32,18 @@ __all__ = ["dspy_family"]
 logger = logging.getLogger(__name__)
 
 _EXECUTE = """\
-Executes a saved DSPy program: a prompt, often optimised, with typed inputs and outputs, that asks a language model. \
-Returns its output fields, and _metadata with how long it took. dspy_get_program_info names the input fields."""
-_LIST = "Lists the saved DSPy programs, with version, optimizer and validation score, and those that are broken, with the reason."
-_INFO = "Tells of one saved DSPy program: its predictors with their input and output fields, and where it comes from."
+Executes a saved DSPy program: an often optimised prompt with typed inputs and outputs for a language model. Returns its \
+output fields and _metadata. dspy_get_program_info lists the input fields."""
+_LIST = (
+    "Lists saved DSPy programs with version, optimizer and validation score, and broken ones with the reason."
+)
+_INFO = "Describes a saved DSPy program: its predictors with their input and output fields, and its origin."
 _RELOAD = """\
-Loads a saved DSPy program anew from disk. The new one takes the place of the old only if it is in order; executions \
-that are under way end with the one they began with."""
+Reloads a saved DSPy program from disk. It replaces the old one only if it is valid; running executions finish with \
+the old one."""
 
 _SHIPPED = "Program name: worklet_selector, resource_router, anomaly_forensics, runtime_adaptation"
-_OF_THE_FOLDER = "Program name, one of those that dspy_list_programs lists"
+_OF_THE_FOLDER = "Program name, from dspy_list_programs"
 _INTERNAL: OtherCode = "internal"
 _WORDS = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
 _TEXT = {"type": "string"}
@@ -51,16 +53,23 @@ _VERSION = {**_TEXT, "description": "Its version"}
 _HASH = {**_TEXT, "description": "SHA-256 over the program's two files"}
 _STEPS = {**_COUNT, "description": "How many predictors it has"}
 _OPTIMIZER = {**_TEXT, "description": "What optimised it, or none"}
-_SCORE = {"type": ["number", "null"], "description": "As measured on held-out examples; null if nobody has"}
-_SAVED = {**_TEXT, "description": "When it was saved"}
-_LOADED = {**_TEXT, "description": "When it was loaded as it is in use"}
+_SCORE = {"type": ["number", "null"], "description": "Measured on held-out examples; null if not measured"}
+_SAVED = {**_TEXT, "format": "date-time", "description": "When it was saved"}
+_LOADED = {**_TEXT, "format": "date-time", "description": "When this version was loaded"}
 _FAILURE = {
     "properties": {
-        "error": {"const": True},
+        "error": {"const": True, "description": "Always true"},
         "code": {
-            "enum": ["PROGRAM_NOT_FOUND", "INVALID_INPUTS", "EXECUTION_ERROR", "TIMEOUT_ERROR", "CACHE_ERROR"]
+            "description": "Kind of error",
+            "enum": [
+                "PROGRAM_NOT_FOUND",
+                "INVALID_INPUTS",
+                "EXECUTION_ERROR",
+                "TIMEOUT_ERROR",
+                "CACHE_ERROR",
+            ],
         },
-        "message": _TEXT,
+        "message": {**_TEXT, "description": "What went wrong, and what to do"},
     },
     "required": ["error", "code", "message"],
 }
@@ -119,12 +128,12 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
                 {
                     "_metadata": {
                         "type": "object",
-                        "description": "How long the program took, and all of it; whether the cache had every answer",
+                        "description": "Times, and whether the cache was used",
                         "properties": {
-                            "execution_time_ms": {"type": "number"},
-                            "total_time_ms": {"type": "number"},
-                            "cache_hit": {"type": "boolean"},
-                            "program": _TEXT,
+                            "execution_time_ms": {"type": "number", "description": "In the program"},
+                            "total_time_ms": {"type": "number", "description": "In all"},
+                            "cache_hit": {"type": "boolean", "description": "All answers were cached"},
+                            "program": _NAME,
                         },
                         "required": ["execution_time_ms", "total_time_ms", "cache_hit", "program"],
                     }
@@ -175,7 +184,7 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
         ),
         FrontTool(
             name="dspy_get_program_info",
-            title="Tell of a DSPy program",
+            title="Get DSPy program info",
             description=_INFO,
             input_schema=_takes("Program name to get info for"),
             output_schema=_gives(
@@ -190,10 +199,10 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
                     "loaded_at": _LOADED,
                     "predictors": _list_of(
                         "Its steps, in their order",
-                        name=_TEXT,
-                        input_fields={"type": "array", "items": _TEXT},
-                        output_fields={"type": "array", "items": _TEXT},
-                        few_shot_example_count=_COUNT,
+                        name={**_TEXT, "description": "Name of the predictor"},
+                        input_fields={"type": "array", "items": _TEXT, "description": "Names"},
+                        output_fields={"type": "array", "items": _TEXT, "description": "Names"},
+                        few_shot_example_count={**_COUNT, "description": "Examples in its prompt"},
                     ),
                 }
             ),
@@ -209,7 +218,7 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
             input_schema=_takes("Program name to reload"),
             output_schema=_gives(
                 {
-                    "status": {"type": "string", "enum": ["reloaded"], "description": "That it was"},
+                    "status": {"type": "string", "enum": ["reloaded"], "description": "Always reloaded"},
                     "name": _NAME,
                     "source_hash": _HASH,
                     "predictor_count": _STEPS,
@@ -252,7 +261,7 @@ def _answering(handler: Handler) -> Callable[[Mapping[str, Any], Caller], Awaita
             return _failed(_seed_code(error), str(error), error.code)
         except Exception as error:
             logger.exception("a tool of the dspy family failed")
-            text = f"Halflap failed to answer ({type(error).__name__}). Its log has the whole story."
+            text = f"Halflap failed to answer ({type(error).__name__}). See its log."
             return _failed("EXECUTION_ERROR", text, _INTERNAL)
         return given if isinstance(given, Question) else Answer(_text(given), given)
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from halflap.server.family import Answer, FrontTool
+from halflap.server.tools.tool import Answer, FrontTool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,16 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["search_tools"]
 
 _DESCRIPTION = (
-    "Finds tools by what they do, among all connected MCP servers. Give a few words or a whole sentence, in any "
-    "language, or a tool's name; the best come first, each with its namespaced name, one line on what it does, "
-    "its signature (a ? marks an optional parameter, -> what it returns if that is declared) and a score from 0 "
-    "to 1. Ask for one step of a task at a time. inspect_tool then shows everything about one of them."
+    "Finds tools by what they do, across all connected MCP servers: a few words or a sentence, in any language, or a "
+    "tool's name. Search for one step of a task at a time."
 )
 
 
 def search_tools(gateway: Gateway) -> FrontTool:
-    """Give the tool, bound to a gateway."""
-
     async def answer(arguments: Mapping[str, Any], _caller: Caller) -> Answer:
         hits = await gateway.search(
             arguments["query"], limit=arguments.get("limit", 10), server=arguments.get("server")
@@ -47,9 +43,9 @@ def search_tools(gateway: Gateway) -> FrontTool:
                     "minimum": 1,
                     "maximum": 100,
                     "default": 10,
-                    "description": "So many at most",
+                    "description": "Maximum number of results",
                 },
-                "server": {"type": ["string", "null"], "description": "Only the tools of this server"},
+                "server": {"type": ["string", "null"], "description": "Only tools of this server"},
             },
             "required": ["query"],
             "additionalProperties": False,
@@ -59,19 +55,14 @@ def search_tools(gateway: Gateway) -> FrontTool:
             "properties": {
                 "tools": {
                     "type": "array",
-                    "description": "The best first",
+                    "description": "Best first",
                     "items": {
                         "type": "object",
                         "properties": {
                             "name": {"type": "string", "description": "Namespaced"},
-                            "description": {"type": "string", "description": "One line on what it does"},
-                            "signature": {"type": "string", "description": "What it takes and returns"},
-                            "score": {
-                                "type": "number",
-                                "minimum": 0,
-                                "maximum": 1,
-                                "description": "How well it fits",
-                            },
+                            "description": {"type": "string", "description": "One line"},
+                            "signature": {"type": "string", "description": "? marks optional parameters"},
+                            "score": {"type": "number", "description": "From 0 to 1"},
                         },
                         "required": ["name", "description", "signature", "score"],
                     },

@@ -1,4 +1,4 @@
-"""What the model is told about a run."""
+"""What the model is text about a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from halflap.core.codes import RunCode
-from halflap.sandbox.output import CUT
+from halflap.sandbox.run.output import CUT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from halflap.sandbox.sandbox import Ending
 
-__all__ = ["CallMade", "Execution", "Kept", "calls_made", "failure_text", "limit_text", "tell"]
+__all__ = ["CallMade", "Execution", "Kept", "calls_made", "failure_text", "report_text"]
 
 Kept = Literal["stored", "memory", "off", "failed"]
 """Where the whole output is: in the store; in memory, because the store cannot be opened; not kept, as configured;
@@ -25,13 +25,11 @@ _MOST_CALLS_AT_AN_END = 20
 _LONGEST_NAME = 200
 _LONGEST_DETAIL = 300
 _LONGEST_ERROR = 24_000
-"""What a program says of its own failure is cut by itself; if it is not, here."""
+"""An honest sandbox cuts the text itself; a dishonest one is cut here."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallMade:
-    """A call that a program made: its name, how it ended, and how long it took."""
-
     name: str
     outcome: str
     duration_ms: float
@@ -40,15 +38,15 @@ class CallMade:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A program that was run: how it ended, what it printed, and what the model is told."""
+    """A program that was run: how it ended, what it printed, and what the model is text."""
 
     run: str
     outcome: str
     text: str
     output: str
-    """All that it printed."""
+    """Everything that it printed."""
     error: str = ""
-    """How it failed, if it did: as in the text."""
+    """How it failed, as in the text."""
     value: Any = None
     """What a script's `main` returned."""
     shown: Sequence[Mapping[str, Any]] = ()
@@ -73,8 +71,8 @@ class Execution:
         return self.outcome == "ok"
 
 
-def limit_text(outcome: str, config: ExecutionConfig) -> str | None:
-    """Say which limit ended a program, its value, and where it is set; None if none did."""
+def _limit_text(outcome: str, config: ExecutionConfig) -> str | None:
+    """Return which limit ended a program, its value, and where it is set."""
     texts = {
         "timeout": (f"TimeoutError: Execution exceeded {config.timeout_seconds:g}s limit", "timeout_seconds"),
         "cpu": (f"CPUTimeError: Execution exceeded {config.cpu_seconds}s of CPU limit", "cpu_seconds"),
@@ -90,7 +88,7 @@ def limit_text(outcome: str, config: ExecutionConfig) -> str | None:
     return f"{text}\nThe limit is `execution.{setting}` in Halflap's configuration [{_CODES[outcome]}]."
 
 
-def tell(
+def report_text(
     outcome: str,
     shown: str,
     calls: Sequence[CallMade],
@@ -101,7 +99,7 @@ def tell(
     error: str,
     kept: Kept,
 ) -> str:
-    """Give the text for the model. `whole` is how much the output was, if it was cut."""
+    """Return the text for the model. `whole` is the size of the output if it was cut."""
     lines = ["[Script executed successfully]" if outcome == "ok" else "[Script execution failed]"]
     if shown.strip():
         lines.append(shown.removesuffix("\n"))
@@ -120,7 +118,7 @@ def tell(
 
 
 def _rest(kept: Kept, run: str) -> str:
-    """Say where all of the output is; nothing is promised that will not be there."""
+    """Return where the whole output is."""
     resource = f"the resource halflap://runs/{run}/output"
     if kept == "stored":
         return f"All of it: `halflap runs show {run} --output`, or {resource}."
@@ -134,13 +132,13 @@ def _rest(kept: Kept, run: str) -> str:
 def failure_text(
     ending: Ending | None, outcome: str, config: ExecutionConfig, hint: str | None = None, doubts: str = ""
 ) -> str:
-    """Say how a program failed; nothing if it did not."""
+    """Return how a program failed; nothing if it did not."""
     if outcome == "ok":
         return ""
     parts = []
     if ending is not None and ending.failure is not None:
         parts.append(ending.failure.traceback.rstrip("\n"))
-    limit = limit_text(outcome, config)
+    limit = _limit_text(outcome, config)
     if limit is not None:
         parts.append(limit)
     elif outcome == "misused":
@@ -156,16 +154,16 @@ def failure_text(
         parts.append(f"Hint: {hint}")
     if doubts and outcome == "failed":
         parts.append(doubts)
-    told = "\n".join(parts) or "The program failed without a word."
+    text = "\n".join(parts) or "The program failed without a message."
     return (
-        told
-        if len(told) <= _LONGEST_ERROR
-        else f"{told[: _LONGEST_ERROR // 2]}\n…\n{told[-_LONGEST_ERROR // 2 :]}"
+        text
+        if len(text) <= _LONGEST_ERROR
+        else f"{text[: _LONGEST_ERROR // 2]}\n…\n{text[-_LONGEST_ERROR // 2 :]}"
     )
 
 
 def calls_made(calls: Sequence[CallMade]) -> list[str]:
-    """Name the calls that had been made: their effects stay, whatever became of the program."""
+    """List the calls that were made: their effects stay, whatever happened to the program."""
     if not calls:
         return ["Calls made before that: none."]
     lines = [_line(number, call) for number, call in enumerate(calls, 1)]
@@ -176,7 +174,7 @@ def calls_made(calls: Sequence[CallMade]) -> list[str]:
 
 
 def _line(number: int, call: CallMade) -> str:
-    """Name a call on one line: the name may be any text that a program gave to `call_tool`, the detail a server's."""
+    """Return a call on one line; its name and detail may be any text."""
     detail = f": {_on_one_line(call.detail, _LONGEST_DETAIL)}" if call.detail else ""
     name = _on_one_line(call.name, _LONGEST_NAME)
     return f"{number}. {name} — {call.outcome}, {call.duration_ms:.0f} ms{detail}"

@@ -14,7 +14,7 @@ from halflap.core.errors import (
     WorkflowTimeoutError,
 )
 from halflap.server.caller import principal_of
-from halflap.server.family import Answer, FrontTool
+from halflap.server.tools.tool import Answer, FrontTool
 from halflap.workflows.workers import Workers
 
 if TYPE_CHECKING:
