@@ -225,10 +225,14 @@ class Observer:
     def _count(self, place: GrowingPlace, record: GrowingRecord, part: _Part, columns: _Columns) -> None:
         """Count objects of a record that have the same keys and types; what must be visited goes to the columns."""
         layout = part.group.layouts.get(part.tag)
+        is_kept = True
         if layout is None or layout.record is not record:
-            layout = part.group.layouts[part.tag] = Layout(record, part.group.keys, part.group.types)
-            record.layouts.append(layout)
-            self._layouts += 1
+            layout = Layout(record, part.group.keys, part.group.types)
+            is_kept = self._layouts < MOST_LAYOUTS
+            if is_kept:
+                part.group.layouts[part.tag] = layout
+                record.layouts.append(layout)
+                self._layouts += 1
         if layout.times >= layout.refresh_at:
             layout.refresh()
         objects, digests = part.objects, part.digests
@@ -245,7 +249,7 @@ class Observer:
             values, owners = columns.setdefault((record.rest_place(), self._column), ([], []))
             values += [one[key] for key in layout.data for one in objects]
             owners += digests * len(layout.data)
-        if self._layouts > MOST_LAYOUTS:
+        if not is_kept:
             record.fold_one(layout)
 
     def _rest(
