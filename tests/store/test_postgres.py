@@ -97,13 +97,9 @@ async def migrate(place: str) -> None:
     await store.close()
 
 
-def test_a_store_on_postgresql_keeps_what_one_in_a_file_does(run: Run, postgres: Callable[[], str]) -> None:
+async def test_a_store_on_postgresql_keeps_what_one_in_a_file_does(postgres: Callable[[], str]) -> None:
     place, other = postgres(), postgres()
-
-    async def story() -> None:
-        await write(place)
-        await read(place)
-        await migrate(place)
-        await write_at_once(other)
-
-    run(story())
+    await write(place)
+    await read(place)
+    await migrate(place)
+    await write_at_once(other)
