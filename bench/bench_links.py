@@ -23,7 +23,7 @@ from typing import Any
 
 from halflap.core.values import Tool
 from halflap.graph.edges import Graph, evidence
-from halflap.graph.ports import ports_of
+from halflap.graph.inputs import ports_of
 
 VERBS = re.compile(
     "add|approve|cancel|check|clear|close|convert|create|delete|disable|dismiss|download|enable|export|get|list|lock|"
@@ -107,7 +107,7 @@ def report(definitions: list[dict[str, Any]], flows: list[dict[str, Any]]) -> No
 
 def weights(definitions: list[dict[str, Any]], flows: list[dict[str, Any]]) -> None:
     """Move each weight, and show which areas gain and lose: none should gain what the others lose."""
-    styles = ({}, verb_noun([one["name"] for one in definitions]))
+    styles: tuple[dict[str, str], ...] = ({}, verb_noun([one["name"] for one in definitions]))
     ports = [[ports_of(one) for one in tools_of(definitions, "api", renamed)] for renamed in styles]
     names = [name for name in vars(evidence) if re.fullmatch("_[A-Z_]+", name)]
     before = [right_flows(Graph(own), flows, renamed) for own, renamed in zip(ports, styles, strict=True)]

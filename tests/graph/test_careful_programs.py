@@ -11,7 +11,7 @@ from graph.playing import play
 from halflap.core.values import Tool
 from halflap.graph.emit import program
 from halflap.graph.plan import plan, target_of
-from halflap.graph.ports import ports_of
+from halflap.graph.inputs import ports_of
 
 if TYPE_CHECKING:
     from graph.playing import Play

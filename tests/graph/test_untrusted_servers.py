@@ -13,7 +13,7 @@ from halflap.graph.edges import Graph
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.graph.lineage.follow import Trails
 from halflap.graph.plan import plan, target_of
-from halflap.graph.ports import ports_of
+from halflap.graph.inputs import ports_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

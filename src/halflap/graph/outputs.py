@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.graph.naming import phrase, words_of
 from halflap.graph.paths import EACH, NAME, VALUE, Path, key
-from halflap.graph.ports import MAX_PORTS, SCALARS, Envelope, Place, Sign, kinds_of, parts_of
+from halflap.graph.ports import MAX_DEPTH, MAX_PORTS, SCALARS, Envelope, Place, Sign, kinds_of, parts_of
 from halflap.graph.types import form_of
 from halflap.schema import Type, extra_of, fields_of, object_types, result_type, union
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FAILURE_WORDS", "Outputs", "is_boolean", "outputs_of"]
 
-_MAX_DEPTH = 10
 _MAX_CACHED = 4_000
 _SELDOM = 0.5
 _SUCCESS = ("success", "ok")
@@ -103,7 +102,7 @@ def _outputs(kind: Type, *, declared: bool, confidence: float) -> Outputs:
         for name, one in fields.items():
             if name != envelope.success:
                 beside += _walk(
-                    Place((key(name),), one.type, one.description, declared=False), _MAX_DEPTH - 2
+                    Place((key(name),), one.type, one.description, declared=False), MAX_DEPTH - 2
                 )
     places: dict[Path, Place] = {}
     for place in _walk(whole):
@@ -163,7 +162,7 @@ def _walk(start: Place, depth: int = 0) -> Iterator[Place]:
             kind = union(taken)
             said = whole.description or whole.type.description
             yield replace(whole, type=kind, description=said, form=form_of(kind))
-        if depth >= _MAX_DEPTH:
+        if depth >= MAX_DEPTH:
             continue
         todo.extend((one, depth + 1) for one in _inside(whole, objects))
         for array in (one for one in parts if one.kind == "array"):

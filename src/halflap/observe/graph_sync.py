@@ -205,7 +205,7 @@ class Edges:
         return {} if self._knowledge is None or not tools else await self._knowledge.of_all(tools)
 
     def _ports(self, tool: Tool, learned: Known | None) -> Ports:
-        from halflap.graph.ports import ports_of  # noqa: PLC0415 -- as above
+        from halflap.graph.inputs import ports_of  # noqa: PLC0415 -- as above
 
         return ports_of(
             tool,
