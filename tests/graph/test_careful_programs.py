@@ -10,8 +10,8 @@ from graph.making import graph_of, tool
 from graph.playing import play
 from halflap.core.values import Tool
 from halflap.graph.emit import program
-from halflap.graph.plan import plan, target_of
 from halflap.graph.inputs import ports_of
+from halflap.graph.plan import plan, target_of
 
 if TYPE_CHECKING:
     from graph.playing import Play

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from graph.making import tool
 from halflap.core.values import Tool
-from halflap.graph.paths import path_text
 from halflap.graph.inputs import ports_of
+from halflap.graph.paths import path_text
 from halflap.schema import read_type
 
 if TYPE_CHECKING:

@@ -101,9 +101,7 @@ def _outputs(kind: Type, *, declared: bool, confidence: float) -> Outputs:
         whole = replace(whole, path=(key(_INNER),), type=inner.type, description=inner.description)
         for name, one in fields.items():
             if name != envelope.success:
-                beside += _walk(
-                    Place((key(name),), one.type, one.description, declared=False), MAX_DEPTH - 2
-                )
+                beside += _walk(Place((key(name),), one.type, one.description, declared=False), MAX_DEPTH - 2)
     places: dict[Path, Place] = {}
     for place in _walk(whole):
         places.setdefault(place.path, place)

@@ -10,7 +10,9 @@ from halflap.graph.types import ANYTHING, Form
 
 if TYPE_CHECKING:
     from halflap.graph.naming import Subject
-    
+    from halflap.graph.paths import Path
+    from halflap.schema import Type
+
 __all__ = ["Envelope", "Place", "Ports", "Sign", "Slot", "kinds_of", "only_value", "parts_of"]
 
 MAX_PORTS = 600
