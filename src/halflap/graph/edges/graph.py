@@ -204,8 +204,9 @@ class Graph:
                     if conflict(given.features.form, taken.form):
                         continue
                     detail = f"the server declares that both identify a {key.partition(chr(0))[2]}"
-                    evidence = Evidence("declared", _DECLARED, detail)
-                    found.setdefault(given.tool, []).append(Candidate(given, (evidence,), _DECLARED))
+                    own = {one.given.place.path: one for one in found.get(given.tool, ())}
+                    _add(own, given, Evidence("declared", _DECLARED, detail))
+                    found[given.tool] = list(own.values())
             best = {tool: _best_first(candidates) for tool, candidates in found.items()}
             self._tables[taken] = {
                 tool: best[tool] for tool in sorted(best, key=lambda tool: self._rank(tool, best[tool]))
