@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["suggest_workflow"]
 
 _DESCRIPTION = (
-    "Suggests how to combine tools: which to call, in which order, and which result field becomes which argument. With "
-    "want (tools or fields): the cheapest plans, each with a program for execute_program. With only a goal: up to five "
-    "candidates from search; tools that may change something come in changes, without a program until named in want. "
-    "Nothing is called: read the program first, and fill in what is missing."
+    "Suggests how to combine tools: which result field becomes which argument. want gives plans with a program for "
+    "execute_program; a goal alone gives candidates, those that may change something in changes, with no program until "
+    "named in want. Nothing is called: read the program first, and fill in what is missing."
 )
 
 
@@ -43,27 +42,27 @@ def suggest_workflow(gateway: Gateway) -> FrontTool:
             "properties": {
                 "goal": {
                     "type": ["string", "null"],
-                    "description": "Words to search for, in any language",
+                    "description": "Words to search for",
                 },
                 "have": {
                     "type": ["object", "null"],
-                    "description": "Values by parameter name; null for a value you'll supply later",
+                    "description": "Values by name; null for one you'll supply later",
                 },
                 "want": {
                     "type": ["string", "array", "null"],
                     "items": {"type": "string"},
-                    "description": "Tool names, or fields such as customer.email; takes precedence over goal",
+                    "description": "Tools or fields; overrides goal",
                 },
                 "may_change": {
                     "type": "boolean",
                     "default": False,
-                    "description": "Allow steps on the way that may change something",
+                    "description": "Allow changes on the way",
                 },
                 "limit": {
                     "type": ["integer", "null"],
                     "minimum": 1,
                     "maximum": 10,
-                    "description": "Maximum number of suggestions",
+                    "description": "Most suggestions",
                 },
             },
             "additionalProperties": False,
@@ -91,37 +90,36 @@ _STEPS = _objects(
     id={**_TEXT, "description": "Name of the step"},
     tool={**_TEXT, "description": "Namespaced"},
     server={**_TEXT, "description": "Its server"},
-    may_change_something={"type": "boolean", "description": "Not known to only read"},
-    arguments={"type": "object", "description": "Where each argument comes from"},
+    may_change_something={"type": "boolean", "description": "May write"},
+    arguments={"type": "object", "description": "Where each comes from"},
     fan_out={
         "type": ["array", "null"],
         "items": {"type": "object"},
         "description": "One call per item of these",
     },
     paginates={"type": ["object", "null"], "description": "Cursor and its parameter"},
-    only_where={**_OBJECTS, "description": "Items are filtered by these"},
-    crosses_servers={**_OBJECTS, "description": "Arguments from another server"},
+    only_where={**_OBJECTS, "description": "Filters"},
+    crosses_servers={**_OBJECTS, "description": "From another server"},
 )
 _SUGGESTIONS = _objects(
     "tools confidence cost steps missing unused mermaid",
     tools={"type": "array", "items": _TEXT, "description": "In order"},
     confidence={**_NUMBER, "description": "From 0 to 1"},
-    cost={**_NUMBER, "description": "Unitless; lower is better"},
+    cost={**_NUMBER, "description": "Lower is better"},
     steps={**_STEPS, "description": "Calls"},
     missing={**_OBJECTS, "description": "Parameters to fill in"},
     unused={**_OBJECTS, "description": "Values not used, and why"},
     mermaid={**_TEXT, "description": "Diagram"},
     program={**_TEXT, "description": "For execute_program"},
-    target={**_TEXT, "description": "What search found"},
-    signature={**_TEXT, "description": "Of the target"},
+    signature={**_TEXT, "description": "Of a candidate"},
 )
 _MISSING = _objects(
     "tool parameter could_provide near",
     tool={**_TEXT_OR_NULL, "description": "Which needs it"},
     parameter={**_TEXT, "description": "Its name"},
     type={**_TEXT, "description": "JSON type"},
-    description={**_TEXT, "description": "From the server"},
-    could_provide={**_OBJECTS, "description": "Tools that return it"},
+    description={**_TEXT, "description": "Its own"},
+    could_provide={**_OBJECTS, "description": "Tools"},
     near={**_OBJECTS, "description": "Similar names"},
     note={**_TEXT, "description": "Why"},
 )
@@ -129,7 +127,7 @@ _OUTPUT = {
     "type": "object",
     "properties": {
         "suggestions": {**_SUGGESTIONS, "description": "Best first"},
-        "changes": {**_OBJECTS, "description": "Candidates that may change something, like suggestions"},
+        "changes": {**_OBJECTS, "description": "Like suggestions"},
         "missing": {**_MISSING, "description": "What no tool could supply"},
     },
     "required": ["suggestions", "changes", "missing"],
