@@ -32,7 +32,9 @@ def check_inputs(manifest: Manifest, inputs: Mapping[str, Any]) -> dict[str, Any
     if validator is not None and not problems and not validator.is_checked(inputs):
         problems = [ArgumentProblem("", "they are too large to be checked", "", "unknown")]
     if problems:
-        takes = parse_schema(Tool(manifest.name, "", manifest.name, "", manifest.input_schema)).format_compact()
+        takes = parse_schema(
+            Tool(manifest.name, "", manifest.name, "", manifest.input_schema)
+        ).format_compact()
         raise ProgramInputsError(manifest.name, problems, takes)
     return {
         field.name: _filled(inputs[field.name], field.json_schema)
