@@ -56,13 +56,13 @@ def suggest_workflow(gateway: Gateway) -> FrontTool:
                 "may_change": {
                     "type": "boolean",
                     "default": False,
-                    "description": "Allow changes on the way",
+                    "description": "Allow changes",
                 },
                 "limit": {
                     "type": ["integer", "null"],
                     "minimum": 1,
                     "maximum": 10,
-                    "description": "Most suggestions",
+                    "description": "Maximum",
                 },
             },
             "additionalProperties": False,
@@ -103,7 +103,7 @@ _STEPS = _objects(
 )
 _SUGGESTIONS = _objects(
     "tools confidence cost steps missing unused mermaid",
-    tools={"type": "array", "items": _TEXT, "description": "In order"},
+    tools={"type": "array", "items": _TEXT, "description": "Ordered"},
     confidence={**_NUMBER, "description": "From 0 to 1"},
     cost={**_NUMBER, "description": "Lower is better"},
     steps={**_STEPS, "description": "Calls"},
