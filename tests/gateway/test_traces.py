@@ -88,32 +88,26 @@ async def filled(file: Path, *ages_in_days: float, output: str = "") -> None:
     await store.close()
 
 
-def test_traces_past_their_age_are_purged_in_the_background(run: Run, home: Path) -> None:
-    async def scenario() -> None:
-        await filled(home / "data" / "halflap.db", 1, 29, 31, 400)
-        async with Gateway.open() as gateway:
+async def test_traces_past_their_age_are_purged_in_the_background(home: Path) -> None:
+    await filled(home / "data" / "halflap.db", 1, 29, 31, 400)
+    async with Gateway.open() as gateway:
 
-            async def gone() -> bool:
-                return (len(await gateway.runs()), len(await gateway.recent_calls())) == (2, 2)
+        async def gone() -> bool:
+            return (len(await gateway.runs()), len(await gateway.recent_calls())) == (2, 2)
 
-            assert await comes(gone)
-
-    run(scenario())
+        assert await comes(gone)
 
 
-def test_traces_beyond_the_size_limit_are_purged_oldest_first(run: Run, home: Path) -> None:
-    async def scenario() -> None:
-        await filled(home / "data" / "halflap.db", 5, 4, 3, 2, 1, output="x" * 1_000_000)
-        async with Gateway.open({"traces": {"keep_mb": 2.5}}) as gateway:
+async def test_traces_beyond_the_size_limit_are_purged_oldest_first(home: Path) -> None:
+    await filled(home / "data" / "halflap.db", 5, 4, 3, 2, 1, output="x" * 1_000_000)
+    async with Gateway.open({"traces": {"keep_mb": 2.5}}) as gateway:
 
-            async def gone() -> bool:
-                size = (await asyncio.to_thread((home / "data" / "halflap.db").stat)).st_size
-                return len(await gateway.runs()) <= 2 and size < 2_500_000
+        async def gone() -> bool:
+            size = (await asyncio.to_thread((home / "data" / "halflap.db").stat)).st_size
+            return len(await gateway.runs()) <= 2 and size < 2_500_000
 
-            assert await comes(gone)
-            assert [record.id for record in await gateway.runs()] == ["00000004", "00000003"]
-
-    run(scenario())
+        assert await comes(gone)
+        assert [record.id for record in await gateway.runs()] == ["00000004", "00000003"]
 
 
 def test_closing_does_not_wait_for_the_purge(run: Run, home: Path) -> None:
