@@ -1,249 +1,152 @@
-"""Completes the wiring of a DSPy program: what the manifest does not say is wired by equal names."""
+"""Complete the wiring of a manifest: what it leaves out is wired by equal names."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from halflap.dspy.documents import said, within
-from halflap.dspy.fields import check_output
-from halflap.dspy.parts import INPUTS, Field, Predictor, Wiring, outputs_of
+from halflap.dspy.spec import INPUTS, Field, Manifest, Predictor, Wiring
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    from halflap.dspy.documents import Problems
+__all__ = ["complete"]
 
-__all__ = ["Wired", "complete"]
-
-_SOURCE = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\.([A-Za-z][A-Za-z0-9_]*)")
+_Sources = dict[str, dict[str, Field]]
 
 
-@dataclass(frozen=True, slots=True)
-class Wired:
-    """What a program takes and gives, and where everything comes from."""
+def complete(manifest: Manifest, problems: list[str]) -> Manifest:
+    """Return the manifest with inputs, outputs and the source of every field, or add to the problems.
 
-    inputs: tuple[Field, ...]
-    outputs: tuple[Field, ...]
-    wiring: Wiring
-
-
-def complete(
-    predictors: Sequence[Predictor],
-    inputs: Sequence[Field] | None,
-    outputs: Sequence[Field] | None,
-    wiring: Any,
-    problems: Problems,
-) -> Wired:
-    """Wire every field, or note which cannot be.
-
-    A field that the manifest does not wire is filled by the input of the program that has its name, else by the latest
-    predictor before it that gives one of its name. Inputs that the manifest does not list are those that no predictor
-    supplies; outputs that it does not list are those that it wires, else those of the last predictor.
+    A field is filled by the program's input of the same name, else by the latest earlier predictor that returns one. Inputs
+    that are not listed are those that no predictor supplies; outputs that are not listed are those that are wired, else
+    those of the last predictor.
     """
-    joiner = _Joiner(predictors, problems)
-    said_of_predictors, said_of_outputs = joiner.read(wiring)
-    taken = joiner.derived_inputs(said_of_predictors) if inputs is None else tuple(inputs)
-    wired = joiner.join(taken, said_of_predictors)
-    if inputs is not None:
-        joiner.find_unused(taken, wired)
-    given, sources = joiner.join_outputs(outputs, said_of_outputs)
-    return Wired(taken, given, Wiring(wired, sources))
+    known = {one.name for one in manifest.predictors}
+    problems += [
+        f"wiring.predictors.{name}: there is no such predictor"
+        for name in manifest.wiring.predictors
+        if name not in known
+    ]
+    inputs = manifest.inputs or _needed(manifest, problems)
+    sources: _Sources = {INPUTS: {field.name: field for field in inputs}}
+    wired: dict[str, dict[str, str | None]] = {}
+    for predictor in manifest.predictors:
+        told = manifest.wiring.predictors.get(predictor.name, {})
+        wired[predictor.name] = _wire(predictor, told, sources, problems)
+        sources[predictor.name] = predictor.offered
+    used = {source for fields in wired.values() for source in fields.values()}
+    problems += [
+        f"inputs[{at}]: no predictor takes {field.name}"
+        for at, field in enumerate(inputs)
+        if f"{INPUTS}.{field.name}" not in used
+    ]
+    del sources[INPUTS]
+    outputs = manifest.outputs or _returned(manifest, sources)
+    wiring = Wiring.model_construct(
+        predictors=wired, outputs=_wire_outputs(outputs, manifest.wiring.outputs, sources, problems)
+    )
+    return manifest.model_copy(update={"inputs": inputs, "outputs": outputs, "wiring": wiring})
 
 
-@dataclass(slots=True)
-class _Joiner:
-    predictors: Sequence[Predictor]
-    problems: Problems
-    offered: dict[str, dict[str, Field]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.offered = {one.name: outputs_of(one) for one in self.predictors}
-
-    def read(self, wiring: Any) -> tuple[dict[str, dict[str, str | None]], dict[str, str]]:
-        """Give what the manifest wires, less what is no wiring; None is for what is left to its default."""
-        if not isinstance(wiring, Mapping):
-            self.problems.wrong("wiring", "an object with predictors and outputs", wiring)
-            return {}, {}
-        self.problems.keys(wiring, "wiring", ("predictors", "outputs"), ())
-        by_predictor = wiring.get("predictors", {})
-        if not isinstance(by_predictor, Mapping):
-            self.problems.wrong("wiring.predictors", "an object with the names of predictors", by_predictor)
-            by_predictor = {}
-        found: dict[str, dict[str, str | None]] = {}
-        names = [one.name for one in self.predictors]
-        for name, fields in by_predictor.items():
-            path = within("wiring.predictors", name)
-            if name not in names:
-                self.problems.add(f"{path}: there is no predictor of that name.")
-            else:
-                left = (
-                    [key for key, source in fields.items() if source is None]
-                    if isinstance(fields, Mapping)
-                    else []
+def _needed(manifest: Manifest, problems: list[str]) -> tuple[Field, ...]:
+    """Return the inputs that no earlier predictor supplies."""
+    needed: dict[str, Field] = {}
+    earlier: set[str] = set()
+    for predictor in manifest.predictors:
+        told = manifest.wiring.predictors.get(predictor.name, {})
+        for field in predictor.inputs:
+            source = told.get(field.name, f"{INPUTS}.{field.name}" if field.name not in earlier else None)
+            owner, _, name = (source or "").partition(".")
+            if owner != INPUTS:
+                continue
+            first = needed.setdefault(name, field.model_copy(update={"name": name}))
+            if first.json_schema != field.json_schema:
+                problems.append(
+                    f"inputs: {name} is taken with two different schemas; list the program's inputs, or wire one of them"
                 )
-                others = {key: one for key, one in fields.items() if one is not None} if left else fields
-                found[name] = {**self._texts(others, path), **dict.fromkeys(left)}
-        return found, self._texts(wiring.get("outputs", {}), "wiring.outputs")
+        earlier |= predictor.offered.keys() - needed.keys()
+    return tuple(needed.values())
 
-    def _texts(self, fields: Any, path: str) -> dict[str, str]:
-        if not isinstance(fields, Mapping):
-            self.problems.wrong(path, "an object with the names of fields", fields)
-            return {}
-        for name, source in fields.items():
-            if not isinstance(source, str) or not _SOURCE.fullmatch(source):
-                self.problems.wrong(
-                    within(path, name),
-                    "where it comes from, as inputs.<field> or <predictor>.<field>",
-                    source,
-                )
-        return {
-            name: source
-            for name, source in fields.items()
-            if isinstance(source, str) and _SOURCE.fullmatch(source)
-        }
 
-    def derived_inputs(self, wired: Mapping[str, Mapping[str, str | None]]) -> tuple[Field, ...]:
-        """Give what somebody outside has to supply."""
-        needed: dict[str, Field] = {}
-        earlier: set[str] = set()
-        for predictor in self.predictors:
-            for one in predictor.inputs:
-                told = wired.get(predictor.name, {})
-                source = told.get(one.name)
-                if one.name in told and source is None:
-                    continue
-                if source is None:
-                    name = None if one.name in earlier and one.name not in needed else one.name
-                else:
-                    owner, _, wanted = source.partition(".")
-                    name = wanted if owner == INPUTS else None
-                if name is None:
-                    continue
-                known = needed.setdefault(name, replace(one, name=name))
-                if known.schema != one.schema:
-                    self.problems.add(
-                        f'inputs: "{name}" is taken with two different schemas. List the inputs of the program, or wire '
-                        "one of them to another field."
-                    )
-            earlier.update(self.offered[predictor.name])
-        return tuple(needed.values())
-
-    def join(
-        self, inputs: Sequence[Field], wired: Mapping[str, Mapping[str, str | None]]
-    ) -> dict[str, dict[str, str]]:
-        """Give the source of each input of each predictor, unless that is left to its default."""
-        sources: dict[str, dict[str, Field]] = {INPUTS: {one.name: one for one in inputs}}
-        joined: dict[str, dict[str, str]] = {}
-        for predictor in self.predictors:
-            path = within("wiring.predictors", predictor.name)
-            told = wired.get(predictor.name, {})
-            names = {one.name for one in predictor.inputs}
-            for name in told:
-                if name not in names:
-                    self.problems.add(f'{within(path, name)}: "{predictor.name}" has no such input.')
-            joined[predictor.name] = {}
-            for one in predictor.inputs:
-                source = told[one.name] if one.name in told else _by_name(one.name, sources)
-                if source is None and "default" in one.schema:
-                    continue
-                if source is None and one.name in told:
-                    self.problems.add(
-                        f"{within(path, one.name)}: null leaves it to its default, and it has none."
-                    )
-                elif source is None:
-                    self.problems.add(
-                        f"{within(path, one.name)}: nothing supplies it: neither an input of the program nor an "
-                        "earlier predictor has its name."
-                    )
-                elif self._fits(source, sources, one, within(path, one.name)):
-                    joined[predictor.name][one.name] = source
-            sources[predictor.name] = self.offered[predictor.name]
-        return joined
-
-    def _fits(
-        self, source: str, sources: Mapping[str, Mapping[str, Field]], target: Field, path: str
-    ) -> bool:
-        owner, _, name = source.partition(".")
-        if owner not in sources:
-            later = owner in self.offered
-            why = "does not run before it" if later else "is neither inputs nor a predictor"
-            self.problems.add(f"{path} is {said(source)}, and {said(owner)} {why}.")
-            return False
-        found = sources[owner].get(name)
-        if found is None:
-            there = ", ".join(sources[owner]) or "none"
-            self.problems.add(
-                f"{path} is {said(source)}, and {said(owner)} has no such field. There are: {there}."
-            )
-            return False
-        if not _can_be(found.schema, target.schema):
-            self.problems.add(
-                f"{path} is {said(source)}, which is never of the type that is taken there: "
-                f"{said(found.schema.get('type'))} instead of {said(target.schema.get('type'))}."
-            )
-            return False
-        return True
-
-    def find_unused(self, inputs: Sequence[Field], wired: Mapping[str, Mapping[str, str]]) -> None:
-        used = {source for fields in wired.values() for source in fields.values()}
-        for at, one in enumerate(inputs):
-            if f"{INPUTS}.{one.name}" not in used:
-                self.problems.add(f'{within("inputs", at)}: no predictor takes "{one.name}".')
-
-    def join_outputs(
-        self, outputs: Sequence[Field] | None, wired: Mapping[str, str]
-    ) -> tuple[tuple[Field, ...], dict[str, str]]:
-        """Give the outputs of the program, and the source of each."""
-        if outputs is None and not wired:
-            last = self.predictors[-1]
-            return last.outputs, {one.name: f"{last.name}.{one.name}" for one in last.outputs}
-        if outputs is None:
-            for name in wired:
-                check_output(name, within("wiring.outputs", name), self.problems)
-            fields = [self._output(name, source) for name, source in wired.items()]
+def _wire(
+    predictor: Predictor, told: Mapping[str, str | None], sources: _Sources, problems: list[str]
+) -> dict[str, str | None]:
+    path = f"wiring.predictors.{predictor.name}"
+    names = {field.name for field in predictor.inputs}
+    problems += [f"{path}.{name}: there is no such input" for name in told if name not in names]
+    wired: dict[str, str | None] = {}
+    for field in predictor.inputs:
+        source = told[field.name] if field.name in told else _by_name(field.name, sources)
+        if source is not None:
+            problem = _mismatch(source, sources, field)
+        elif "default" in field.json_schema:
+            continue
+        elif field.name in told:
+            problem = "null means its default, and it has none"
         else:
-            fields = list(outputs)
-            names = {one.name for one in fields}
-            for name in wired:
-                if name not in names:
-                    self.problems.add(f"{within('wiring.outputs', name)}: the program has no such output.")
-        joined: dict[str, str] = {}
-        for one in fields:
-            path = within("wiring.outputs", one.name)
-            source = wired.get(one.name) or _by_name(one.name, self.offered)
-            if source is None:
-                self.problems.add(f"{path}: nothing supplies it: no predictor has an output of its name.")
-            elif self._fits(source, self.offered, one, path):
-                joined[one.name] = source
-        return tuple(fields), joined
-
-    def _output(self, name: str, source: str) -> Field:
-        owner, _, wanted = source.partition(".")
-        found = self.offered.get(owner, {}).get(wanted)
-        return Field(name) if found is None else replace(found, name=name)
+            problem = "no input of the program and no earlier predictor has this name"
+        if problem:
+            problems.append(f"{path}.{field.name}: {problem}")
+        wired[field.name] = source
+    return wired
 
 
-def _by_name(name: str, sources: Mapping[str, Mapping[str, Field]]) -> str | None:
-    """Give what supplies a field of this name: an input of the program first, then the latest predictor."""
+def _returned(manifest: Manifest, sources: _Sources) -> tuple[Field, ...]:
+    """Return the outputs of a manifest that lists none."""
+    if not manifest.wiring.outputs:
+        return manifest.predictors[-1].outputs
+    fields = []
+    for name, source in manifest.wiring.outputs.items():
+        owner, _, taken = source.partition(".")
+        found = sources.get(owner, {}).get(taken)
+        fields.append(Field(name=name) if found is None else found.model_copy(update={"name": name}))
+    return tuple(fields)
+
+
+def _wire_outputs(
+    outputs: tuple[Field, ...], told: Mapping[str, str], sources: _Sources, problems: list[str]
+) -> dict[str, str]:
+    names = {field.name for field in outputs}
+    problems += [f"wiring.outputs.{name}: there is no such output" for name in told if name not in names]
+    wired = {}
+    for field in outputs:
+        source = told.get(field.name) or _by_name(field.name, sources)
+        problem = (
+            "no predictor returns a field of this name"
+            if source is None
+            else _mismatch(source, sources, field)
+        )
+        if field.name == "error":
+            problem = 'an output cannot be called "error": clients recognise errors by it'
+        if problem:
+            problems.append(f"wiring.outputs.{field.name}: {problem}")
+        wired[field.name] = source or ""
+    return wired
+
+
+def _by_name(name: str, sources: _Sources) -> str | None:
     if name in sources.get(INPUTS, {}):
         return f"{INPUTS}.{name}"
     owners = [owner for owner, fields in sources.items() if name in fields]
     return f"{owners[-1]}.{name}" if owners else None
 
 
-def _can_be(source: Mapping[str, Any], target: Mapping[str, Any]) -> bool:
-    """Say whether a value of one schema can be of the other; whatever it is, DSPy can write it as a text."""
-    given, taken = _types(source), _types(target)
-    if not given or not taken or "string" in taken:
-        return True
-    return bool(given & taken)
+def _mismatch(source: str, sources: _Sources, target: Field) -> str:
+    """Return why a source cannot fill a field, or nothing."""
+    owner, _, name = source.partition(".")
+    found = sources.get(owner, {}).get(name)
+    if owner not in sources:
+        return f"{owner} is not a source here; there are {', '.join(sources)}"
+    if found is None:
+        return f"{owner} has no field {name}; it has {', '.join(sources[owner]) or 'none'}"
+    given, taken = _types(found.json_schema), _types(target.json_schema)
+    # DSPy can write any value as text.
+    if not given or not taken or "string" in taken or given & taken:
+        return ""
+    return f"{source} is {' or '.join(sorted(given))}, not {' or '.join(sorted(taken))}"
 
 
 def _types(schema: Mapping[str, Any]) -> set[str]:
     kinds = schema.get("type", [])
     found = set(kinds if isinstance(kinds, list) else [kinds])
-    # Every integer is a number, and a number may be one.
     return found | {"integer", "number"} if found & {"integer", "number"} else found

@@ -246,7 +246,7 @@ class Gateway:
         """
         programs = await self.dspy()
         stored = (await programs.find(name)).stored
-        work = await asyncio.to_thread(import_module, "halflap.dspy.inputs")
+        work = await asyncio.to_thread(import_module, "halflap.dspy.field_values")
         work.check_inputs(stored.manifest, inputs)
         context = self.under_rule(context or CallContext())
         if self.config.uses_programs:
