@@ -31,7 +31,8 @@ _INTERRUPTED = 130
 _MAX_TEXT = 1000
 _MAX_DRIFT = 5
 _WIDE = 100
-"""Terminals narrower than this get no protocol column."""
+_USUAL = 80
+"""Terminals narrower than these get fewer columns."""
 _KILO = 1000
 
 
@@ -153,7 +154,9 @@ def _show(examined: dict[str, Any], *, log: bool) -> None:
         about = f"{one_line(finding['server'])}: " if finding["server"] else ""
         what = f"{one_line(finding['what'], _MAX_TEXT)} "
         console.print()
-        console.print(Text.assemble((f"{mark} ", style), (about, "bold"), what, (f"[{finding['code']}]", "dim")))
+        console.print(
+            Text.assemble((f"{mark} ", style), (about, "bold"), what, (f"[{finding['code']}]", "dim"))
+        )
         console.print(Text.assemble(("  → ", "dim"), one_line(finding["todo"], _MAX_TEXT)))
     console.print()
     if examined["servers"]:
@@ -176,12 +179,15 @@ def _print_servers(console: Console, rows: list[dict[str, Any]]) -> None:
     from rich.table import Table  # noqa: PLC0415 -- as above
     from rich.text import Text  # noqa: PLC0415
 
-    is_narrow = console.is_terminal and console.width < _WIDE
     table = Table(box=None, pad_edge=False, header_style="bold")
-    heads = ["", "Server", "State", "Tools", "Output known", "Start", "Tokens", "Sign-in"]
-    for head in heads if is_narrow else [*heads, "Protocol"]:
+    heads = ["", "Server", "State", "Tools", "Output known", "Start", "Tokens", "Sign-in", "Protocol"]
+    width = console.width if console.is_terminal else _WIDE
+    shown = len(heads) if width >= _WIDE else len(heads) - 1 if width >= _USUAL else 4
+    for head in heads[:shown]:
         is_number = head in {"Tools", "Output known", "Start", "Tokens"}
-        table.add_column(head, justify="right" if is_number else "left", no_wrap=head != "Server", overflow="fold")
+        table.add_column(
+            head, justify="right" if is_number else "left", no_wrap=head != "Server", overflow="fold"
+        )
     for row in sorted(rows, key=lambda row: (row["healthy"], row["state"] == "disabled")):
         is_off = row["state"] == "disabled"
         mark, style = ("-", "dim") if is_off else ("✓", "green") if row["healthy"] else ("✗", "red")
@@ -197,10 +203,11 @@ def _print_servers(console: Console, rows: list[dict[str, Any]]) -> None:
             (row["signIn"] or "").replace("-", " "),
             one_line(row["protocolVersion"] or ""),
         ]
-        table.add_row(*cells[: len(table.columns)])
+        table.add_row(*cells[:shown])
     console.print(table)
-    if is_narrow:
-        console.print(Text("Protocol column hidden (narrow terminal)", style="dim"))
+    if shown < len(heads):
+        what = "Protocol column" if shown == len(heads) - 1 else f"{len(heads) - shown} columns"
+        console.print(Text(f"{what} hidden (narrow terminal)", style="dim"))
 
 
 def _facts(examined: dict[str, Any]) -> Iterator[tuple[str, Text | str]]:

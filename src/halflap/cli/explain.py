@@ -31,7 +31,9 @@ def _codes(incomplete: str) -> list[str]:
 def explain(
     code: Annotated[
         str | None,
-        typer.Argument(help="A code, as in `Error [tool-not-found]`; without it, all are listed.", autocompletion=_codes),
+        typer.Argument(
+            help="A code, as in `Error [tool-not-found]`; without it, all are listed.", autocompletion=_codes
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -42,7 +44,7 @@ def explain(
         if as_json:
             print_json([{"code": one, "meaning": first} for one, first in firsts.items()])
         else:
-            print_table(["code", "meaning"], list(firsts.items()))
+            print_table(["code", "meaning"], list(firsts.items()), wrap=True)
         return
     asked = code.strip("[]").lower()
     if asked not in texts:

@@ -124,20 +124,18 @@ def _completed(
 
 ConfigOption = Annotated[
     Path | None,
-    typer.Option(
-        "--config", "-c", help="Use this configuration file.", metavar="FILE", show_default=False
-    ),
+    typer.Option("--config", "-c", help="Use this configuration file.", metavar="FILE", show_default=False),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the data as JSON.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens to stderr.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")]
 ServerOption = Annotated[str | None, typer.Option("--server", "-s", help="Only the tools of this server.")]
-LimitOption = Annotated[
-    int, typer.Option("--limit", "-n", min=1, max=100, help="Maximum number of results.")
-]
+LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Maximum number of results.")]
 ToolArgument = Annotated[
     str,
-    typer.Argument(help="The tool's name; the short name if only one tool has it.", autocompletion=tool_names),
+    typer.Argument(
+        help="The tool's name; the short name if only one tool has it.", autocompletion=tool_names
+    ),
 ]
 ArgumentsOption = Annotated[
     list[str] | None,
@@ -163,7 +161,9 @@ def read_config(path: Path | None) -> Config:
         note(f"Note: {warning}")
     for file in config.pending:
         what = "is not trusted yet" if file.state == "new" else "has changed since it was trusted"
-        note(f"Note: {file.path.name} in this folder {what}, so its servers are not used. Review it: halflap trust")
+        note(
+            f"Note: {file.path.name} in this folder {what}, so its servers are not used. Review it: halflap trust"
+        )
     return config
 
 
@@ -174,7 +174,7 @@ async def opened(config: Config) -> AsyncIterator[Gateway]:
 
     async with Gateway.open(config) as gateway:
         if gateway.store_trouble is not None:
-            note(f"Note: {gateway.store_trouble} Nothing will be remembered.")
+            note(f"Note: {gateway.store_trouble} Continuing in memory: nothing will be remembered.")
         yield gateway
 
 
@@ -194,7 +194,9 @@ async def resolve(gateway: Gateway, name: str) -> str:
 
     def meant() -> list[str]:
         tools = gateway.snapshot.tools.values()
-        return sorted(tool.name for tool in tools if name in {tool.original_name, tool.name.split("__", 2)[-1]})
+        return sorted(
+            tool.name for tool in tools if name in {tool.original_name, tool.name.split("__", 2)[-1]}
+        )
 
     found = meant()
     if not found and any(one.name not in gateway.snapshot.servers for one in gateway.config.servers):
@@ -258,7 +260,9 @@ def json_object(pairs: Sequence[str] | None, text: str | None) -> dict[str, Any]
     try:
         value = json.loads(sys.stdin.buffer.read() if text == "-" else text)
     except ValueError as error:
-        raise UsageError(f'--json-args is not JSON: {error}. Write an object, like {{"path": "README.md"}}.') from None
+        raise UsageError(
+            f'--json-args is not JSON: {error}. Write an object, like {{"path": "README.md"}}.'
+        ) from None
     except RecursionError:
         raise UsageError("--json-args is nested too deeply.") from None
     if not isinstance(value, dict):
@@ -318,5 +322,7 @@ def save(text: str, output: Path) -> None:
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise FileError(f"{output} can't be written: {error.strerror}. Name a file that you may write.") from None
+        raise FileError(
+            f"{output} can't be written: {error.strerror}. Name a file that you may write."
+        ) from None
     note(f"Written to {output}.")

@@ -73,7 +73,12 @@ _ASKED_WRONGLY = (
     WorkflowError,
 )
 _NOT_WRITTEN: OtherCode = "output-not-written"
-_ABOUT_SERVERS = ("halflap.catalog.refresh", "halflap.gateway", "halflap.scripts.scripts", "halflap.dspy.source")
+_ABOUT_SERVERS = (
+    "halflap.catalog.refresh",
+    "halflap.gateway",
+    "halflap.scripts.scripts",
+    "halflap.dspy.source",
+)
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
@@ -84,6 +89,7 @@ _READ_AHEAD = 8
 """How many times the shown length of a line is looked at: some characters are not shown."""
 _DELETE = "\x7f"
 _PIPE_WIDTH = 100_000
+_MIN_LAST_COLUMN = 20
 
 
 def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -210,25 +216,41 @@ def print_lines(lines: Iterable[str]) -> None:
     write("\n".join(lines) + "\n")
 
 
-def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[int] = ()) -> None:
-    """Print a table: aligned on a terminal, separated by tabs in a pipe."""
+def print_table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Collection[int] = (),
+    wrap: bool = False,
+) -> None:
+    """Print a table: aligned on a terminal, separated by tabs in a pipe. The last column is cut, or wrapped."""
     if not sys.stdout.isatty():
         write("".join("\t".join(row).rstrip() + "\n" for row in rows))
         return
     from rich.table import Table  # noqa: PLC0415 -- only a terminal needs it
+    from rich.text import Text  # noqa: PLC0415
 
+    console, cells = data_console(), [[harmless(cell) for cell in row] for row in rows]
+    width = sum(max(map(len, column)) + 2 for column in list(zip(headings, *cells, strict=True))[:-1])
+    if width + _MIN_LAST_COLUMN > console.width:
+        # Names are never cut: they are there to be copied.
+        for first, *more, last in cells:
+            console.print(Text.assemble((first, "cyan"), *(f"  {cell}" for cell in more)), soft_wrap=True)
+            console.print(Text(f"  {last}"), no_wrap=True, overflow="ellipsis")
+        return
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column, heading in enumerate(headings):
         last = column == len(headings) - 1
         table.add_column(
             heading,
-            no_wrap=not last,
-            overflow="fold" if last else "ellipsis",
+            no_wrap=not (last and wrap),
+            overflow="fold" if wrap or not last else "ellipsis",
+            style=None if column else "cyan",
             justify="right" if column in right else "left",
         )
-    for row in rows:
-        table.add_row(*(harmless(cell) for cell in row))
-    data_console().print(table)
+    for row in cells:
+        table.add_row(*row)
+    console.print(table)
 
 
 def plural(number: int, noun: str) -> str:

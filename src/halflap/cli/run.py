@@ -30,7 +30,7 @@ from halflap.cli.progress import working
 from halflap.core.errors import ScriptError, ToolRefusedError, UsageError
 from halflap.core.values import SCRIPTS, CallContext
 from halflap.gateway import NO_SERVER_TODO
-from halflap.sandbox.report import calls_made
+from halflap.sandbox.run.report import calls_made
 from halflap.scripts import decode, read_definition, read_file
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ def run(
 
     Prints its output, then what its main() returned, as JSON. The exit code is 1 if it failed.
     """
-    del verbose
     if what == json_arguments == "-":
         raise UsageError("Only one of the program and its arguments can come from stdin.")
     given = json_object(arguments, json_arguments)
@@ -215,7 +214,10 @@ def _show_check(checked: Checked, *, as_json: bool) -> None:
         print_json(
             {
                 "ok": checked.ok and checked.skipped is None,
-                **{f"{word}s": [{"code": one.code, **asdict(one)} for one in some] for word, some in found.items()},
+                **{
+                    f"{word}s": [{"code": one.code, **asdict(one)} for one in some]
+                    for word, some in found.items()
+                },
                 "skipped": checked.skipped,
             }
         )

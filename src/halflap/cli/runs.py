@@ -46,7 +46,10 @@ _MAX_OUTPUT = 4_000
 _KILO = 1_000
 
 runs = typer.Typer(
-    name="runs", help="List, show and delete the runs of programs.", add_completion=False, rich_markup_mode=None
+    name="runs",
+    help="List, show and delete the runs of programs.",
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 
@@ -71,7 +74,9 @@ def list_runs(
     else:
         length = len(found[0].id) if found and not sys.stdout.isatty() else _distinct_length(found)
         print_table(
-            ["run", "when", "outcome", "time", "calls", "code"], [_row(run, length) for run in found], right={3, 4}
+            ["run", "when", "outcome", "time", "calls", "code"],
+            [_row(run, length) for run in found],
+            right={3, 4},
         )
     if not found:
         note("No runs are recorded.")
@@ -87,7 +92,8 @@ def _distinct_length(found: Sequence[RunRecord]) -> int:
     """Return how many characters of the identifiers distinguish all of them."""
     longest = max((len(run.id) for run in found), default=_MIN_ID)
     return next(
-        (size for size in range(_MIN_ID, longest) if len({run.id[:size] for run in found}) == len(found)), longest
+        (size for size in range(_MIN_ID, longest) if len({run.id[:size] for run in found}) == len(found)),
+        longest,
     )
 
 
@@ -141,38 +147,44 @@ def purge(
 
 
 async def _list(config: Config, limit: int) -> Sequence[RunRecord]:
-    async with _reading(config) as store:
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is None:
+            return await gateway.runs(limit)
+    async with _read_only(config, gateway.store_trouble) as store:
         return await store.runs(limit)
 
 
 async def _find(config: Config, identifier: str) -> tuple[RunRecord, Sequence[CallRecord]]:
-    async with _reading(config) as store:
-        if identifier == _LAST:
-            newest = await store.runs(1)
-            if not newest:
-                raise UsageError("No runs are recorded.")
-            identifier = newest[0].id
-        run = await store.run(identifier)
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is None:
+            return await gateway.run(_full_id(identifier, await gateway.runs(1)))
+    async with _read_only(config, gateway.store_trouble) as store:
+        run = await store.run(_full_id(identifier, await store.runs(1)))
         if run is None:
             raise RunNotFoundError(identifier)
         return run, await store.calls_of_run(run.id)
 
 
+def _full_id(identifier: str, newest: Sequence[RunRecord]) -> str:
+    if identifier != _LAST:
+        return identifier
+    if not newest:
+        raise UsageError("No runs are recorded.")
+    return newest[0].id
+
+
 @asynccontextmanager
-async def _reading(config: Config) -> AsyncIterator[Store]:
-    """Open the store to read. The gateway is opened first: it marks runs that were interrupted."""
-    async with Gateway.open(config) as gateway:
-        trouble = gateway.store_trouble
+async def _read_only(config: Config, trouble: str) -> AsyncIterator[Store]:
+    """Open a store that can't be written to."""
     place = config.store.url or config.store.path or config.data_dir / "halflap.db"
     try:
-        store = await open_store(place, read_only=trouble is not None)
+        store = await open_store(place, read_only=True)
     except (StoreTooNewError, StoreBrokenError):
         raise
     except StoreError:
         raise StoreError(f"{trouble} The recorded runs can't be read.") from None
     try:
-        if trouble is not None:
-            note(f"Note: {trouble} It can be read, but nothing is recorded now.")
+        note(f"Note: {trouble} It can be read, but nothing is recorded now.")
         yield store
     finally:
         await store.close()
@@ -257,14 +269,20 @@ def _run_text(run: RunRecord, calls: Sequence[CallRecord]) -> str:
         more = f"\n… {plural(cut, 'more character')}; --output shows all" if cut > 0 else ""
         lines += ["", f"Output ({_bytes(run.output_bytes)}):", _indented(run.output[:_MAX_OUTPUT] + more)]
     if calls:
-        lines += ["", "Calls:", *(line for number, call in enumerate(calls, 1) for line in _call_lines(number, call))]
+        lines += [
+            "",
+            "Calls:",
+            *(line for number, call in enumerate(calls, 1) for line in _call_lines(number, call)),
+        ]
     elif run.calls:
         lines += ["", f"{plural(run.calls, 'call')}, not recorded."]
     return "\n".join(lines) + "\n"
 
 
 def _call_lines(number: int, call: CallRecord) -> list[str]:
-    how = "sent, outcome unknown" if call.outcome == SENT else f"{call.outcome} ({_seconds(call.duration_ms)})"
+    how = (
+        "sent, outcome unknown" if call.outcome == SENT else f"{call.outcome} ({_seconds(call.duration_ms)})"
+    )
     # A call of an unknown tool names no server.
     what = f"{one_line(call.server)}: {one_line(call.tool)}" if call.server else one_line(call.tool)
     lines = [f"  {number}. {what}, {how}"]

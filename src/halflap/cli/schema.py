@@ -77,7 +77,9 @@ def _schema() -> None:
 @reported
 def show(
     name: ToolArgument,
-    history: Annotated[bool, typer.Option("--history", help="Include earlier definitions of the tool.")] = False,
+    history: Annotated[
+        bool, typer.Option("--history", help="Include earlier definitions of the tool.")
+    ] = False,
     python: Annotated[bool, typer.Option("--python", help="Show a typed Python function.")] = False,
     json_schema: Annotated[
         bool, typer.Option("--json-schema", help="Show the learned JSON Schema, with counts.")
@@ -87,7 +89,6 @@ def show(
     verbose: VerboseOption = False,
 ) -> None:
     """Show what a tool returns: declared, learned, and how certain that is."""
-    del verbose
     if sum((history, python, json_schema)) > 1:
         raise UsageError("Use one of --history, --python and --json-schema.")
     form = "history" if history else "python" if python else "schema" if json_schema else ""
@@ -121,7 +122,9 @@ async def _show(config: Config, name: str, form: str, *, as_json: bool) -> None:
     else:
         print_lines(_summary(described, known))
         fields = _fields(tool, known)
-        print_table(["field", "type", "seen", "known"], [(path or "(result)", *more) for path, *more in fields])
+        print_table(
+            ["field", "type", "seen", "known"], [(path or "(result)", *more) for path, *more in fields]
+        )
 
 
 async def _inspected(gateway: Gateway, name: str) -> dict[str, Any]:
@@ -152,8 +155,10 @@ def _summary(described: dict[str, Any], known: Known | None) -> list[str]:
         when = described.get("lastObserved") or "unknown"
         results = plural(known.observations, "result")
         lines.append(f"  {results}{failed}. Confidence {known.confidence:.2f}. Last: {when}")
-    for one in described.get("drift", ()):
-        lines.append(f"  {'Since ' + one['since'] if one['since'] else 'In logs'}: {drift_line(one)}")
+    lines += [
+        f"  {'Since ' + one['since'] if one['since'] else 'In logs'}: {drift_line(one)}"
+        for one in described.get("drift", ())
+    ]
     return [*lines, ""]
 
 
@@ -259,13 +264,13 @@ def drift(
     verbose: VerboseOption = False,
 ) -> None:
     """List tools whose results changed, or break their declared schema."""
-    del verbose
     found = asyncio.run(_drift(read_config(config), name))
     if as_json:
         print_json(found)
     elif found:
         print_table(
-            ["since", "tool", "change"], [(one["since"] or "in logs", one["tool"], drift_line(one)) for one in found]
+            ["since", "tool", "change"],
+            [(one["since"] or "in logs", one["tool"], drift_line(one)) for one in found],
         )
     else:
         note("No drift found.")
@@ -311,7 +316,6 @@ def forget(
     verbose: VerboseOption = False,
 ) -> None:
     """Forget what was learned about a tool, a server, or from an origin."""
-    del verbose
     if name is None and server is None and origin is None:
         raise UsageError("Name a tool, or use --server or --origin.")
     if name is not None and server is not None:
@@ -319,7 +323,9 @@ def forget(
     settings = read_config(config)
     what = name or (f"the tools of {server}" if server is not None else "all tools")
     source = "" if origin is None else f" from {origin}"
-    confirm(f"Forget what was learned about {visible(what)}{visible(source)}?", "Nothing was forgotten.", yes=yes)
+    confirm(
+        f"Forget what was learned about {visible(what)}{visible(source)}?", "Nothing was forgotten.", yes=yes
+    )
     gone = asyncio.run(_forget(settings, name, server, origin))
     if as_json:
         print_json(
@@ -337,7 +343,9 @@ def forget(
         )
         return
     tools = len({key[:2] for _, key in gone})
-    note(f"Forgot what was learned about {plural(tools, 'tool')}." if gone else "There was nothing to forget.")
+    note(
+        f"Forgot what was learned about {plural(tools, 'tool')}." if gone else "There was nothing to forget."
+    )
 
 
 async def _forget(
@@ -362,7 +370,9 @@ async def _forget(
 @schema.command(name="export")
 @reported
 def export_learned(
-    file: Annotated[Path | None, typer.Argument(help="The file to write; by default stdout.", show_default=False)] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="The file to write; by default stdout.", show_default=False)
+    ] = None,
     config: ConfigOption = None,
     verbose: VerboseOption = False,
 ) -> None:
@@ -370,7 +380,6 @@ def export_learned(
 
     It contains names of servers, tools and fields, and values of tag fields; with learning.values, other values, too.
     """
-    del verbose
     data = asyncio.run(_export(read_config(config)))
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
     if file is None or str(file) == "-":
@@ -379,7 +388,9 @@ def export_learned(
     try:
         file.write_text(text, encoding="utf-8", errors="surrogatepass")
     except OSError as error:
-        raise FileError(f"{file} can't be written: {error.strerror}. Name a file that you may write.") from None
+        raise FileError(
+            f"{file} can't be written: {error.strerror}. Name a file that you may write."
+        ) from None
     count = len({(one["server"], one["tool"]) for one in data["learned"]})
     note(f"Wrote what was learned about {plural(count, 'tool')} to {file}.")
 
@@ -398,7 +409,6 @@ def import_learned(
     verbose: VerboseOption = False,
 ) -> None:
     """Import what another gateway learned. Importing it again changes nothing."""
-    del verbose
     asyncio.run(_import(read_config(config), _read_export(file), as_json=as_json))
 
 
@@ -432,7 +442,9 @@ def _read_export(file: Path) -> Any:
     try:
         return parse_json(data.decode("utf-8-sig"))
     except ValueError as error:
-        raise ShapeBrokenError(f"{file} can't be read: {json_problem(error)}. Nothing was imported.") from None
+        raise ShapeBrokenError(
+            f"{file} can't be read: {json_problem(error)}. Nothing was imported."
+        ) from None
     except RecursionError:
         raise ShapeBrokenError(f"{file} is nested too deeply. Nothing was imported.") from None
 
@@ -452,7 +464,6 @@ def stubs(
 
     In a file __builtins__.pyi next to a program, ty and Pyright use them.
     """
-    del verbose
     text = asyncio.run(_stubs(read_config(config), server))
     if output is None or str(output) == "-":
         write(text)

@@ -96,9 +96,7 @@ def _described(script: Script) -> dict[str, Any]:
 def save(
     name: Annotated[
         str,
-        typer.Argument(
-            help="Its name: lower-case letters, digits and _.", autocompletion=script_names
-        ),
+        typer.Argument(help="Its name: lower-case letters, digits and _.", autocompletion=script_names),
     ],
     file: Annotated[str, typer.Argument(help="A Python file, or - for stdin.", metavar="FILE")],
     force: Annotated[bool, typer.Option("--force", help="Replace the script of that name.")] = False,

@@ -35,5 +35,7 @@ def serve(
         asyncio.run(run_http(settings, http, note, lambda: load_config(config)))
         return
     if sys.stdin.isatty():
-        note("Serving MCP on stdin and stdout, for an MCP client. Ctrl-C stops it. To try Halflap by hand: halflap list")
+        note(
+            "Serving MCP on stdin and stdout, for an MCP client. Ctrl-C stops it. To try Halflap by hand: halflap list"
+        )
     asyncio.run(run_stdio(settings, lambda: load_config(config)))

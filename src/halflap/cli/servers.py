@@ -90,7 +90,9 @@ def _check_new(name: str, entry: dict[str, Any], own: OwnConfig, *, force: bool)
     if name in OWN or not re.fullmatch(r"[\w .-]{1,64}", name):
         raise UsageError(f"{name!r} can't be a server's name. Use up to 64 letters, digits, - and _.")
     if name in own.servers and not force:
-        raise UsageError(f"There is a server {name!r} already. Choose another name, or replace it with --force.")
+        raise UsageError(
+            f"There is a server {name!r} already. Choose another name, or replace it with --force."
+        )
     if is_halflap(entry.get("command"), entry.get("args", ())):
         raise UsageError("This command starts Halflap itself, which can't be one of its own servers.")
     _, problem = read_entry(entry)
@@ -170,9 +172,7 @@ def _path(own: OwnConfig, name: str) -> tuple[str | int, ...] | None:
     return None
 
 
-def _write(
-    own: OwnConfig, edit: Callable[[Document], None], by_hand: dict[str, Any] | None = None
-) -> None:
+def _write(own: OwnConfig, edit: Callable[[Document], None], by_hand: dict[str, Any] | None = None) -> None:
     document = own.document()
     try:
         edit(document)

@@ -74,7 +74,6 @@ def list_tools(
 
     The list is cached; only servers that were never listed are started.
     """
-    del verbose
     asyncio.run(_list(read_config(config), server, everything=everything, refresh=refresh, as_json=as_json))
 
 
@@ -144,9 +143,7 @@ def _rows(gateway: Gateway, server: str | None, *, everything: bool) -> list[dic
 
 
 def _mark(row: Mapping[str, Any]) -> str:
-    return next(
-        (f"[{word}] " for word in ("blocked", "held", "unavailable", "changed") if word in row), ""
-    )
+    return next((f"[{word}] " for word in ("blocked", "held", "unavailable", "changed") if word in row), "")
 
 
 @reported
@@ -159,7 +156,6 @@ def search(
     verbose: VerboseOption = False,
 ) -> None:
     """Find tools by what they do, best first."""
-    del verbose
     settings = read_config(config)
     hits = asyncio.run(_search(settings, " ".join(query), limit, server, shown=not as_json))
     if as_json:
@@ -190,7 +186,6 @@ def inspect(
     verbose: VerboseOption = False,
 ) -> None:
     """Show what a tool takes and returns. With --json, the schemas are complete."""
-    del verbose
     described, schema = asyncio.run(_inspect(read_config(config), name))
     if as_json:
         print_json({"compact": schema.format_compact()} if brief else described)
@@ -239,7 +234,9 @@ def _description(described: dict[str, Any], schema: ToolSchema) -> list[str]:
 
 
 def _effects(effects: Mapping[str, Any]) -> list[str]:
-    known = [word for word, key in (("read-only", "readOnly"), ("destructive", "destructive")) if effects[key]]
+    known = [
+        word for word, key in (("read-only", "readOnly"), ("destructive", "destructive")) if effects[key]
+    ]
     claims = [key for key, value in effects["claimed"].items() if value is True]
     if claims:
         is_trusted = effects["vouchedBy"] == "server"
@@ -269,7 +266,6 @@ def call(
     verbose: VerboseOption = False,
 ) -> None:
     """Call a tool and print its result. The exit code is 1 if the tool reports an error."""
-    del verbose
     given = json_object(arguments, json_arguments)
     result = asyncio.run(_call(read_config(config), name, arguments or [], given, as_json=as_json))
     if result.is_error:

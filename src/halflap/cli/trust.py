@@ -7,13 +7,21 @@ import json
 import os
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.options import ConfigOption, JsonOption, YesOption, confirm, opened, read_config, resolve, tool_names
+from halflap.cli.options import (
+    ConfigOption,
+    JsonOption,
+    YesOption,
+    confirm,
+    opened,
+    read_config,
+    resolve,
+    tool_names,
+)
 from halflap.cli.output import note, one_line, plural, print_json, reported, visible
 from halflap.config import (
     PROJECT_FILES,
@@ -152,7 +160,9 @@ def _values(server: ServerConfig) -> list[str]:
 async def _accept(config: Config, names: list[str], *, all_tools: bool, yes: bool) -> list[dict[str, Any]]:
     async with opened(config) as gateway:
         changed = gateway.snapshot.changed
-        wanted = sorted(changed) if all_tools else [await resolve(gateway, name) for name in dict.fromkeys(names)]
+        wanted = (
+            sorted(changed) if all_tools else [await resolve(gateway, name) for name in dict.fromkeys(names)]
+        )
         for name in wanted:
             gateway.snapshot.find(name)
             if name in changed:
