@@ -231,8 +231,8 @@ def print_table(
     from rich.text import Text  # noqa: PLC0415
 
     console, cells = data_console(), [[harmless(cell) for cell in row] for row in rows]
-    width = sum(max(map(len, column)) + 2 for column in list(zip(headings, *cells, strict=True))[:-1])
-    if width + _MIN_LAST_COLUMN > console.width:
+    widths = [max(map(len, column)) for column in list(zip(headings, *cells, strict=True))[:-1]]
+    if sum(widths) + 2 * len(widths) + _MIN_LAST_COLUMN > console.width:
         # Names are never cut: they are there to be copied.
         for first, *more, last in cells:
             console.print(Text.assemble((first, "cyan"), *(f"  {cell}" for cell in more)), soft_wrap=True)
@@ -240,13 +240,14 @@ def print_table(
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column, heading in enumerate(headings):
-        last = column == len(headings) - 1
+        is_last = column == len(headings) - 1
         table.add_column(
             heading,
-            no_wrap=not (last and wrap),
-            overflow="fold" if wrap or not last else "ellipsis",
+            no_wrap=not (is_last and wrap),
+            overflow="fold" if wrap or not is_last else "ellipsis",
             style=None if column else "cyan",
             justify="right" if column in right else "left",
+            min_width=None if is_last else widths[column],
         )
     for row in cells:
         table.add_row(*row)
