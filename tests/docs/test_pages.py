@@ -39,6 +39,7 @@ def test_every_command_and_option_of_a_page_exists(page: Path) -> None:
         if words[:1] != ["halflap"] or words[1].startswith("-"):
             continue
         command = _loaded(words[1])
+        words = words[: words.index("--")] if "--" in words else words
         for word in words[2:]:
             command = getattr(command, "commands", {}).get(word, command)
         known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}

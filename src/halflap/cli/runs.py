@@ -83,7 +83,8 @@ def list_runs(
 
 
 def _row(run: RunRecord, length: int) -> list[str]:
-    when = datetime.fromtimestamp(run.started_at).astimezone().isoformat(timespec="seconds")
+    moment = datetime.fromtimestamp(run.started_at).astimezone()
+    when = moment.strftime("%m-%d %H:%M") if sys.stdout.isatty() else moment.isoformat(timespec="seconds")
     first = one_line(run.name or run.code or "", 80)
     return [run.id[:length], when, run.outcome, _seconds(run.duration_ms), str(run.calls), first]
 
