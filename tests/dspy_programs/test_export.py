@@ -13,9 +13,9 @@ from dspy_programs.chat_server import chatting
 from dspy_programs.running import Tools, configured, runtime
 from halflap.core.errors import UsageError
 from halflap.core.values import CallContext
+from halflap.dspy.child.metrics import load_object
 from halflap.dspy.export import describe, export
 from halflap.dspy.library import Library
-from halflap.dspy.user_object import load_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -76,8 +76,8 @@ def export(
     """
     if find_spec("dspy") is None:
         raise UsageError("Exporting needs DSPy: pip install 'halflap[dspy]'.")
+    from halflap.dspy.child.metrics import load_object  # noqa: PLC0415 -- as above
     from halflap.dspy.library import Library  # noqa: PLC0415 -- no other command needs it
-    from halflap.dspy.user_object import load_object  # noqa: PLC0415 -- as above
 
     read = read_config(config)
     library = Library(read.programs.root)

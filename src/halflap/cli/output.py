@@ -76,7 +76,7 @@ _NOT_WRITTEN: OtherCode = "output-not-written"
 _ABOUT_SERVERS = (
     "halflap.catalog.refresh",
     "halflap.gateway",
-    "halflap.scripts.scripts",
+    "halflap.scripts.source",
     "halflap.dspy.source",
 )
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")

@@ -9,6 +9,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from dspy.utils.exceptions import LMError
+
 from halflap.config import LmConfig
 from halflap.core.errors import UsageError
 from halflap.dspy.child.answers import Answers, CacheError
@@ -82,7 +84,7 @@ class Jobs:
     async def _finish(self, number: int, work: Coroutine[Any, Any, dict[str, Any]]) -> None:
         try:
             if self._answers is not None:
-                await asyncio.to_thread(self._answers.check)
+                self._answers.check()
             answer: dict[str, Any] = {"result": await work}
         except asyncio.CancelledError:
             answer = {"error": {"kind": "failed", "message": "it was cancelled."}}
@@ -107,9 +109,9 @@ class Jobs:
             milliseconds = (time.perf_counter() - began) * 1000
             outputs = found.outputs(prediction)
         except Exception as error:
-            if self._answers is not None and not job.is_unanswered(error):
+            if self._answers is not None and not isinstance(error, LMError):
                 # A useless answer would fail in the same way forever.
-                await asyncio.to_thread(self._answers.forget, job.keys)
+                self._answers.forget(job.keys)
             raise
         return {"outputs": outputs, "milliseconds": round(milliseconds, 3), "cache_hit": job.cache_hit}
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import sys
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dspy
+
 from halflap.core.errors import UsageError
-from halflap.dspy.user_object import load_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
     Metric = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], "Score"]
 
-__all__ = ["Score", "find_metric"]
+__all__ = ["Score", "find_metric", "load_object"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +78,6 @@ def _need(names: list[str], wanted: Mapping[str, Any]) -> None:
 def _own(
     text: str, function: Any, inputs: Mapping[str, Any], wanted: Mapping[str, Any], given: Mapping[str, Any]
 ) -> Score:
-    import dspy  # noqa: PLC0415 -- finding a metric needs no DSPy
-
     gold = dspy.Example({**wanted, **inputs}).with_inputs(*inputs)
     try:
         with contextlib.redirect_stdout(sys.stderr):
@@ -88,3 +89,31 @@ def _own(
     if not isinstance(value, bool | int | float) or not 0 <= value <= 1:
         raise UsageError(f"The metric {text} returned {value!r} instead of a number from 0 to 1.")
     return Score(float(value), feedback or f"It scored {float(value):g} of 1.")
+
+
+def load_object(name: str, folder: Path | None = None) -> Any:
+    """Import `module:object` as `python -m` would, from the current folder first. This runs the module."""
+    module_name, _, path = name.partition(":")
+    if not module_name or not path:
+        raise UsageError(
+            f"{name!r} does not name an object. Write `module:object`, for example `my_programs:answerer`."
+        )
+    place = str(folder or Path.cwd())
+    if place not in sys.path:
+        sys.path.insert(0, place)
+    try:
+        found: Any = importlib.import_module(module_name)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
+            raise UsageError(
+                f"There is no module {module_name!r}, neither in {place} nor installed."
+            ) from None
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        raise UsageError(
+            f"{name} cannot be imported: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})."
+        ) from error
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -41,11 +42,11 @@ _NO_KEY = "none"
 
 @dataclass(slots=True)
 class Job:
-    """What the steps of one execution share."""
+    """What the steps of one execution or optimisation share."""
 
     number: int
     call: Callable[[int, str, dict[str, Any]], Awaitable[str]]
-    deadline: float | None = None
+    deadline: float = math.inf
     """On the monotonic clock."""
     asked: int = 0
     hits: int = 0
@@ -53,16 +54,11 @@ class Job:
     """Cache keys of the answers that it got."""
     is_optimizing: bool = False
     trouble: LMError | None = None
-    """Why the model could not be asked, for an optimizer, which would take that for a bad answer and continue."""
+    """Why the model could not be asked; an optimizer would take that for a bad answer, and continue."""
 
     @property
     def cache_hit(self) -> bool:
         return 0 < self.asked == self.hits
-
-    @staticmethod
-    def is_unanswered(error: BaseException) -> bool:
-        """Return whether the model could not be asked, so that earlier answers are still good."""
-        return isinstance(error, LMError)
 
 
 class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
@@ -106,18 +102,15 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
             name: one for name, one in {**self.kwargs, **settings}.items() if name not in _CLIENT_SETTINGS
         }
         key = answer_key(self.namespace, {"prompt": prompt, "messages": messages, **said})
-        found = None
-        if self.answers is not None and key is not None:
-            found = await asyncio.to_thread(self.answers.find, key)
-        job: Job | None = dspy.settings.get(JOB)
-        if job is not None:
-            job.asked += 1
-            job.hits += found is not None
-            job.keys += [key] if key is not None else []
+        found = None if self.answers is None or key is None else self.answers.find(key)
+        job: Job = dspy.settings.get(JOB)
+        job.asked += 1
+        job.hits += found is not None
+        job.keys += [key] if key is not None else []
         if found is None:
             found = await self._ask(prompt, messages, settings, job)
             if self.answers is not None and key is not None:
-                await asyncio.to_thread(self.answers.keep, key, found)
+                self.answers.keep(key, found)
         return copy.deepcopy(found)
 
     def __call__(self, prompt: Any = None, *, messages: Any = None, **settings: Any) -> Any:
@@ -125,8 +118,8 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
         asked = self.acall(prompt, messages=messages, **settings)
         return asyncio.run_coroutine_threadsafe(asked, self.loop).result()
 
-    async def _ask(self, prompt: Any, messages: Any, settings: Mapping[str, Any], job: Job | None) -> Any:
-        if job is not None and job.trouble is not None:
+    async def _ask(self, prompt: Any, messages: Any, settings: Mapping[str, Any], job: Job) -> Any:
+        if job.trouble is not None:
             raise job.trouble
         for pause in (*_PAUSES, None):
             try:
@@ -134,14 +127,10 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
                 return redact_answer(answer, self.kwargs.get("api_key"))
             except LMError as error:
                 wanted = max(pause or 0.0, error.retry_after or 0.0)
-                left = _MAX_PAUSE if job is None or job.deadline is None else job.deadline - time.monotonic()
-                may_pass = is_retryable_lm_error(error) and not is_timeout(error)
-                if pause is None or not may_pass or wanted > min(left, _MAX_PAUSE):
-                    if (
-                        job is not None
-                        and job.is_optimizing
-                        and not isinstance(error, ContextWindowExceededError)
-                    ):
+                left = min(_MAX_PAUSE, job.deadline - time.monotonic())
+                if pause is None or wanted > left or not is_retryable_lm_error(error) or is_timeout(error):
+                    # A ReAct shortens what is too long, and asks again.
+                    if job.is_optimizing and not isinstance(error, ContextWindowExceededError):
                         job.trouble = error
                     raise
                 await asyncio.sleep(wanted)

@@ -8,6 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import dspy
+from dspy.utils.exceptions import LMError
 
 from halflap.core.errors import UsageError
 from halflap.dspy.child.metrics import Score, find_metric
@@ -81,7 +82,7 @@ class _Optimization:
                     found = await program.run(example["inputs"], self._model, self._adapter, self._job)
                     value = self._score(example, found).value
                 except Exception as error:
-                    if isinstance(error, UsageError) or self._job.is_unanswered(error):
+                    if isinstance(error, UsageError | LMError):
                         raise
                     value = 0.0
             done += 1
