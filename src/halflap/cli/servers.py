@@ -47,7 +47,7 @@ def add(
 ) -> None:
     """Add a server to the configuration.
 
-    For example: halflap add time -- uvx mcp-server-time, or: halflap add docs https://mcp.example.com/mcp
+    For example `halflap add time -- uvx mcp-server-time` or `halflap add docs https://mcp.example.com/mcp`.
     """
     own = _own(config)
     entry = _entry(target, env or [], headers or [])
