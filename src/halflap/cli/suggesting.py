@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.complete import tool_names
-from halflap.cli.output import (
-    ConfigOption,
-    JsonOption,
-    VerboseOption,
-    harmless,
-    note,
-    one_line,
-    print_json,
-    reported,
-    set_up_logging,
-)
+from halflap.cli.options import ConfigOption, JsonOption, VerboseOption, opened, read_config, tool_names
+from halflap.cli.output import harmless, note, one_line, print_json, print_lines, reported
 from halflap.cli.progress import working
-from halflap.cli.setting import opened, read_config
-from halflap.cli.unheard import tell, unheard
-from halflap.cli.wrapping import print_lines
+from halflap.cli.tools import warn_about_servers
 from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,14 +44,14 @@ def suggest(
         typer.Option(
             "--have",
             metavar="NAME=VALUE",
-            help="Give a known value; NAME alone for one that is supplied later.",
+            help="An available value; NAME alone for one you'll supply later.",
         ),
     ] = None,
     may_change: Annotated[
         bool, typer.Option("--may-change", help="Allow steps on the way that may change something.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, max=10, help="Show at most this many.")
+        int | None, typer.Option("--limit", "-n", min=1, max=10, help="Maximum number of suggestions.")
     ] = None,
     program: Annotated[bool, typer.Option("--program", help="Print the best one's program alone.")] = False,
     net: Annotated[
@@ -73,19 +61,17 @@ def suggest(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Suggest how to combine tools: which to call, in which order, and a program.
+    """Suggest how to combine tools: which to call, in which order, as a program.
 
     The exit code is 1 if nothing was found.
     """
-    set_up_logging(verbose=verbose, tells_of_servers=True)
     if as_json and program:
         raise UsageError("--json and --program exclude each other: the data has the program in it.")
     if program and net:
         raise UsageError("--program and --net exclude each other: one of them is printed.")
     words = " ".join(goal or ())
     asked = _suggested(read_config(config), words, want, have or [], limit, may_change=may_change, nets=net)
-    found, missed = asyncio.run(asked)
-    tell(*missed)
+    found = asyncio.run(asked)
     best = found["suggestions"][0] if found["suggestions"] else None
     if as_json:
         print_json(found)
@@ -113,15 +99,16 @@ async def _suggested(
     *,
     may_change: bool,
     nets: bool,
-) -> tuple[dict[str, Any], tuple[list[str], list[str]]]:
+) -> dict[str, Any]:
     async with opened(config) as gateway:
-        with working("Looking for a way"):
+        with working("Planning"):
             graph = await gateway.graph(behind=False)
             at_hand = _at_hand(have, graph)
             found = await gateway.suggest_workflow(
                 goal or None, at_hand, want, limit, may_change=may_change, behind=False, nets=nets
             )
-            return found, unheard(config, gateway)
+            warn_about_servers(gateway)
+            return found
 
 
 def _at_hand(pairs: Sequence[str], graph: Graph) -> dict[str, Any]:
@@ -225,7 +212,7 @@ def _given(given: Mapping[str, Any]) -> str:
         value = given.get("value")
         if given.get("each"):
             return f"= each of {one_line(json.dumps(value), 80)}"
-        return f"= {one_line(json.dumps(value), 80)}" if value is not None else "is at hand"
+        return f"= {one_line(json.dumps(value), 80)}" if value is not None else "is available"
     if given["from"] == "step":
         return f"← {given['step']}: {one_line(given['path'], 120)}  {given['confidence']:.2f}"
     return {"default": "has a default", "missing": "is missing"}[given["from"]]
