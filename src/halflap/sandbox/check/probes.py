@@ -1,0 +1,106 @@
+"""Questions to ty about the values in a program, asked by assertions put around them.
+
+`assert_type(question(value), Yes)` passes only if every type that the value may have is among those of the question:
+of what may be `Any`, ty does not know which overload it gets. So the answer is whether ty objects at that place,
+whatever it calls that. A control that must fail shows that ty looked at the place at all.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from halflap.sandbox.check.inside.edits import EditedText, Place, Wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+__all__ = ["Probes"]
+
+_MAX_PROBES = 2_000
+_NAMES = """
+from typing import assert_type as assert_type
+from collections.abc import Awaitable, Coroutine, Sequence
+class HalflapYes: ...
+class HalflapNo: ...
+class HalflapControl: ...
+"""
+Types = tuple[str, ...]
+
+
+class Probes:
+    """The questions about one program, and the answers."""
+
+    def __init__(self) -> None:
+        self._functions: dict[tuple[Types, Types], str] = {}
+        self._asked: dict[Place, dict[str, int]] = {}
+        self._count = 0
+        self._failed: dict[Place, set[int]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._asked)
+
+    def all_are(self, place: Place, types: Types, *, but: Types = ()) -> bool:
+        """Return whether a value is certainly of one of these types and of none of the others; ask, the first time."""
+        return self._answer(place, self._function(types, but), "HalflapYes", otherwise=False)
+
+    def some_are(self, place: Place, types: Types) -> bool:
+        """Return whether a value may be of one of these types."""
+        return not self._answer(place, self._function(types, ()), "HalflapNo", otherwise=True)
+
+    def _function(self, types: Types, but: Types) -> str:
+        return self._functions.setdefault((types, but), f"halflap_{len(self._functions)}")
+
+    def _answer(self, place: Place, function: str, expected: str, *, otherwise: bool) -> bool:
+        """Return whether an assertion passed, if it was asked and looked at."""
+        if place in self._failed:
+            number = self._asked[place].get(f"{function}:{expected}")
+            looked_at = 0 in self._failed[place]
+            return number not in self._failed[place] if looked_at and number is not None else otherwise
+        if self._count < _MAX_PROBES:
+            self._count += 1
+            asked = self._asked.setdefault(place, {})
+            asked.setdefault(f"{function}:{expected}", len(asked) + 1)
+        return otherwise
+
+    def stubs(self) -> str:
+        """Write the functions that the assertions call."""
+        parts = [_NAMES]
+        for (types, but), name in self._functions.items():
+            listed = [(but, "HalflapNo"), (types, "HalflapYes"), (("object",), "HalflapNo")]
+            parts += [
+                f"@overload\ndef {name}(value: {' | '.join(one)}, /) -> {result}: ..." for one, result in listed if one
+            ]
+        return "\n".join(parts)
+
+    def text(self, code: str, wraps: Sequence[Wrap], without: Sequence[Place]) -> EditedText:
+        """Return the program with the assertions in it, outside of other wraps."""
+        return EditedText(code, [*(self._wrap(place) for place in self._asked), *wraps], without)
+
+    def _wrap(self, place: Place) -> Wrap:
+        return Wrap(place, f"({self._variable(place)} := (", "".join(["), ", *self._assertions(place), "0)[0]"]))
+
+    def _variable(self, place: Place) -> str:
+        return f"halflap_v{'_'.join(map(str, place))}"
+
+    def _assertions(self, place: Place) -> list[str]:
+        value = self._variable(place)
+        asked = [one.split(":") for one in self._asked[place]]
+        return [
+            f"assert_type({value}, HalflapControl), ",
+            *(f"assert_type({function}({value}), {expected}), " for function, expected in asked),
+        ]
+
+    def read(self, edited: EditedText, failed: Collection[tuple[int, int]]) -> None:
+        """Take the places at which ty objected as answers; from now on, questions are answered."""
+        places = sorted(failed)
+        for number, place in enumerate(self._asked):
+            line, begin = edited.after(number)
+            begin += len("), ")
+            found = set()
+            for index, assertion in enumerate(self._assertions(place)):
+                end = begin + len(assertion)
+                if bisect_left(places, (line, begin)) < bisect_left(places, (line, end)):
+                    found.add(index)
+                begin = end
+            self._failed[place] = found
