@@ -67,7 +67,7 @@ class Named(_Model):
 class Use(_Model):
     """A value and what is done with it."""
 
-    kind: Literal["key", "index", "attribute", "argument", "operand", "store"]
+    kind: Literal["key", "index", "attribute", "argument", "operand", "store", "addition"]
     value: _Place
     at: _Place
     """What to point at: the key, the argument."""

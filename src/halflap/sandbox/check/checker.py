@@ -40,12 +40,14 @@ _MOST_STUBS = 2_000
 _MOST_KEPT = 500
 _MOST_NAMED = 10
 _STARTED = """
-from collections.abc import Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from typing import TypeVar
 HalflapReturned = TypeVar("HalflapReturned")
+halflap_maybe: bool
 def halflap_started(value: HalflapReturned) -> Coroutine[Any, Any, HalflapReturned]: ...
+def halflap_yielding(value: HalflapReturned | None) -> AsyncGenerator[HalflapReturned, Any]: ...
 """
-"""What the call of an async function is wrapped in (see `inside/facts`)."""
+"""What the calls of async functions are wrapped in (see `inside/facts`)."""
 
 
 @dataclass(frozen=True)

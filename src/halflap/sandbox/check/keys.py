@@ -79,7 +79,7 @@ class Reads:
         lacking = [one for one in self._records if use.name not in one.keys]
         failing = tuple(one.name for one in lacking if _certainly_lacks(use.name, one))
         others = tuple(kind for kinds, _ in _KINDS.values() for kind in kinds)
-        sure = self._probes.all_are(use.value, (*failing, *others, "None"))
+        sure = self._probes.all_are(use.value, (*failing, *others, "None", "BaseException"))
         records = self._members(use, lacking)
         kinds = [shown for shown, (types, _) in _KINDS.items() if self._probes.some_are(use.value, types)]
         certain = sure and not (use.shaky or use.guarded or use.excused)

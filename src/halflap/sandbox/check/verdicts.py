@@ -51,14 +51,17 @@ def judge(
     for one in facts.unawaited:
         findings.add(one.at, _not_awaited(f"{one.name}(…)", certain=True))
     reads = Reads(records, probes)
+    is_shaky = any([_may_be_anything(use, probes) for use in answer.uses if use.kind == "addition"])
 
     def verdict(use: Use) -> Verdict | None:
+        if is_shaky and not use.fresh:
+            use = use.model_copy(update={"shaky": True})
         if use.kind == "argument":
             return arguments.by_type(calls, use)
         if use.kind == "operand":
             waits = probes.all_are(use.value, AWAITABLE)
             return _not_awaited(use.shown, certain=not use.shaky) if waits else None
-        return None if use.kind == "store" else reads.verdict(use)
+        return None if use.kind in {"store", "addition"} else reads.verdict(use)
 
     for at, verdicts in _parameters(answer.uses, verdict).items():
         if all(one is not None and one.certain for one in verdicts) and verdicts[0] is not None:
@@ -87,9 +90,17 @@ def _parameters(
     """Judge the reads of parameters; each has to fail for every value that is passed."""
     found: dict[Place, list[Verdict | None]] = {}
     for use in uses:
-        if use.diagnostic is None:
+        if use.diagnostic is None and use.kind != "addition":
             found.setdefault(use.at, []).append(verdict(use))
     return found
+
+
+def _may_be_anything(use: Use, probes: Probes) -> bool:
+    """Return whether a value that is added to a list may be something that ty knows nothing about."""
+    known = probes.all_are(use.value, ("object",))
+    is_list = probes.some_are(use.value, ("list[Any]",))
+    of_objects = probes.all_are(use.value, ("HalflapList[Any]", "Sequence[HalflapObject]"))
+    return not known or (is_list and not of_objects)
 
 
 def _not_awaited(what: str, *, certain: bool) -> Verdict:

@@ -36,8 +36,8 @@ class Changes:
     """It puts in keys that its text does not name."""
     fills: list[ast.AST] = field(default_factory=list)
     """Where it puts values into containers; if ty objects, they no longer hold what ty believes."""
-    fills_results: bool = False
-    """It adds items to lists that it did not make."""
+    added: list[ast.expr] = field(default_factory=list)
+    """What it adds to lists that it did not make."""
 
 
 def changes_in(tree: Tree) -> Changes:
@@ -59,8 +59,8 @@ def _note(tree: Tree, node: ast.AST, found: Changes) -> None:
             found.fills.append(node)
             if isinstance(operator, ast.BitOr):
                 _put(tree, found, into, [value])
-            elif isinstance(operator, ast.Add) and not _is_number(value):
-                found.fills_results |= not _is_own(tree, into)
+            elif isinstance(operator, ast.Add) and not isinstance(into, ast.Subscript) and not _is_own(tree, into):
+                found.added.append(value)
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             if not (_is_own(tree, left) and _is_own(tree, right)):
                 _put(tree, found, left, [one for one in (left, right) if isinstance(one, ast.Dict)] or [right])
@@ -71,7 +71,7 @@ def _note(tree: Tree, node: ast.AST, found: Changes) -> None:
                 found.fills.append(node)
             if method in _FILLING:
                 found.fills.append(node)
-                found.fills_results |= not _is_own(tree, into)
+                found.added += [] if _is_own(tree, into) else given
             if method in _ASKING:
                 found.keys |= _texts(given[:1])
             found.unknown_keys |= method in _BY_NAME
@@ -98,10 +98,6 @@ def _put(tree: Tree, found: Changes, into: ast.expr, given: list[ast.expr]) -> N
 
 def _texts(nodes: list[ast.expr]) -> set[str]:
     return {one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)}
-
-
-def _is_number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 def _is_own(tree: Tree, node: ast.expr) -> bool:

@@ -22,7 +22,6 @@ __all__ = ["Parsed", "SyntaxTrouble", "parse"]
 _NAME = "program.py"
 _MAX_LISTED = 2_000
 _MAX_TEXT = 1_000
-_ASYNC = "async "
 
 
 class SyntaxTrouble(Exception):  # noqa: N818 -- the program's, not ours
@@ -92,19 +91,42 @@ class Parsed:
 
 
 def _as_plain_functions(tree: Tree) -> tuple[list[Wrap], list[Place]]:
-    """Make async functions plain ones whose calls give a coroutine: ty infers what those return, not what these do."""
-    wraps, without = [], []
+    """Make async functions plain ones whose calls give a coroutine: ty infers what those return, not what these do.
+
+    A generator becomes a function that may return what it yields.
+    """
+    wraps: list[Wrap] = []
+    without: list[Place] = []
     for name, function in tree.functions.items():
-        if not isinstance(function, ast.AsyncFunctionDef) or function.returns or tree.is_generator(function):
+        yields = [node for node in ast.walk(function) if isinstance(node, ast.Yield | ast.Return)]
+        yields = [node for node in yields if tree.function_around(node) is function]
+        is_generator = any(isinstance(node, ast.Yield) for node in yields)
+        words = [(function, "async ", ""), *((node, *_returning(tree, node)) for node in yields if is_generator)]
+        if not isinstance(function, ast.AsyncFunctionDef) or function.returns:
             continue
-        line, column = function.lineno, tree.place(function).column
-        if tree.lines[line - 1][column - 1 :].startswith(f"{_ASYNC}def "):
-            without.append(Place(line, column, line, column + len(_ASYNC)))
-            calls = [tree.parents[load] for load in tree.loads.get(name, [])]
-            wraps += [
-                Wrap(tree.place(one), "halflap_started(", ")") for one in calls if isinstance(one, ast.Call)
-            ]
+        if not all(_begins(tree, node, word) for node, word, _ in words):
+            continue
+        for node, word, instead in words:
+            line, column, *_ = tree.place(node)
+            without.append(Place(line, column, line, column + len(word)))
+            wraps += [Wrap(Place(line, column, line, column), instead, "")] if instead else []
+        calls = [tree.place(call) for call in map(tree.parents.get, tree.loads.get(name, [])) if isinstance(call, ast.Call)]
+        wrapper = "halflap_yielding(" if is_generator else "halflap_started("
+        wraps += [Wrap(call, wrapper, ")") for call in calls]
     return wraps, without
+
+
+def _returning(tree: Tree, node: ast.Yield | ast.Return) -> tuple[str, str]:
+    if isinstance(node, ast.Return):
+        return "return", "raise SystemExit"
+    # `x = yield y` is left alone: no word is found there.
+    return ("yield ", "if halflap_maybe: return ") if isinstance(tree.parents[node], ast.Expr) else ("-", "")
+
+
+def _begins(tree: Tree, node: ast.stmt | ast.expr, word: str) -> bool:
+    line, column, *_ = tree.place(node)
+    text = tree.lines[line - 1]
+    return text[column - 1 :].startswith(word) and (not text[: column - 1].strip() or not word.startswith("yield"))
 
 
 def _ignored_lines(tree: Tree, code: str) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from functools import cached_property
 from typing import NamedTuple
 
@@ -96,6 +97,7 @@ class Tree:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             and not isinstance(self.parents[node], ast.ClassDef)
             and not node.decorator_list
+            and not hasattr(builtins, node.name)
             and len(self.bindings[node.name]) == 1
             and all(self.is_called(load) for load in self.loads.get(node.name, []))
         }

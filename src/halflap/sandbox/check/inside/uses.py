@@ -47,9 +47,25 @@ class _Uses:
             use | {"diagnostic": number} for number, place in enumerate(diagnostics) for use in self._at(place)
         ]
         read = {use["diagnostic"] for use in found if use["kind"] in {"key", "index", "attribute"}}
-        others = [place for number, place in enumerate(diagnostics) if number not in read]
-        shaky = self._changes.fills_results or self._are_filled(others)
-        return [use | {"shaky": shaky and not use["fresh"]} for use in (*found, *self._in_functions())]
+        others = [
+            place
+            for number, place in enumerate(diagnostics)
+            if number not in read and not self._is_new_key(place)
+        ]
+        shaky = self._are_filled(others)
+        found = [use | {"shaky": shaky and not use["fresh"]} for use in (*found, *self._in_functions())]
+        return [*found, *self._additions([diagnostics[number] for number in read])] if found else []
+
+    def _additions(self, known: Sequence[Place]) -> Iterator[dict[str, Any]]:
+        """Yield what the program adds to lists of tools. Where the value is a mistake itself, it adds no doubt."""
+        for one in self._changes.added:
+            place = self._tree.place(one)
+            if not isinstance(one, _UNWRAPPABLE) and not any(_is_within(inner, place) for inner in known):
+                yield self._use("addition", one, one) | {"shaky": False}
+
+    def _is_new_key(self, place: Place) -> bool:
+        parents = [self._tree.parents[node] for node in self._tree.by_place.get(place, [])]
+        return any(isinstance(one, ast.Subscript) and not isinstance(one.ctx, ast.Load) for one in parents)
 
     def _at(self, place: Place) -> Iterator[dict[str, Any]]:
         for node in self._reads.get(place, []):
@@ -57,9 +73,10 @@ class _Uses:
         for node in self._tree.by_place.get(place, []):
             yield from self._arguments(node)
             yield from (self._use("store", one.value, one) for one in self._unnamed_keys(node))
-            if isinstance(node, ast.expr) and not self._is_for_own_function(node):
-                wanted = (one for one in (node, *_operands(node)) if not isinstance(one, _UNWRAPPABLE))
-                yield from (self._use("operand", one, one) for one in wanted)
+            for one in (node, *_operands(node)):
+                if isinstance(one, ast.expr) and not isinstance(one, _UNWRAPPABLE):
+                    if not self._is_for_own_function(one):
+                        yield self._use("operand", one, one)
 
     def _unnamed_keys(self, node: ast.AST) -> list[ast.Subscript]:
         """Return the subscript that a node is the whole or a part of, if it stores or its key is computed."""
@@ -154,21 +171,14 @@ class _Uses:
 
     def _is_for_own_function(self, node: ast.AST) -> bool:
         call = next((one for one in self._tree.around(node)[:2] if isinstance(one, ast.Call)), None)
-        if call is None or not isinstance(call.func, ast.Name) or call.func is node:
-            return False
-        return call.func.id in self._tree.defined
+        return call is not None and isinstance(call.func, ast.Name) and call.func.id in self._tree.defined
 
     def _are_filled(self, places: Iterable[Place]) -> bool:
         """Return whether ty objects to what the program puts into containers."""
         spans = [
             self._tree.place(one) for one in self._changes.fills if isinstance(one, ast.expr | ast.stmt)
         ]
-        return any(
-            (span.line, span.column) <= (place.line, place.column)
-            and (place.end_line, place.end_column) <= (span.end_line, span.end_column)
-            for place in places
-            for span in spans
-        )
+        return any(_is_within(place, span) for place in places for span in spans)
 
     def _in_functions(self) -> Iterator[dict[str, Any]]:
         """Yield the reads of parameters, which ty knows nothing about, with each value that is passed for them."""
@@ -214,6 +224,10 @@ class _Uses:
         return True
 
 
+def _is_within(place: Place, span: Place) -> bool:
+    return span[:2] <= place[:2] and place[2:] <= span[2:]
+
+
 def _argument(call: ast.Call, name: str, number: int) -> ast.expr | None:
     if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
         return None
@@ -225,7 +239,7 @@ def _argument(call: ast.Call, name: str, number: int) -> ast.expr | None:
     return None if isinstance(found, ast.GeneratorExp) else found
 
 
-def _operands(node: ast.expr) -> list[ast.expr]:
+def _operands(node: ast.AST) -> list[ast.expr]:
     match node:
         case ast.BinOp(left=left, right=right):
             return [left, right]
@@ -235,6 +249,8 @@ def _operands(node: ast.expr) -> list[ast.expr]:
             return [operand]
         case ast.Subscript(value=value):
             return [value]
+        case ast.Call(args=given, keywords=named):
+            return [*given, *(one.value for one in named)]
     return []
 
 
