@@ -82,8 +82,6 @@ class Use(_Model):
     """The program may put that key somewhere itself, or looks first."""
     excused: bool
     """The value may hold more than the tool put there."""
-    shaky: bool
-    """Containers no longer hold what ty believes."""
     over: _Place | None
     """The value is the variable of a loop over what is there."""
     diagnostic: int | None
@@ -120,6 +118,8 @@ class Answer(_Model):
     facts: Facts | None = None
     diagnostics: list[Diagnostic] = []
     uses: list[Use] = []
+    filling: list[int] = []
+    """The diagnostics that are about what the program puts into containers."""
     syntax_error: SyntaxTrouble | None = None
 
 

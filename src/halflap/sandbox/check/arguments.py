@@ -29,7 +29,15 @@ _PYTHON: dict[str, Types] = {
     "array": ("list[Any]", "tuple[Any, ...]"),
     "object": ("dict[Any, Any]", "HalflapObject"),
 }
-_NO_JSON: Types = ("set[Any]", "frozenset[Any]", "bytes", "complex", "range", "BaseException", "Awaitable[Any]")
+_NO_JSON: Types = (
+    "set[Any]",
+    "frozenset[Any]",
+    "bytes",
+    "complex",
+    "range",
+    "BaseException",
+    "Awaitable[Any]",
+)
 _MAX_NAME = 200
 
 
@@ -53,7 +61,9 @@ class Arguments:
 
     def mistakes(self, call: ToolCall) -> Iterator[Wrong]:
         """Yield what is wrong with a call by its text alone."""
-        schema = self._schemas[call.name]
+        schema = self._schemas.get(call.name)
+        if schema is None:
+            return
         takes = f"It takes: {schema.format_compact()}"
         named = {self._name(call, one): one for one in call.arguments}
         if "" in named:
@@ -107,7 +117,7 @@ class Arguments:
         call, argument = next(
             ((call, one) for call in calls for one in call.arguments if one.at == use.at), (None, None)
         )
-        if call is None or argument is None or argument.values:
+        if call is None or argument is None or argument.values or call.name not in self._schemas:
             return None
         schema = self._schemas[call.name]
         name = self._name(call, argument)
@@ -120,15 +130,14 @@ class Arguments:
         unfit = tuple(one for json, types in _PYTHON.items() if json not in fits for one in types)
         fitting = tuple(one for json in fits for one in _PYTHON[json])
         certain = self._probes.all_are(use.value, unfit + _NO_JSON, but=fitting)
-        received = [
-            json for json, types in _PYTHON.items() if json not in fits and self._probes.some_are(use.value, types)
-        ]
+        found = self._probes.members(use.value, [*_PYTHON.values()], (*_NO_JSON, "HalflapMaybe"))
+        received = [json for number, json in enumerate(_PYTHON) if number in found and json not in fits]
         if not certain and not received:
             # That a string may not be one of an enum's values is not worth a word.
             return None
         shown = " or ".join(received) or "something else"
         return Verdict(
-            certain and not (use.guarded or use.shaky),
+            certain and not use.guarded,
             "wrong-argument",
             f"{visible(name, _MAX_NAME)}: expected {compact(kind)}, received {shown}.",
             f"It takes: {schema.format_compact()}",
@@ -152,10 +161,16 @@ def _fitting(kind: Type) -> list[str] | None:
 
 
 def _kind_of(value: Any) -> str:
-    kinds = {str: "string", bool: "boolean", int: "number", float: "number", list: "array", type(None): "null"}
+    kinds = {
+        str: "string",
+        bool: "boolean",
+        int: "number",
+        float: "number",
+        list: "array",
+        type(None): "null",
+    }
     return kinds.get(type(value), "object")
 
 
 def _first(path: str) -> str:
     return re.split(r"[.\[]", path, maxsplit=1)[0]
-

@@ -173,7 +173,9 @@ class Checker:
         edited = probes.text(code, answer.facts.wraps, answer.facts.without)
         traced = await asyncio.to_thread(lambda: write_stubs(one.traced for one in known.values()))
         try:
-            failed = await self.examiner.probe(edited.text, "\n".join([TRACED_TYPES, traced, _STARTED, probes.stubs()]))
+            failed = await self.examiner.probe(
+                edited.text, "\n".join([TRACED_TYPES, traced, _STARTED, probes.stubs()])
+            )
         except CheckSkipped:
             # What cannot be confirmed in time stops nothing.
             return checked
@@ -231,4 +233,6 @@ def _instead(error: ToolNotFoundError) -> str:
 def _syntax(code: str, error: SyntaxTrouble) -> Finding:
     lines = lines_of(code)
     source = lines[error.line - 1] if error.line <= len(lines) else ""
-    return Finding("syntax", error.line, error.column, error.column + 1, source, f"SyntaxError: {error.message}")
+    return Finding(
+        "syntax", error.line, error.column, error.column + 1, source, f"SyntaxError: {error.message}"
+    )

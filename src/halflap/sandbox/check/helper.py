@@ -146,7 +146,9 @@ class Helper:
         try:
             number, channel = await self._child()
             with channel:
-                body = await self._ask(number, channel, words.QUESTION.pack(probing, len(code), len(stubs)) + code + stubs)
+                body = await self._ask(
+                    number, channel, words.QUESTION.pack(probing, len(code), len(stubs)) + code + stubs
+                )
         finally:
             self.under_way -= 1
         # Forked and locked behind the answer, the next waits for its question.

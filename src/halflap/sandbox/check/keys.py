@@ -18,18 +18,23 @@ if TYPE_CHECKING:
     from halflap.sandbox.check.probes import Probes, Types
     from halflap.schema.stub import Record
 
-__all__ = ["AWAITABLE", "Reads", "Verdict", "meant"]
+__all__ = ["AWAITABLE", "LIST", "Reads", "Verdict", "meant"]
 
 AWAITABLE = ("Awaitable[Any]",)
 _COROUTINE = ("Coroutine[Any, Any, Any]",)
 _OBJECT = ("HalflapObject",)
-_LIST = ("HalflapList[Any]", "Sequence[HalflapObject]")
+LIST = ("HalflapList[Any]", "Sequence[HalflapObject | HalflapText | HalflapInteger | HalflapNumber]")
 _KINDS: dict[str, tuple[Types, type]] = {
-    "a list": (_LIST, list),
+    "a list": (LIST, list),
     "a string": (("HalflapText",), str),
     "a number": (("HalflapInteger", "HalflapNumber"), float),
 }
 """What a declared value may be, other than an object, and its Python type."""
+_OTHERS = (
+    "HalflapMaybe", "dict[Any, Any]", "tuple[Any, ...]", "bool", "None", "BaseException", "Awaitable[Any]",
+)  # fmt: skip
+_MAX_RECORDS = 40
+"""With more objects than that it is not asked which of them a value is: the number of questions grows with the square."""
 _MAX_KEYS = 20
 _MAX_KEY = 60
 _MAX_COMPARED = 300
@@ -63,41 +68,50 @@ class Reads:
         found = judge(use)
         return unawaited or found
 
+    def readable(self, message: str) -> str:
+        """Return a message of ty's without our names of objects."""
+        for record in sorted(self._records, key=lambda one: -len(one.name)):
+            message = message.replace(record.name, describe(record))
+        return message
+
     def _unawaited(self, use: Use) -> Verdict | None:
         # A task can be given attributes; a coroutine cannot.
         kinds = _COROUTINE if use.kind == "attribute" else AWAITABLE
         if not self._probes.all_are(use.value, kinds):
             return None
         return Verdict(
-            not (use.shaky or use.guarded or use.excused),
+            not (use.guarded or use.excused),
             "not-awaited",
             f"{_value(use)} is used without being awaited.",
             "Write `await` before the call that it comes from.",
         )
 
     def _key(self, use: Use) -> Verdict | None:
-        lacking = [one for one in self._records if use.name not in one.keys]
-        failing = tuple(one.name for one in lacking if _certainly_lacks(use.name, one))
+        failing = tuple(one.name for one in self._records if _certainly_lacks(use.name, one))
         others = tuple(kind for kinds, _ in _KINDS.values() for kind in kinds)
         sure = self._probes.all_are(use.value, (*failing, *others, "None", "BaseException"))
-        records = self._members(use, lacking)
-        kinds = [shown for shown, (types, _) in _KINDS.items() if self._probes.some_are(use.value, types)]
-        certain = sure and not (use.shaky or use.guarded or use.excused)
+        nothing = self._probes.all_are(use.value, ("None",))
+        records, kinds = self._members(use)
+        lacking = [one for one in records if use.name not in one.keys]
+        certain = sure and not nothing and not (use.guarded or use.excused)
         if use.over is not None and self._probes.all_are(use.over, _OBJECT):
             return Verdict(
-                not (use.guarded or use.excused or use.shaky),
+                not (use.guarded or use.excused),
                 "no-keys",
                 f"{_value(use)} is one of the keys of an object, a string: a loop over an object gives its keys.",
                 "Loop over a list in the object, or over its `.items()`.",
             )
-        if records:
-            return self._unknown_key(use, records, certain=certain and not use.put)
-        if not kinds:
-            return None
-        right = "Read the key from its items." if kinds == ["a list"] else ""
-        return Verdict(
-            certain, "no-keys", f"{_value(use)} is {' or '.join(kinds)} and has no key {_quoted(use.name)}.", right
-        )
+        if lacking:
+            return self._unknown_key(use, lacking, certain=certain and not use.put)
+        if kinds:
+            right = "Read the key from its items." if kinds == ["a list"] else ""
+            wrong = f"{_value(use)} is {' or '.join(kinds)} and has no key {_quoted(use.name)}."
+            return Verdict(certain, "no-keys", wrong, right)
+        if sure and not nothing:
+            return Verdict(
+                certain and not use.put, "unknown-key", f"{_value(use)} has no key {_quoted(use.name)}."
+            )
+        return None
 
     def _unknown_key(self, use: Use, records: Sequence[Record], *, certain: bool) -> Verdict:
         known = list(dict.fromkeys(key for one in records for key in one.keys))
@@ -110,13 +124,13 @@ class Reads:
         )
 
     def _index(self, use: Use) -> Verdict | None:
-        records = self._members(use, self._records)
+        records, _ = self._members(use)
         sure = self._probes.all_are(use.value, _OBJECT)
-        if not records:
+        if not (records or sure):
             return None
         known = list(dict.fromkeys(key for one in records for key in one.keys))
         return Verdict(
-            sure and not (use.shaky or use.guarded or use.excused),
+            sure and not (use.guarded or use.excused),
             "unknown-key",
             f"{_value(use)} is an object, {self._described(records)}, and has no items by number; keys: {_listed(known)}.",
             "Read a list in it by its key first.",
@@ -127,9 +141,10 @@ class Reads:
         failing = [kind for types in lacking.values() for kind in types]
         failing += [] if hasattr(dict, use.name) else _OBJECT
         sure = self._probes.all_are(use.value, tuple(failing)) if failing else False
-        records = [] if hasattr(dict, use.name) else self._members(use, self._records)
-        kinds = [shown for shown, types in lacking.items() if self._probes.some_are(use.value, types)]
-        certain = sure and not (use.shaky or use.guarded or use.excused)
+        records, kinds = self._members(use)
+        records = [] if hasattr(dict, use.name) else records
+        kinds = [one for one in kinds if one in lacking]
+        certain = sure and not (use.guarded or use.excused)
         if records:
             known = list(dict.fromkeys(key for one in records for key in one.keys))
             near = [use.name] if use.name in known else list(meant(use.name, known))
@@ -141,14 +156,22 @@ class Reads:
                 f"keys: {_listed(known)}.",
                 f"Write {' or '.join(written)}." if near else "",
             )
-        if not kinds:
+        if not (kinds or sure):
             return None
-        return Verdict(
-            certain, "no-attribute", f"{_value(use)} is {' or '.join(kinds)} and has no attribute {_quoted(use.name)}."
-        )
+        shown = f"is {' or '.join(kinds)} and has" if kinds else "has"
+        return Verdict(certain, "no-attribute", f"{_value(use)} {shown} no attribute {_quoted(use.name)}.")
 
-    def _members(self, use: Use, records: Sequence[Record]) -> list[Record]:
-        return [one for one in records if self._probes.some_are(use.value, (one.name,))]
+    def _members(self, use: Use) -> tuple[list[Record], list[str]]:
+        """Return which objects and what else a value may be, as far as that is known."""
+        if len(self._records) > _MAX_RECORDS:
+            return [], []
+        options = [*((one.name,) for one in self._records), *(types for types, _ in _KINDS.values())]
+        found = self._probes.members(use.value, options, _OTHERS)
+        count = len(self._records)
+        kinds = [*_KINDS]
+        return [self._records[one] for one in found if one < count], [
+            kinds[one - count] for one in found if one >= count
+        ]
 
     def _described(self, records: Sequence[Record]) -> str:
         where = " or ".join(dict.fromkeys(map(describe, records)))
@@ -165,7 +188,7 @@ def describe(record: Record) -> str:
 
 
 def _certainly_lacks(key: str, record: Record) -> bool:
-    if record.source != "declared" or record.open:
+    if key in record.keys or record.source != "declared" or record.open:
         return False
     return record.closed or bool(meant(key, record.keys))
 

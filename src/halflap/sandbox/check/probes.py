@@ -8,6 +8,7 @@ whatever it calls that. A control that must fail shows that ty looked at the pla
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from halflap.sandbox.check.inside.edits import EditedText, Place, Wrap
@@ -42,26 +43,25 @@ class Probes:
 
     def all_are(self, place: Place, types: Types, *, but: Types = ()) -> bool:
         """Return whether a value is certainly of one of these types and of none of the others; ask, the first time."""
-        return self._answer(place, self._function(types, but), "HalflapYes", otherwise=False)
-
-    def some_are(self, place: Place, types: Types) -> bool:
-        """Return whether a value may be of one of these types."""
-        return not self._answer(place, self._function(types, ()), "HalflapNo", otherwise=True)
-
-    def _function(self, types: Types, but: Types) -> str:
-        return self._functions.setdefault((types, but), f"halflap_{len(self._functions)}")
-
-    def _answer(self, place: Place, function: str, expected: str, *, otherwise: bool) -> bool:
-        """Return whether an assertion passed, if it was asked and looked at."""
+        function = self._functions.setdefault((types, but), f"halflap_{len(self._functions)}")
         if place in self._failed:
-            number = self._asked[place].get(f"{function}:{expected}")
-            looked_at = 0 in self._failed[place]
-            return number not in self._failed[place] if looked_at and number is not None else otherwise
+            number = self._asked[place].get(function)
+            # The control, number 0, has to fail.
+            return number is not None and 0 in self._failed[place] and number not in self._failed[place]
         if self._count < _MAX_PROBES:
             self._count += 1
             asked = self._asked.setdefault(place, {})
-            asked.setdefault(f"{function}:{expected}", len(asked) + 1)
-        return otherwise
+            asked.setdefault(function, len(asked) + 1)
+        return False
+
+    def members(self, place: Place, options: Sequence[Types], others: Types) -> list[int]:
+        """Return which of the options a value may be; none if it may be something that is not listed at all."""
+        known = self.all_are(place, (*chain(*options), *others))
+        left_out = [
+            not self.all_are(place, (*chain(*options[:number], *options[number + 1 :]), *others))
+            for number in range(len(options))
+        ]
+        return [number for number, needed in enumerate(left_out) if known and needed]
 
     def stubs(self) -> str:
         """Write the functions that the assertions call."""
@@ -69,7 +69,9 @@ class Probes:
         for (types, but), name in self._functions.items():
             listed = [(but, "HalflapNo"), (types, "HalflapYes"), (("object",), "HalflapNo")]
             parts += [
-                f"@overload\ndef {name}(value: {' | '.join(one)}, /) -> {result}: ..." for one, result in listed if one
+                f"@overload\ndef {name}(value: {' | '.join(one)}, /) -> {result}: ..."
+                for one, result in listed
+                if one
             ]
         return "\n".join(parts)
 
@@ -78,18 +80,17 @@ class Probes:
         return EditedText(code, [*(self._wrap(place) for place in self._asked), *wraps], without)
 
     def _wrap(self, place: Place) -> Wrap:
-        return Wrap(place, f"({self._variable(place)} := (", "".join(["), ", *self._assertions(place), "0)[0]"]))
+        return Wrap(
+            place, f"({self._variable(place)} := (", "".join(["), ", *self._assertions(place), "0)[0]"])
+        )
 
     def _variable(self, place: Place) -> str:
         return f"halflap_v{'_'.join(map(str, place))}"
 
     def _assertions(self, place: Place) -> list[str]:
         value = self._variable(place)
-        asked = [one.split(":") for one in self._asked[place]]
-        return [
-            f"assert_type({value}, HalflapControl), ",
-            *(f"assert_type({function}({value}), {expected}), " for function, expected in asked),
-        ]
+        asked = [f"assert_type({function}({value}), HalflapYes), " for function in self._asked[place]]
+        return [f"assert_type({value}, HalflapControl), ", *asked]
 
     def read(self, edited: EditedText, failed: Collection[tuple[int, int]]) -> None:
         """Take the places at which ty objected as answers; from now on, questions are answered."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.sandbox.check.arguments import Arguments
 from halflap.sandbox.check.finding import Checked, Finding
 from halflap.sandbox.check.inside.edits import lines_of
-from halflap.sandbox.check.keys import AWAITABLE, Reads, Verdict, describe
+from halflap.sandbox.check.keys import AWAITABLE, LIST, Reads, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from halflap.sandbox.check.answer import Answer, Facts, Use
     from halflap.sandbox.check.inside.edits import Place
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from halflap.schema.stub import Stub
 
 __all__ = ["judge"]
-
-_AWAIT = "Write `await` before the call that it comes from."
 
 
 def judge(
@@ -40,8 +39,7 @@ def judge(
     records = [one for stub in stubs for one in stub.records if one.name not in bound]
     findings = _Findings(code, facts)
     arguments = Arguments(schemas, {stub.tool for stub in stubs if stub.closed}, probes)
-    calls = [one for one in facts.calls if one.name in schemas]
-    for call in calls:
+    for call in facts.calls:
         for at, rule, wrong, right in arguments.mistakes(call):
             findings.add(at, Verdict(certain=True, rule=rule, wrong=wrong, right=right))
     named = [(one.name, one.at) for one in facts.calls if one.by_text and one.name not in schemas]
@@ -49,65 +47,94 @@ def judge(
         if right := suggest(name):
             findings.add(at, Verdict(True, "unknown-tool", f"there is no tool {name}.", right))
     for one in facts.unawaited:
-        findings.add(one.at, _not_awaited(f"{one.name}(…)", certain=True))
-    reads = Reads(records, probes)
-    is_shaky = any([_may_be_anything(use, probes) for use in answer.uses if use.kind == "addition"])
-
-    def verdict(use: Use) -> Verdict | None:
-        if is_shaky and not use.fresh:
-            use = use.model_copy(update={"shaky": True})
-        if use.kind == "argument":
-            return arguments.by_type(calls, use)
-        if use.kind == "operand":
-            waits = probes.all_are(use.value, AWAITABLE)
-            return _not_awaited(use.shown, certain=not use.shaky) if waits else None
-        return None if use.kind in {"store", "addition"} else reads.verdict(use)
-
-    for at, verdicts in _parameters(answer.uses, verdict).items():
-        if all(one is not None and one.certain for one in verdicts) and verdicts[0] is not None:
-            findings.add(at, verdicts[0])
-    uses: dict[int | None, list[Use]] = defaultdict(list)
-    for use in answer.uses:
-        uses[use.diagnostic].append(use)
-    for number, (rule, place, message) in enumerate(answer.diagnostics):
-        found = [(use, verdict(use)) for use in uses[number]]
-        judged = [(use, one) for use, one in found if one is not None]
-        certain = [(use, one) for use, one in judged if one.certain]
-        if certain or judged:
-            use, best = (certain or judged)[0]
-            if best.certain or not (use.put or use.excused):
-                findings.add(use.at, best)
-        elif not any(use.put or use.excused or use.kind in {"store", "argument"} for use in uses[number]):
-            for record in sorted(records, key=lambda one: -len(one.name)):
-                message = message.replace(f"`{record.name}`", describe(record))  # noqa: PLW2901
-            findings.add(place, Verdict(certain=False, rule=rule, wrong=message))
+        findings.add(one.at, not_awaited(f"{one.name}(…)"))
+    for at, verdict in _Uses(answer, probes, arguments, Reads(records, probes)).verdicts():
+        findings.add(at, verdict)
     return findings.checked()
 
 
-def _parameters(
-    uses: Sequence[Use], verdict: Callable[[Use], Verdict | None]
-) -> dict[Place, list[Verdict | None]]:
-    """Judge the reads of parameters; each has to fail for every value that is passed."""
+class _Uses:
+    """Judges what ty objects to."""
+
+    def __init__(self, answer: Answer, probes: Probes, arguments: Arguments, reads: Reads) -> None:
+        assert answer.facts is not None
+        self._answer = answer
+        self._calls = answer.facts.calls
+        self._probes = probes
+        self._arguments = arguments
+        self._reads = reads
+        self._judged = [(use, self._judge(use)) for use in answer.uses]
+
+    def _judge(self, use: Use) -> Verdict | None:
+        if use.kind == "argument":
+            return self._arguments.by_type(self._calls, use)
+        if use.kind == "operand":
+            waits = self._probes.all_are(use.value, AWAITABLE)
+            return not_awaited(use.shown) if waits else None
+        return None if use.kind in {"store", "addition"} else self._reads.verdict(use)
+
+    def verdicts(self) -> Iterator[tuple[Place, Verdict]]:
+        about: dict[int | None, list[tuple[Use, Verdict | None]]] = defaultdict(list)
+        shaky = self._is_shaky()
+        for use, verdict in self._judged:
+            if verdict is not None and shaky and not use.fresh:
+                verdict = replace(verdict, certain=False)
+            about[use.diagnostic].append((use, verdict))
+        yield from _of_parameters(about[None])
+        for number, (rule, place, message) in enumerate(self._answer.diagnostics):
+            judged = [(use, verdict) for use, verdict in about[number] if verdict is not None]
+            best = next((one for one in judged if one[1].certain), judged[0] if judged else None)
+            silent = any(use.put or use.excused or use.kind == "store" for use, _ in about[number])
+            if best is not None and (best[1].certain or not silent):
+                yield best[0].at, best[1]
+            elif best is None and not silent and not any(use.kind == "argument" for use, _ in about[number]):
+                # Of an argument that may well fit there is nothing to say.
+                yield place, Verdict(certain=False, rule=rule, wrong=self._reads.readable(message))
+
+    def _is_shaky(self) -> bool:
+        """Return whether containers may hold something else than ty believes.
+
+        They may if the program puts in what ty objects to, other than by a mistake of its own, or knows nothing about.
+        """
+        mistaken = {
+            use.diagnostic for use, verdict in self._judged if verdict is not None and verdict.certain
+        }
+        if not mistaken.issuperset(self._answer.filling):
+            return True
+        additions = [use.value for use, _ in self._judged if use.kind == "addition"]
+        return any([self._may_be_anything(value) for value in additions])
+
+    def _may_be_anything(self, value: Place) -> bool:
+        # Of what may be `Any`, ty does not know whether it is a list.
+        no_list = self._probes.all_are(value, ("object",), but=("list[Any]",))
+        of_tools = self._probes.all_are(value, LIST)
+        return not (no_list or of_tools)
+
+
+def _of_parameters(judged: Sequence[tuple[Use, Verdict | None]]) -> Iterator[tuple[Place, Verdict]]:
+    """Yield the reads of parameters that fail for every value that is passed."""
     found: dict[Place, list[Verdict | None]] = {}
-    for use in uses:
-        if use.diagnostic is None and use.kind != "addition":
-            found.setdefault(use.at, []).append(verdict(use))
-    return found
+    for use, verdict in judged:
+        if use.kind != "addition":
+            found.setdefault(use.at, []).append(verdict)
+    for at, verdicts in found.items():
+        certain = [one for one in verdicts if one is not None and one.certain]
+        if len(certain) == len(verdicts):
+            yield at, certain[0]
 
 
-def _may_be_anything(use: Use, probes: Probes) -> bool:
-    """Return whether a value that is added to a list may be something that ty knows nothing about."""
-    known = probes.all_are(use.value, ("object",))
-    is_list = probes.some_are(use.value, ("list[Any]",))
-    of_objects = probes.all_are(use.value, ("HalflapList[Any]", "Sequence[HalflapObject]"))
-    return not known or (is_list and not of_objects)
-
-
-def _not_awaited(what: str, *, certain: bool) -> Verdict:
-    shown = f"`{what}`" if what else "the value"
-    called = what.partition("(")[0]
-    right = f"Write `await {called}(…)`." if what.endswith(("(…)", ")")) and called else _AWAIT
-    return Verdict(certain, "not-awaited", f"{shown} is used without being awaited: the call is not made by that.", right)
+def not_awaited(what: str) -> Verdict:
+    """Return the verdict on a call, or a value, that is used without being awaited."""
+    called, bracket, _ = what.partition("(")
+    shown = f"`{called}(…)`" if bracket else f"`{what}`" if what else "the value"
+    return Verdict(
+        certain=True,
+        rule="not-awaited",
+        wrong=f"{shown} is used without being awaited: the call is not made by that.",
+        right=f"Write `await {called}(…)`."
+        if bracket
+        else "Write `await` before the call that it comes from.",
+    )
 
 
 class _Findings:

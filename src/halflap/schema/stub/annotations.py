@@ -62,7 +62,7 @@ class AnnotationWriter:
     def annotation(self, kind: Type, path: str, source: Source, depth: int = 0) -> ast.expr:
         written = self._annotation(kind, path, source, depth)
         # What was only observed may be anything else.
-        return _either([written, name("Any")]) if self._traced and source == "doubtful" else written
+        return _either([written, name("HalflapMaybe")]) if self._traced and source == "doubtful" else written
 
     def _annotation(self, kind: Type, path: str, source: Source, depth: int) -> ast.expr:
         if depth > _MAX_DEPTH:

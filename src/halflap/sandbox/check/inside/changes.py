@@ -14,11 +14,24 @@ if TYPE_CHECKING:
 __all__ = ["Changes", "changes_in"]
 
 _PUTTING = frozenset({"setdefault", "update", "pop", "__setitem__", "__ior__"})
-_FILLING = frozenset({"append", "appendleft", "extend", "extendleft", "insert", "add", "put", "put_nowait"})
+_OF_SETS = frozenset({"add", "put", "put_nowait"})
+_FILLING = _OF_SETS | {"append", "appendleft", "extend", "extendleft", "insert"}
 _ASKING = frozenset({"get", "pop", "setdefault", "__contains__"})
 _BY_NAME = frozenset({"setattr", "setitem", "exec", "eval", "globals", "locals", "vars", "delattr"})
 _MAKING = frozenset(
-    {"dict", "list", "set", "frozenset", "defaultdict", "Counter", "OrderedDict", "deque", "sorted", "str", "int"}
+    {
+        "dict",
+        "list",
+        "set",
+        "frozenset",
+        "defaultdict",
+        "Counter",
+        "OrderedDict",
+        "deque",
+        "sorted",
+        "str",
+        "int",
+    }
 )
 _FRESH = (
     ast.Dict, ast.List, ast.Set, ast.Tuple, ast.DictComp, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.Constant,
@@ -30,12 +43,14 @@ _FRESH = (
 class Changes:
     """What may be in a value besides what the tool returned."""
 
-    keys: set[str] = field(default_factory=set)
-    """Keys that the program puts somewhere, or asks for in a way that copes with their absence."""
+    put: set[str] = field(default_factory=set)
+    """Keys that the program puts somewhere."""
+    asked: set[str] = field(default_factory=set)
+    """Keys that it asks for in a way that copes with their absence, or has in a list."""
     unknown_keys: bool = False
     """It puts in keys that its text does not name."""
     fills: list[ast.AST] = field(default_factory=list)
-    """Where it puts values into containers; if ty objects, they no longer hold what ty believes."""
+    """What it puts into containers, and where; if ty objects to that, they no longer hold what ty believes."""
     added: list[ast.expr] = field(default_factory=list)
     """What it adds to lists that it did not make."""
 
@@ -52,46 +67,60 @@ def _note(tree: Tree, node: ast.AST, found: Changes) -> None:
     match node:
         case ast.Subscript(ctx=ast.Store() | ast.Del(), value=into, slice=key):
             _put(tree, found, into, [key])
-            found.fills.append(tree.parents[node])
+            found.fills += [node, *_assigned(tree.parents[node])]
         case ast.Attribute(ctx=ast.Store()):
-            found.fills.append(tree.parents[node])
+            found.fills += [node, *_assigned(tree.parents[node])]
         case ast.AugAssign(target=into, op=operator, value=value):
-            found.fills.append(node)
+            found.fills += [node, into, value]
             if isinstance(operator, ast.BitOr):
                 _put(tree, found, into, [value])
-            elif isinstance(operator, ast.Add) and not isinstance(into, ast.Subscript) and not _is_own(tree, into):
+            elif (
+                isinstance(operator, ast.Add)
+                and not isinstance(into, ast.Subscript)
+                and not _is_own(tree, into)
+            ):
                 found.added.append(value)
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             if not (_is_own(tree, left) and _is_own(tree, right)):
-                _put(tree, found, left, [one for one in (left, right) if isinstance(one, ast.Dict)] or [right])
+                _put(
+                    tree, found, left, [one for one in (left, right) if isinstance(one, ast.Dict)] or [right]
+                )
         case ast.Call(func=ast.Attribute(attr=method, value=into), args=given, keywords=named):
             if method in _PUTTING:
-                found.keys.update(one.arg for one in named if one.arg is not None)
+                found.put.update(one.arg for one in named if one.arg is not None)
                 _put(tree, found, into, [*given[:1], *(one.value for one in named if one.arg is None)])
-                found.fills.append(node)
+                found.fills += [one for one in given if not is_text(one)]
             if method in _FILLING:
-                found.fills.append(node)
-                found.added += [] if _is_own(tree, into) else given
+                found.fills += [
+                    *given,
+                    *(key for one in given if isinstance(one, ast.Dict) for key in one.keys if key),
+                ]
+                found.added += [] if method in _OF_SETS or _is_own(tree, into) else given
             if method in _ASKING:
-                found.keys |= _texts(given[:1])
+                found.asked |= _texts(given[:1])
             found.unknown_keys |= method in _BY_NAME
         case ast.Call(func=ast.Name(id=function)):
             found.unknown_keys |= function in _BY_NAME
             if function in tree.defined:
-                found.fills.append(node)
+                found.fills += [*node.args, *node.keywords, *(one.value for one in node.keywords)]
         case ast.Compare(left=left, comparators=others):
-            found.keys |= _texts([left, *others])
+            found.asked |= _texts([left, *others])
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-            found.keys |= _texts(items)
+            found.asked |= _texts(items)
+
+
+def _assigned(statement: ast.AST) -> list[ast.AST]:
+    value = getattr(statement, "value", None)
+    return [statement, value] if isinstance(statement, ast.Assign | ast.AnnAssign) and value else []
 
 
 def _put(tree: Tree, found: Changes, into: ast.expr, given: list[ast.expr]) -> None:
     """Note keys that are put into a value: one that is named, or those of a dict that is written out."""
     for one in given:
         if is_text(one):
-            found.keys |= _texts([one])
+            found.put |= _texts([one])
         elif isinstance(one, ast.Dict) and all(map(is_text, one.keys)):
-            found.keys |= _texts([key for key in one.keys if key is not None])
+            found.put |= _texts([key for key in one.keys if key is not None])
         elif not _is_own(tree, into):
             found.unknown_keys = True
 
@@ -118,5 +147,7 @@ def _is_made(value: ast.expr) -> bool:
         return _is_made(value.left)
     if isinstance(value, ast.Call):
         function = value.func
-        return (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")) in _MAKING
+        return (
+            function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        ) in _MAKING
     return isinstance(value, _FRESH)

@@ -77,8 +77,7 @@ def _examine(talk: socket.socket, plan: Plan) -> dict[str, Any]:
     _begin(ty, parsed.text, stubs)
     facts = parsed.facts()
     found = [one._replace(place=parsed.original(one.place)) for one in _finish(ty)][:_MAX_DIAGNOSTICS]
-    uses = parsed.uses([one.place for one in found])
-    return {"facts": facts, "diagnostics": found, "uses": uses}
+    return {"facts": facts, "diagnostics": found, **parsed.uses([one.place for one in found])}
 
 
 def _run(ty: _Ty, text: str, stubs: bytes) -> list[Diagnostic]:

@@ -85,9 +85,10 @@ class Parsed:
             column(place.end_line, place.end_column),
         )
 
-    def uses(self, places: Sequence[Place]) -> list[dict[str, Any]]:
-        """Return the uses of values that diagnostics at these places are about."""
-        return uses_in(self._tree, places)[:_MAX_LISTED]
+    def uses(self, places: Sequence[Place]) -> dict[str, Any]:
+        """Return what diagnostics at these places are about."""
+        uses, filling = uses_in(self._tree, places)
+        return {"uses": uses[:_MAX_LISTED], "filling": filling}
 
 
 def _as_plain_functions(tree: Tree) -> tuple[list[Wrap], list[Place]]:
@@ -101,7 +102,10 @@ def _as_plain_functions(tree: Tree) -> tuple[list[Wrap], list[Place]]:
         yields = [node for node in ast.walk(function) if isinstance(node, ast.Yield | ast.Return)]
         yields = [node for node in yields if tree.function_around(node) is function]
         is_generator = any(isinstance(node, ast.Yield) for node in yields)
-        words = [(function, "async ", ""), *((node, *_returning(tree, node)) for node in yields if is_generator)]
+        words = [
+            (function, "async ", ""),
+            *((node, *_returning(tree, node)) for node in yields if is_generator),
+        ]
         if not isinstance(function, ast.AsyncFunctionDef) or function.returns:
             continue
         if not all(_begins(tree, node, word) for node, word, _ in words):
@@ -110,7 +114,11 @@ def _as_plain_functions(tree: Tree) -> tuple[list[Wrap], list[Place]]:
             line, column, *_ = tree.place(node)
             without.append(Place(line, column, line, column + len(word)))
             wraps += [Wrap(Place(line, column, line, column), instead, "")] if instead else []
-        calls = [tree.place(call) for call in map(tree.parents.get, tree.loads.get(name, [])) if isinstance(call, ast.Call)]
+        calls = [
+            tree.place(call)
+            for call in map(tree.parents.get, tree.loads.get(name, []))
+            if isinstance(call, ast.Call)
+        ]
         wrapper = "halflap_yielding(" if is_generator else "halflap_started("
         wraps += [Wrap(call, wrapper, ")") for call in calls]
     return wraps, without
@@ -126,7 +134,9 @@ def _returning(tree: Tree, node: ast.Yield | ast.Return) -> tuple[str, str]:
 def _begins(tree: Tree, node: ast.stmt | ast.expr, word: str) -> bool:
     line, column, *_ = tree.place(node)
     text = tree.lines[line - 1]
-    return text[column - 1 :].startswith(word) and (not text[: column - 1].strip() or not word.startswith("yield"))
+    return text[column - 1 :].startswith(word) and (
+        not text[: column - 1].strip() or not word.startswith("yield")
+    )
 
 
 def _ignored_lines(tree: Tree, code: str) -> list[int]:

@@ -66,7 +66,12 @@ def argument_nodes(tree: Tree, call: ast.Call) -> tuple[list[tuple[str, ast.AST,
 def _add_keys(tree: Tree, node: ast.expr, found: list[tuple[str, ast.AST, ast.expr]]) -> bool:
     """Add the keys of a dict, if all that it holds can be read from the text."""
     bound = tree.only_binding(node)
-    if isinstance(node, ast.Name) and bound is not None and bound.value is not None and _is_untouched(tree, node):
+    if (
+        isinstance(node, ast.Name)
+        and bound is not None
+        and bound.value is not None
+        and _is_untouched(tree, node)
+    ):
         node = bound.value
     if not isinstance(node, ast.Dict) or not all(map(is_text, node.keys)):
         return False

@@ -161,6 +161,10 @@ class Tree:
             return parent.value
         if isinstance(parent, ast.NamedExpr | ast.AnnAssign) and parent.target is name:
             return parent.value
+        match parent, self.parents.get(parent):
+            case ast.Tuple(elts=names), ast.Assign(value=ast.Tuple(elts=values)) if len(names) == len(values):
+                starred = any(isinstance(one, ast.Starred) for one in (*names, *values))
+                return None if starred else values[names.index(name)]
         return None
 
 

@@ -15,7 +15,7 @@ from halflap.sandbox.check.inside.tool_calls import argument_nodes
 from halflap.sandbox.check.inside.tree import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from halflap.sandbox.check.inside.tree import Tree
 
@@ -27,9 +27,11 @@ _UNWRAPPABLE = (ast.Starred, ast.GeneratorExp, ast.Constant)
 _Read = ast.Subscript | ast.Attribute
 
 
-def uses_in(tree: Tree, diagnostics: Sequence[Place]) -> list[dict[str, Any]]:
-    """Return the uses of values that diagnostics are about, and those in functions that are called with results."""
-    return _Uses(tree).find(diagnostics)
+def uses_in(tree: Tree, diagnostics: Sequence[Place]) -> tuple[list[dict[str, Any]], list[int]]:
+    """Return the uses of values that diagnostics are about, and which of them are about filling a container."""
+    uses = _Uses(tree)
+    found = uses.find(diagnostics)
+    return found, uses.filling(diagnostics)
 
 
 class _Uses:
@@ -44,24 +46,31 @@ class _Uses:
 
     def find(self, diagnostics: Sequence[Place]) -> list[dict[str, Any]]:
         found = [
-            use | {"diagnostic": number} for number, place in enumerate(diagnostics) for use in self._at(place)
-        ]
-        read = {use["diagnostic"] for use in found if use["kind"] in {"key", "index", "attribute"}}
-        others = [
-            place
+            use | {"diagnostic": number}
             for number, place in enumerate(diagnostics)
-            if number not in read and not self._is_new_key(place)
+            for use in self._at(place)
         ]
-        shaky = self._are_filled(others)
-        found = [use | {"shaky": shaky and not use["fresh"]} for use in (*found, *self._in_functions())]
-        return [*found, *self._additions([diagnostics[number] for number in read])] if found else []
+        reads = [
+            diagnostics[use["diagnostic"]] for use in found if use["kind"] in {"key", "index", "attribute"}
+        ]
+        found += self._in_functions()
+        return [*found, *self._additions(reads)] if found else []
+
+    def filling(self, diagnostics: Sequence[Place]) -> list[int]:
+        kinds = (ast.expr, ast.stmt, ast.keyword)
+        filled = {self._tree.place(one) for one in self._changes.fills if isinstance(one, kinds)}
+        return [
+            number
+            for number, place in enumerate(diagnostics)
+            if place in filled and not self._is_new_key(place)
+        ]
 
     def _additions(self, known: Sequence[Place]) -> Iterator[dict[str, Any]]:
         """Yield what the program adds to lists of tools. Where the value is a mistake itself, it adds no doubt."""
         for one in self._changes.added:
             place = self._tree.place(one)
             if not isinstance(one, _UNWRAPPABLE) and not any(_is_within(inner, place) for inner in known):
-                yield self._use("addition", one, one) | {"shaky": False}
+                yield self._use("addition", one, one)
 
     def _is_new_key(self, place: Place) -> bool:
         parents = [self._tree.parents[node] for node in self._tree.by_place.get(place, [])]
@@ -114,7 +123,7 @@ class _Uses:
         excused = changes.unknown_keys and not fresh
         root = node.value
         while isinstance(root, ast.Subscript):
-            excused |= isinstance(root.slice, ast.Constant) and root.slice.value in changes.keys
+            excused |= isinstance(root.slice, ast.Constant) and root.slice.value in changes.put
             root = root.value
         # Any method may have changed an attribute in the meantime.
         excused |= isinstance(root, ast.Attribute)
@@ -123,7 +132,7 @@ class _Uses:
             "shown": _shown(node.value),
             "fresh": fresh,
             "guarded": is_guarded(self._tree, node),
-            "put": name in changes.keys,
+            "put": name in changes.put | changes.asked,
             "excused": excused,
             "over": self._looped_over(node.value),
         }
@@ -147,7 +156,11 @@ class _Uses:
         """Return what a value is an item of, if it is the variable of one loop."""
         bound = self._tree.only_binding(value)
         loop = None if bound is None else self._tree.parents.get(bound.node)
-        if bound is None or not isinstance(loop, ast.For | ast.comprehension) or loop.target is not bound.node:
+        if (
+            bound is None
+            or not isinstance(loop, ast.For | ast.comprehension)
+            or loop.target is not bound.node
+        ):
             return None
         return self._tree.place(loop.iter)
 
@@ -158,7 +171,10 @@ class _Uses:
             for name, at, value in argument_nodes(self._tree, call)[0]:
                 if node in {at, value}:
                     # What the program says of its own values, a type checker believes; it may be wrong.
-                    yield self._use("argument", value, at) | {"name": name, "guarded": self._is_annotated(value)}
+                    yield self._use("argument", value, at) | {
+                        "name": name,
+                        "guarded": self._is_annotated(value),
+                    }
 
     def _is_annotated(self, value: ast.expr) -> bool:
         return any(
@@ -173,20 +189,17 @@ class _Uses:
         call = next((one for one in self._tree.around(node)[:2] if isinstance(one, ast.Call)), None)
         return call is not None and isinstance(call.func, ast.Name) and call.func.id in self._tree.defined
 
-    def _are_filled(self, places: Iterable[Place]) -> bool:
-        """Return whether ty objects to what the program puts into containers."""
-        spans = [
-            self._tree.place(one) for one in self._changes.fills if isinstance(one, ast.expr | ast.stmt)
-        ]
-        return any(_is_within(place, span) for place in places for span in spans)
-
     def _in_functions(self) -> Iterator[dict[str, Any]]:
         """Yield the reads of parameters, which ty knows nothing about, with each value that is passed for them."""
         for function in self._tree.functions.values():
             for name, values in self._passed(function).items():
                 for node in ast.walk(function):
                     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-                        if isinstance(node.value, ast.Name) and node.value.id == name and self._kind(node) == "key":
+                        if (
+                            isinstance(node.value, ast.Name)
+                            and node.value.id == name
+                            and self._kind(node) == "key"
+                        ):
                             yield from (self._read(node, value) for value in values)
 
     def _passed(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, list[ast.expr]]:
@@ -197,13 +210,19 @@ class _Uses:
         calls = [
             call
             for load in self._tree.loads.get(function.name, [])
-            if isinstance(call := self._tree.parents[load], ast.Call) and function not in self._tree.around(call)
+            if isinstance(call := self._tree.parents[load], ast.Call)
+            and function not in self._tree.around(call)
         ]
         found = {}
         for number, one in enumerate(given.args):
             values = [_argument(call, one.arg, number) for call in calls]
             known = [value for value in values if value is not None]
-            if known and len(known) == len(values) and one.annotation is None and self._is_plain(function, one):
+            if (
+                known
+                and len(known) == len(values)
+                and one.annotation is None
+                and self._is_plain(function, one)
+            ):
                 found[one.arg] = known
         return found
 
@@ -215,7 +234,9 @@ class _Uses:
                     same = name == parameter.arg
                 case ast.arg(arg=name):
                     same = name == parameter.arg and node is not parameter
-                case ast.Call(func=ast.Name(id=tells), args=[ast.Name(id=name), *_]) if tells in _TELLING_APART:
+                case ast.Call(func=ast.Name(id=tells), args=[ast.Name(id=name), *_]) if (
+                    tells in _TELLING_APART
+                ):
                     same = name == parameter.arg
                 case _:
                     same = False
@@ -229,7 +250,9 @@ def _is_within(place: Place, span: Place) -> bool:
 
 
 def _argument(call: ast.Call, name: str, number: int) -> ast.expr | None:
-    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(
+        one.arg is None for one in call.keywords
+    ):
         return None
     if number < len(call.args):
         found: ast.expr | None = call.args[number]
@@ -251,6 +274,8 @@ def _operands(node: ast.AST) -> list[ast.expr]:
             return [value]
         case ast.Call(args=given, keywords=named):
             return [*given, *(one.value for one in named)]
+        case ast.keyword(value=value):
+            return [value]
     return []
 
 
