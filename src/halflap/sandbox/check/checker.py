@@ -187,6 +187,12 @@ class Checker:
         snapshot = self._snapshot()
         if self._is_broken(name):
             return None
+        if "." in name:
+            # `mcp.time.get_time` and `time.get_time` are how other languages would write it.
+            full = "__".join(["mcp", *name.removeprefix("mcp.").split(".")])
+            if full in snapshot.tools:
+                return f"Did you mean {full}?"
+            return self._suggest(full) if name.startswith("mcp.") else None
         try:
             snapshot.find(name, self._servers)
         except ToolNotFoundError as error:

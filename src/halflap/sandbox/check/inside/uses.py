@@ -7,6 +7,7 @@ its value certainly fails is asked of ty in a second run.
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.check.inside.changes import changes_in
@@ -23,7 +24,8 @@ __all__ = ["uses_in"]
 
 _MAX_SHOWN = 60
 _TELLING_APART = frozenset({"isinstance", "issubclass", "type", "callable", "hasattr"})
-_UNWRAPPABLE = (ast.Starred, ast.GeneratorExp, ast.Constant)
+# A call that has to be awaited is found by its text; that its arguments are wrong is no sign of that.
+_UNWRAPPABLE = (ast.Starred, ast.GeneratorExp, ast.Constant, ast.Call)
 _Read = ast.Subscript | ast.Attribute
 
 
@@ -69,7 +71,7 @@ class _Uses:
         """Yield what the program adds to lists of tools. Where the value is a mistake itself, it adds no doubt."""
         for one in self._changes.added:
             place = self._tree.place(one)
-            if not isinstance(one, _UNWRAPPABLE) and not any(_is_within(inner, place) for inner in known):
+            if not isinstance(one, ast.Starred | ast.GeneratorExp) and not any(_is_within(inner, place) for inner in known):
                 yield self._use("addition", one, one)
 
     def _is_new_key(self, place: Place) -> bool:
@@ -82,7 +84,7 @@ class _Uses:
         for node in self._tree.by_place.get(place, []):
             yield from self._arguments(node)
             yield from (self._use("store", one.value, one) for one in self._unnamed_keys(node))
-            for one in (node, *_operands(node)):
+            for one in (node, *self._operands(node)):
                 if isinstance(one, ast.expr) and not isinstance(one, _UNWRAPPABLE):
                     if not self._is_for_own_function(one):
                         yield self._use("operand", one, one)
@@ -185,6 +187,26 @@ class _Uses:
             for one in self._tree.bindings.get(node.id, [])
         )
 
+    def _operands(self, node: ast.AST) -> list[ast.expr]:
+        """Return the values that an operation needs: what is awaitable among them makes it fail."""
+        match node:
+            case ast.BinOp(left=left, right=right):
+                return [left, right]
+            case ast.Compare(left=left, comparators=others):
+                return [left, *others]
+            case ast.UnaryOp(operand=value) | ast.Subscript(value=value) | ast.keyword(value=value):
+                return [value]
+            case ast.Call(args=given) if self._takes_values(node.func):
+                return given
+        return []
+
+    def _takes_values(self, function: ast.expr) -> bool:
+        """Return whether a function is a builtin or of a module that has no use for awaitables."""
+        if isinstance(function, ast.Name):
+            return function.id not in self._tree.bindings and hasattr(builtins, function.id)
+        module = self._tree.only_binding(function.value) if isinstance(function, ast.Attribute) else None
+        return module is not None and isinstance(module.node, ast.alias) and module.node.name != "asyncio"
+
     def _is_for_own_function(self, node: ast.AST) -> bool:
         call = next((one for one in self._tree.around(node)[:2] if isinstance(one, ast.Call)), None)
         return call is not None and isinstance(call.func, ast.Name) and call.func.id in self._tree.defined
@@ -260,23 +282,6 @@ def _argument(call: ast.Call, name: str, number: int) -> ast.expr | None:
         found = next((one.value for one in call.keywords if one.arg == name), None)
     # A bare generator has the call's own parentheses.
     return None if isinstance(found, ast.GeneratorExp) else found
-
-
-def _operands(node: ast.AST) -> list[ast.expr]:
-    match node:
-        case ast.BinOp(left=left, right=right):
-            return [left, right]
-        case ast.Compare(left=left, comparators=others):
-            return [left, *others]
-        case ast.UnaryOp(operand=operand):
-            return [operand]
-        case ast.Subscript(value=value):
-            return [value]
-        case ast.Call(args=given, keywords=named):
-            return [*given, *(one.value for one in named)]
-        case ast.keyword(value=value):
-            return [value]
-    return []
 
 
 def _shown(node: ast.expr) -> str:
