@@ -115,6 +115,20 @@ def test_an_unknown_name_gets_suggestions_and_the_servers_tools(run: Run) -> Non
     asked(run, Memory("read", "write", "wait"), ask)
 
 
+def test_a_program_with_very_many_unknown_names_asks_the_server_once(run: Run) -> None:
+    server = Memory("read")
+
+    async def ask(gateway: Gateway) -> Any:
+        await gateway.refresh()
+        names = "[f'mcp__s__t{number}' for number in range(300)]"
+        call = "try:\n        await call_tool(name)\n    except Exception as error:\n        found.add(type(error).__name__)"
+        return await gateway.execute(f"found = set()\nfor name in {names}:\n    {call}\nprint(found)")
+
+    ran = asked(run, server, ask)
+    assert (ran.outcome, ran.output) == ("ok", "{'ToolError'}\n")
+    assert server.listings == 2
+
+
 def test_one_malformed_tool_does_not_hide_the_others(run: Run) -> None:
     async def ask(gateway: Gateway) -> Any:
         await gateway.refresh()
@@ -158,14 +172,11 @@ def test_a_schema_that_appeared_since_the_last_listing_is_found(run: Run) -> Non
     assert asked(run, server, ask) == "mcp__s__new"
 
 
-def test_an_unknown_name_among_several_raises_after_the_others_are_resolved(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({}, servers={"s": Memory("a"), "t": Memory("b")}) as gateway:
-            with pytest.raises(ToolNotFoundError, match="mcp__s__nope"):
-                await gateway.get_schemas(["mcp__s__nope", "mcp__t__b"])
-            assert "mcp__t__b" in gateway.snapshot.tools
-
-    run(scenario())
+async def test_an_unknown_name_among_several_raises_after_the_others_are_resolved() -> None:
+    async with Gateway.open({}, servers={"s": Memory("a"), "t": Memory("b")}) as gateway:
+        with pytest.raises(ToolNotFoundError, match="mcp__s__nope"):
+            await gateway.get_schemas(["mcp__s__nope", "mcp__t__b"])
+        assert "mcp__t__b" in gateway.snapshot.tools
 
 
 def test_changing_a_returned_schema_does_not_change_the_catalogue(run: Run) -> None:
