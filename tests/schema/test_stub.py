@@ -174,5 +174,8 @@ def test_a_description_is_only_a_docstring() -> None:
 def test_call_tool_returns_the_type_of_the_named_tool() -> None:
     tool = Tool("mcp__s__t", "s", "t", "", {}, taking("a", a={"type": "string"}))
     text = write_stubs([make_stub(parse_schema(tool))])
-    assert "call_tool(name: Literal['mcp__s__t'], arguments: Any=..., /, **others: Any) -> _mcp__s__t__gives" in text
+    assert (
+        "call_tool(name: Literal['mcp__s__t'], arguments: Any=..., /, **others: Any) -> _mcp__s__t__gives"
+        in text
+    )
     assert "call_tool(name: str, arguments: Any=..., /, **others: Any) -> Any" in text

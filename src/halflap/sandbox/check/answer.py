@@ -12,9 +12,18 @@ from halflap.sandbox.check.inside.edits import Place, Wrap
 __all__ = ["Answer", "CheckSkipped", "Diagnostic", "Named", "ToolCall", "Use", "read_answer", "read_failed"]
 
 _MAX_TROUBLE = 200
-_Number = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
-_Place = Annotated[tuple[_Number, _Number, _Number, _Number], AfterValidator(lambda four: Place(*four))]
-_Wrap = Annotated[tuple[_Place, str, str], AfterValidator(lambda three: Wrap(*three))]
+_MAX_NUMBER = 10_000_000
+_Number = Annotated[int, Field(strict=True, ge=1, le=_MAX_NUMBER)]
+
+
+def _checked(place: Place) -> Place:
+    if not all(1 <= number <= _MAX_NUMBER for number in place):
+        raise ValueError("a place that no program has")
+    return place
+
+
+_Place = Annotated[Place, AfterValidator(_checked)]
+_Wrap = Annotated[Wrap, AfterValidator(lambda wrap: wrap._replace(place=_checked(wrap.place)))]
 _Text = Annotated[str, Field(max_length=2_000)]
 
 

@@ -174,7 +174,7 @@ class Checker:
         traced = await asyncio.to_thread(lambda: write_stubs(one.traced for one in known.values()))
         try:
             failed = await self.examiner.probe(
-                edited.text, "\n".join([TRACED_TYPES, traced, _STARTED, probes.stubs()])
+                edited.text, f"{TRACED_TYPES}\n{traced}\n{_STARTED}\n{probes.stubs()}"
             )
         except CheckSkipped:
             # What cannot be confirmed in time stops nothing.
@@ -183,21 +183,18 @@ class Checker:
         return await asyncio.to_thread(verdict)
 
     def _suggest(self, name: str) -> str | None:
-        """Say what may be meant by a name that means nothing; None if it is probably no tool."""
+        """Return what was probably meant by a name that has no meaning; None if it is probably no tool."""
         snapshot = self._snapshot()
-        if self._is_broken(name):
-            return None
         if "." in name:
-            # `mcp.time.get_time` and `time.get_time` are how other languages would write it.
+            # `mcp.time.get_time` and `time.get_time` are how one would write it elsewhere.
             full = "__".join(["mcp", *name.removeprefix("mcp.").split(".")])
-            if full in snapshot.tools:
-                return f"Did you mean {full}?"
-            return self._suggest(full) if name.startswith("mcp.") else None
+            known = name.startswith("mcp.") or full in snapshot.tools
+            return (self._suggest(full) or f"Did you mean {full}?") if known else None
         try:
             snapshot.find(name, self._servers)
         except ToolNotFoundError as error:
-            if error.server is not None and error.server not in snapshot.by_server:
-                # Its server may yet come.
+            is_late = error.server is not None and error.server not in snapshot.by_server
+            if is_late or self._is_broken(name):
                 return None
             if name.startswith(PREFIXES) or ("__" in name and error.suggestions):
                 return _instead(error)

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.bare import start_bare
-from halflap.sandbox.check.inside import words
 from halflap.sandbox.check.answer import CheckSkipped
+from halflap.sandbox.check.inside import words
 from halflap.sandbox.jail.users import private_user
 
 if TYPE_CHECKING:

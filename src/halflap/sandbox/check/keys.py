@@ -12,7 +12,7 @@ from rapidfuzz.distance import OSA
 from halflap.core.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from halflap.sandbox.check.answer import Use
     from halflap.sandbox.check.probes import Probes, Types

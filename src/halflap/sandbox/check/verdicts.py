@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from halflap.sandbox.check.answer import Named
 from halflap.sandbox.check.arguments import Arguments
 from halflap.sandbox.check.finding import Checked, Finding
 from halflap.sandbox.check.inside.edits import lines_of
@@ -42,10 +43,11 @@ def judge(
     for call in facts.calls:
         for at, rule, wrong, right in arguments.mistakes(call):
             findings.add(at, Verdict(certain=True, rule=rule, wrong=wrong, right=right))
-    named = [(one.name, one.at) for one in facts.calls if one.by_text and one.name not in schemas]
-    for name, at in [*named, *((one.name, one.at) for one in facts.unbound if one.name not in schemas)]:
-        if right := suggest(name):
-            findings.add(at, Verdict(True, "unknown-tool", f"there is no tool {name}.", right))
+    by_text = [Named(name=one.name, at=one.at) for one in facts.calls if one.by_text]
+    for named in (*by_text, *facts.unbound):
+        if named.name not in schemas and (hint := suggest(named.name)):
+            wrong = f"there is no tool {named.name}."
+            findings.add(named.at, Verdict(certain=True, rule="unknown-tool", wrong=wrong, right=hint))
     for one in facts.unawaited:
         findings.add(one.at, not_awaited(f"{one.name}(…)"))
     for at, verdict in _Uses(answer, probes, arguments, Reads(records, probes)).verdicts():
@@ -77,9 +79,10 @@ class _Uses:
         about: dict[int | None, list[tuple[Use, Verdict | None]]] = defaultdict(list)
         shaky = self._is_shaky()
         for use, verdict in self._judged:
-            if verdict is not None and shaky and not use.fresh:
-                verdict = replace(verdict, certain=False)
-            about[use.diagnostic].append((use, verdict))
+            lessened = (
+                replace(verdict, certain=verdict.certain and (use.fresh or not shaky)) if verdict else None
+            )
+            about[use.diagnostic].append((use, lessened))
         yield from _of_parameters(about[None])
         for number, (rule, place, message) in enumerate(self._answer.diagnostics):
             judged = [(use, verdict) for use, verdict in about[number] if verdict is not None]
@@ -99,10 +102,8 @@ class _Uses:
         mistaken = {
             use.diagnostic for use, verdict in self._judged if verdict is not None and verdict.certain
         }
-        if not mistaken.issuperset(self._answer.filling):
-            return True
-        additions = [use.value for use, _ in self._judged if use.kind == "addition"]
-        return any([self._may_be_anything(value) for value in additions])
+        added = [self._may_be_anything(use.value) for use, _ in self._judged if use.kind == "addition"]
+        return any(added) or not mistaken.issuperset(self._answer.filling)
 
     def _may_be_anything(self, value: Place) -> bool:
         # Of what may be `Any`, ty does not know whether it is a list.

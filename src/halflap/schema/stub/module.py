@@ -126,7 +126,8 @@ def write_types(title: str, kind: Type) -> str:
 
 def _function(schema: ToolSchema, writer: AnnotationWriter, result: ast.expr, *, described: bool) -> ast.stmt:
     fields = sorted(
-        (one for one in _parameters(schema) if is_name(one.name)), key=lambda one: one.name != schema.positional
+        (one for one in _parameters(schema) if is_name(one.name)),
+        key=lambda one: one.name != schema.positional,
     )
     unnamed = int(bool(fields) and fields[0].name == schema.positional)
     arguments = [ast.arg(one.name, writer.annotation(one.type, one.name, "input")) for one in fields]

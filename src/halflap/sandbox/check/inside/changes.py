@@ -65,48 +65,49 @@ def changes_in(tree: Tree) -> Changes:
 
 def _note(tree: Tree, node: ast.AST, found: Changes) -> None:
     match node:
-        case ast.Subscript(ctx=ast.Store() | ast.Del(), value=into, slice=key):
-            _put(tree, found, into, [key])
-            found.fills += [node, *_assigned(tree.parents[node])]
-        case ast.Attribute(ctx=ast.Store()):
+        case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store()):
+            _put(tree, found, node.value, [node.slice] if isinstance(node, ast.Subscript) else [])
             found.fills += [node, *_assigned(tree.parents[node])]
         case ast.AugAssign(target=into, op=operator, value=value):
             found.fills += [node, into, value]
             if isinstance(operator, ast.BitOr):
                 _put(tree, found, into, [value])
-            elif (
-                isinstance(operator, ast.Add)
-                and not isinstance(into, ast.Subscript)
-                and not _is_own(tree, into)
-            ):
+            elif isinstance(into, ast.Name | ast.Attribute) and not _is_own(tree, into):
                 found.added.append(value)
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             if not (_is_own(tree, left) and _is_own(tree, right)):
                 _put(
                     tree, found, left, [one for one in (left, right) if isinstance(one, ast.Dict)] or [right]
                 )
-        case ast.Call(func=ast.Attribute(attr=method, value=into), args=given, keywords=named):
-            if method in _PUTTING:
-                found.put.update(one.arg for one in named if one.arg is not None)
-                _put(tree, found, into, [*given[:1], *(one.value for one in named if one.arg is None)])
-                found.fills += [one for one in given if not is_text(one)]
-            if method in _FILLING:
-                found.fills += [
-                    *given,
-                    *(key for one in given if isinstance(one, ast.Dict) for key in one.keys if key),
-                ]
-                found.added += [] if method in _OF_SETS or _is_own(tree, into) else given
-            if method in _ASKING:
-                found.asked |= _texts(given[:1])
-            found.unknown_keys |= method in _BY_NAME
-        case ast.Call(func=ast.Name(id=function)):
-            found.unknown_keys |= function in _BY_NAME
-            if function in tree.defined:
-                found.fills += [*node.args, *node.keywords, *(one.value for one in node.keywords)]
+        case ast.Call():
+            _note_call(tree, node, found)
         case ast.Compare(left=left, comparators=others):
             found.asked |= _texts([left, *others])
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             found.asked |= _texts(items)
+
+
+def _note_call(tree: Tree, call: ast.Call, found: Changes) -> None:
+    given, named = call.args, call.keywords
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    found.unknown_keys |= name in _BY_NAME
+    if isinstance(call.func, ast.Name) and name in tree.defined:
+        found.fills += [*given, *named, *(one.value for one in named)]
+    if not isinstance(call.func, ast.Attribute):
+        return
+    into = call.func.value
+    if name in _PUTTING:
+        found.put.update(one.arg for one in named if one.arg is not None)
+        _put(tree, found, into, [*given[:1], *(one.value for one in named if one.arg is None)])
+        found.fills += [one for one in given if not is_text(one)]
+    if name in _FILLING:
+        found.fills += [
+            *given,
+            *(key for one in given if isinstance(one, ast.Dict) for key in one.keys if key),
+        ]
+        found.added += [] if name in _OF_SETS or _is_own(tree, into) else given
+    if name in _ASKING:
+        found.asked |= _texts(given[:1])
 
 
 def _assigned(statement: ast.AST) -> list[ast.AST]:

@@ -26,7 +26,7 @@ _MAX_DIAGNOSTICS = 500
 _FOUND_SOMETHING = 1
 
 
-class _TyFailed(Exception):
+class _TyError(Exception):
     def __init__(self, status: int) -> None:
         super().__init__(status)
         self.status = status
@@ -52,7 +52,7 @@ def main(channel: int, folder: str, plan: Plan) -> NoReturn:
             # A layer that the server reported is put on, or nothing is examined.
             lock.lock_examination(plan.locks)
             answer = _examine(talk, plan)
-        except _TyFailed as failed:
+        except _TyError as failed:
             answer = {"ended": failed.status}
         except BaseException as error:  # noqa: BLE001 -- whatever it is, the gateway hears of it and goes on
             answer = {"trouble": f"{type(error).__name__}: {error}"[:500]}
@@ -98,7 +98,7 @@ def _finish(ty: _Ty) -> list[Diagnostic]:
     ended = os.waitstatus_to_exitcode(status)
     cut = len(output) >= _MAX_PRINTED
     if not cut and ended not in {0, _FOUND_SOMETHING}:
-        raise _TyFailed(ended)
+        raise _TyError(ended)
     return read_report(output, cut=cut)
 
 

@@ -77,7 +77,7 @@ def _add_keys(tree: Tree, node: ast.expr, found: list[tuple[str, ast.AST, ast.ex
         return False
     for key, value in zip(node.keys, node.values, strict=True):
         assert isinstance(key, ast.Constant)
-        found.append((key.value, key, value))
+        found.append((str(key.value), key, value))
     return True
 
 

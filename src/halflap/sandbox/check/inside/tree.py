@@ -142,11 +142,11 @@ class Tree:
         match node:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                 return [(name, self._given(node))]
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                return [(name, None)]
-            case ast.arg(arg=name) | ast.MatchMapping(rest=str(name)) | ast.ExceptHandler(name=str(name)):
-                return [(name, None)]
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            case (
+                ast.FunctionDef(name=str(name)) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name)
+                | ast.arg(arg=name) | ast.MatchMapping(rest=str(name)) | ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name))
+            ):  # fmt: skip
                 return [(name, None)]
             case ast.alias(name=name, asname=other):
                 return [((other or name).partition(".")[0], None)]
@@ -164,7 +164,11 @@ class Tree:
         match parent, self.parents.get(parent):
             case ast.Tuple(elts=names), ast.Assign(value=ast.Tuple(elts=values)) if len(names) == len(values):
                 starred = any(isinstance(one, ast.Starred) for one in (*names, *values))
-                return None if starred else values[names.index(name)]
+                return (
+                    None
+                    if starred
+                    else next(value for one, value in zip(names, values, strict=True) if one is name)
+                )
         return None
 
 

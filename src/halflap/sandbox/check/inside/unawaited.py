@@ -19,9 +19,11 @@ def unawaited_calls(tree: Tree) -> list[dict[str, Any]]:
     """Return the calls that make something to be awaited, whose every use ignores that."""
     found = []
     for node in tree.nodes:
-        if isinstance(node, ast.Call) and (kind := _kind(tree, node)):
-            if _is_wasted(tree, node, kind) or _is_kept_for_nothing(tree, node):
-                found.append({"name": ast.unparse(node.func), "at": tree.place(node)})
+        kind = _kind(tree, node)
+        if not kind or not isinstance(node, ast.Call):
+            continue
+        if _is_wasted(tree, node, kind) or _is_kept_for_nothing(tree, node):
+            found.append({"name": ast.unparse(node.func), "at": tree.place(node)})
     return found
 
 
@@ -41,15 +43,14 @@ def _is_wasted(tree: Tree, node: ast.expr, kind: str) -> bool:
     """Return whether something to be awaited is used as only its result could be, or not at all."""
     wasted = False
     match tree.parents[node]:
-        case ast.Expr():
-            wasted = kind == "coroutine"
-        case ast.FormattedValue() | ast.UnaryOp() | ast.BinOp():
-            wasted = True
+        case ast.Expr() | ast.FormattedValue() | ast.UnaryOp() | ast.BinOp() as parent:
+            wasted = kind == "coroutine" or not isinstance(parent, ast.Expr)
         case ast.Attribute(attr=attribute):
             wasted = attribute not in _OF_AWAITABLES
-        case ast.Subscript(value=needed) | ast.For(iter=needed) | ast.comprehension(iter=needed):
-            wasted = needed is node
-        case ast.If(test=needed) | ast.While(test=needed) | ast.IfExp(test=needed):
+        case (
+            ast.Subscript(value=needed) | ast.For(iter=needed) | ast.comprehension(iter=needed)
+            | ast.If(test=needed) | ast.While(test=needed) | ast.IfExp(test=needed)
+        ):  # fmt: skip
             wasted = needed is node
         case ast.Compare(ops=operators):
             wasted = not any(isinstance(one, ast.Is | ast.IsNot | ast.In | ast.NotIn) for one in operators)

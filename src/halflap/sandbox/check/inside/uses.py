@@ -71,7 +71,9 @@ class _Uses:
         """Yield what the program adds to lists of tools. Where the value is a mistake itself, it adds no doubt."""
         for one in self._changes.added:
             place = self._tree.place(one)
-            if not isinstance(one, ast.Starred | ast.GeneratorExp) and not any(_is_within(inner, place) for inner in known):
+            if not isinstance(one, ast.Starred | ast.GeneratorExp) and not any(
+                _is_within(inner, place) for inner in known
+            ):
                 yield self._use("addition", one, one)
 
     def _is_new_key(self, place: Place) -> bool:
@@ -79,15 +81,15 @@ class _Uses:
         return any(isinstance(one, ast.Subscript) and not isinstance(one.ctx, ast.Load) for one in parents)
 
     def _at(self, place: Place) -> Iterator[dict[str, Any]]:
-        for node in self._reads.get(place, []):
-            yield self._read(node, node.value)
+        for read in self._reads.get(place, []):
+            yield self._read(read, read.value)
         for node in self._tree.by_place.get(place, []):
             yield from self._arguments(node)
             yield from (self._use("store", one.value, one) for one in self._unnamed_keys(node))
-            for one in (node, *self._operands(node)):
-                if isinstance(one, ast.expr) and not isinstance(one, _UNWRAPPABLE):
-                    if not self._is_for_own_function(one):
-                        yield self._use("operand", one, one)
+            wanted = [node, *self._operands(node)]
+            for value in (one for one in wanted if isinstance(one, ast.expr)):
+                if not isinstance(value, _UNWRAPPABLE) and not self._is_for_own_function(value):
+                    yield self._use("operand", value, value)
 
     def _unnamed_keys(self, node: ast.AST) -> list[ast.Subscript]:
         """Return the subscript that a node is the whole or a part of, if it stores or its key is computed."""
@@ -216,13 +218,11 @@ class _Uses:
         for function in self._tree.functions.values():
             for name, values in self._passed(function).items():
                 for node in ast.walk(function):
-                    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-                        if (
-                            isinstance(node.value, ast.Name)
-                            and node.value.id == name
-                            and self._kind(node) == "key"
+                    match node:
+                        case ast.Subscript(
+                            value=ast.Name(id=read), ctx=ast.Load(), slice=ast.Constant(value=str())
                         ):
-                            yield from (self._read(node, value) for value in values)
+                            yield from (self._read(node, value) for value in values if read == name)
 
     def _passed(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, list[ast.expr]]:
         """Return the values that are passed for those parameters that are never anything else."""
