@@ -276,7 +276,7 @@ def set_up_logging(*, verbose: bool, tells_of_servers: bool = False) -> None:
         for name in (
             "halflap.catalog.refresh",
             "halflap.gateway",
-            "halflap.scripts.scripts",
+            "halflap.scripts.source",
             "halflap.dspy.source",
         ):
             logging.getLogger(name).setLevel(logging.ERROR)

@@ -1,26 +1,31 @@
-"""One locked child, seen from the gateway: read its frames, believe none of them, end it."""
+"""One locked process, seen from the gateway: read its frames, trust none of them, kill it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
+import re
 import signal
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.jail import frames
-from halflap.sandbox.jail.reading import (
+from halflap.sandbox.jail.wire import (
+    Exit,
     MisuseError,
+    Verdict,
     read_call,
     read_failure,
     read_number,
     read_object,
     read_value,
+    write_program,
+    write_refusal,
+    write_value,
 )
-from halflap.sandbox.jail.usage import cpu_seconds, process_id
-from halflap.sandbox.jail.verdict import Exit, Verdict
-from halflap.sandbox.jail.writing import write_program, write_refusal, write_value
 from halflap.sandbox.sandbox import Program, ToolRefusal
 
 if TYPE_CHECKING:
@@ -28,24 +33,26 @@ if TYPE_CHECKING:
 
     from halflap.sandbox.sandbox import Host
 
-__all__ = ["Inmate"]
+__all__ = ["SandboxProcess"]
 
 _LOCK_SECONDS = 20.0
 _END_SECONDS = 5.0
-_LAST_WORDS_SECONDS = 1.0
+_LAST_OUTPUT_SECONDS = 1.0
 _LARGE_TEXT = 65_536
 _MOST_WAITING = 10_000
-"""Far more unanswered calls than the door lets out at a time: who sends them wants to drown us."""
+"""Far more unanswered calls than an honest program sends at a time."""
 _MOST_HELD = 2 * frames.LARGEST_AT_ONCE
-"""So many of the largest calls may wait at a time. The door keeps to half of it, as it does not know how soon a call
-that was given up is gone here; one that would be more is answered with an error at once."""
+"""How many of the largest calls may wait at a time. An honest program keeps to half of it, as it does not know when a
+cancelled call is gone here; what exceeds it is answered with an error at once."""
 _LEFT_AT_A_TIME = 262_144
+_PROCESS_CPU_CLOCK = 2
+_PID = re.compile(r"^Pid:\s+(\d+)$", re.MULTILINE)
 _FRAMES_AT_A_TIME = 64
-"""Then others get their turn: tiny frames cost us more than they cost who sends them."""
+"""Then others get their turn: tiny frames cost the gateway more than the program."""
 
 
-class Inmate(asyncio.Protocol):
-    """Owns our end of one child's channel, and the handle by which it is killed."""
+class SandboxProcess(asyncio.Protocol):
+    """Owns the gateway's end of one process's channel, and the pidfd by which it is killed."""
 
     def __init__(self, largest_frame: int, calls_at_once: int) -> None:
         self._largest = largest_frame
@@ -82,44 +89,43 @@ class Inmate(asyncio.Protocol):
         self._room = asyncio.Event()
         self._room.set()
 
-    # What the fork server tells -----------------------------------------------------------------------
+    # Messages of the fork server -----------------------------------------------------------------------
 
     def watch(self, handle: int) -> None:
-        """Take the handle of the process."""
+        """Take the pidfd of the process."""
         if self._watched.done():
             os.close(handle)
         else:
             self._watched.set_result(handle)
 
-    def ended(self, how: Exit) -> None:
-        """Hear that the process is gone."""
+    def exited(self, how: Exit) -> None:
+        """Note that the process is gone."""
         if not self._exit.done():
             self._exit.set_result(how)
         if not self._ready.done():
-            self._ready.set_exception(OSError("the locked child ended before it was ready"))
+            self._ready.set_exception(OSError("the locked process ended before it was ready"))
             self._ready.exception()
 
     @property
     def is_alive(self) -> bool:
-        """Whether it is there and waits."""
+        """Whether it exists and waits for a program."""
         return not self._exit.done() and not self._verdict.done()
 
     # The conversation ---------------------------------------------------------------------------------
 
     async def connect(self, channel: socket.socket) -> None:
-        """Take our end of the channel."""
         channel.setblocking(False)
         self._channel = channel
         await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=channel)
 
     async def locked(self) -> None:
-        """Wait until the child says that it is locked; what it is told after that is told to a locked one."""
+        """Wait until the process reports that it is locked."""
         async with asyncio.timeout(_LOCK_SECONDS):
             await self._ready
-            self._pid = await asyncio.to_thread(process_id, await asyncio.shield(self._watched))
+            self._pid = await asyncio.to_thread(_process_id, await asyncio.shield(self._watched))
 
     async def run(self, program: Program, host: Host) -> Verdict:
-        """Hand it the program and answer its calls until it is done."""
+        """Send the program and answer its calls until it is done."""
         assert self._transport is not None
         self._host = host
         self._has_value = program.entry is not None
@@ -130,7 +136,7 @@ class Inmate(asyncio.Protocol):
             await self._drop_calls()
 
     async def _with_value(self, verdict: Verdict) -> Verdict:
-        """Read what came back, now that the program is done; in a thread, for it may be large."""
+        """Parse what `main` returned; in a thread, because it may be large."""
         if verdict.kind != "done" or verdict.failure is not None or self._returned is None:
             return verdict
         try:
@@ -147,22 +153,22 @@ class Inmate(asyncio.Protocol):
 
     @property
     def cpu_seconds(self) -> float | None:
-        """How long it has computed so far, as far as that can be told."""
-        return None if self._pid is None else cpu_seconds(self._pid)
+        """The CPU time it has used so far, according to the kernel."""
+        return None if self._pid is None else _cpu_seconds(self._pid)
 
     @property
     def _is_watched(self) -> bool:
         return self._watched.done() and not self._watched.cancelled() and not self._exit.done()
 
-    def hush(self) -> None:
-        """Hear no more of it."""
+    def ignore(self) -> None:
+        """Read nothing more from it."""
         self._finish(Verdict("silent"))
 
-    async def last_words(self) -> None:
-        """End it, and hear what it had printed until then; nothing else that it said counts any more."""
+    async def last_output(self) -> None:
+        """Kill it, and keep what it had printed until then; nothing else that it sent counts."""
         self._is_dying = True
         self._send_kill()
-        await asyncio.wait([self._verdict], timeout=_LAST_WORDS_SECONDS)
+        await asyncio.wait([self._verdict], timeout=_LAST_OUTPUT_SECONDS)
 
     def _send_kill(self) -> None:
         if self._is_watched:
@@ -170,20 +176,19 @@ class Inmate(asyncio.Protocol):
                 signal.pidfd_send_signal(self._watched.result(), signal.SIGKILL)
 
     def kill(self) -> None:
-        """End it, now."""
-        self.hush()
+        self.ignore()
         self._send_kill()
         if self._transport is not None:
             self._transport.abort()
 
-    async def end(self) -> Exit:
+    async def reap(self) -> Exit:
         """Kill it, and wait until it is gone."""
         self.kill()
         try:
             async with asyncio.timeout(_END_SECONDS):
                 return await asyncio.shield(self._exit)
         except TimeoutError:
-            return Exit(None, None, None)
+            return Exit()
         finally:
             if self._watched.done() and not self._watched.cancelled():
                 os.close(self._watched.result())
@@ -191,7 +196,7 @@ class Inmate(asyncio.Protocol):
             self._watched.cancel()
 
     async def exit(self, seconds: float) -> Exit | None:
-        """Wait for it to end by itself; None if it does not."""
+        """Wait for it to end on its own; None if it does not."""
         await asyncio.wait([self._exit], timeout=seconds)
         return self._exit.result() if self._exit.done() else None
 
@@ -199,7 +204,7 @@ class Inmate(asyncio.Protocol):
         if not self._verdict.done():
             self._verdict.set_result(verdict)
         if self._transport is not None and self._transport.is_reading():
-            # Nothing that it says from here on counts.
+            # Nothing that it sends from here on counts.
             self._transport.pause_reading()
 
     # asyncio.Protocol ----------------------------------------------------------------------------------
@@ -212,18 +217,18 @@ class Inmate(asyncio.Protocol):
         del exc
         self._room.set()
         if not self._ready.done():
-            self._ready.set_exception(OSError("the locked child went away"))
+            self._ready.set_exception(OSError("the locked process closed its channel"))
             self._ready.exception()
         self._is_lost = True
         if not self._verdict.done():
-            self._received += self._left_behind()
+            self._received += self._unread()
             self._read_on()
 
-    def _left_behind(self) -> bytes:
-        """Give what came before the end and was not read: the transport stops at the first write that fails."""
+    def _unread(self) -> bytes:
+        """Return what arrived before the end and was not read: the transport stops at the first failed write."""
         assert self._channel is not None
         parts, size = [], 0
-        # No more than one frame of the largest kind: a child that still sends is not one that has left.
+        # No more than one frame of the largest kind, in case it is still sending.
         with contextlib.suppress(OSError):
             while size <= self._largest and (part := self._channel.recv(_LEFT_AT_A_TIME)):
                 parts.append(part)
@@ -243,7 +248,7 @@ class Inmate(asyncio.Protocol):
         self._read_on()
 
     def _read_on(self) -> None:
-        """Handle the next frames of those that have come; no more come until these are handled."""
+        """Handle the next frames; reading pauses until these are handled."""
         assert self._transport is not None
         try:
             for _ in range(_FRAMES_AT_A_TIME):
@@ -257,7 +262,7 @@ class Inmate(asyncio.Protocol):
                 return
         except MisuseError as misuse:
             self._finish(Verdict("misused", detail=str(misuse)))
-        except Exception as error:  # noqa: BLE001 -- a mistake of ours, which `run` is to raise
+        except Exception as error:  # noqa: BLE001 -- a bug of ours, which `run` raises
             self._fail(error)
         if self._verdict.done():
             return
@@ -291,14 +296,14 @@ class Inmate(asyncio.Protocol):
         if kind == frames.READY:
             self._take_readiness(read_object(body))
         elif self._host is None:
-            raise MisuseError("a word before there was a program")
+            raise MisuseError("a message before there was a program")
         else:
-            self._handle_word(self._host, kind, body)
+            self._handle_message(self._host, kind, body)
 
-    def _handle_word(self, host: Host, kind: bytes, body: bytes) -> None:
+    def _handle_message(self, host: Host, kind: bytes, body: bytes) -> None:
         if kind == frames.OUTPUT:
             if not body:
-                raise MisuseError("a print of nothing")
+                raise MisuseError("empty output")
             if not host.output(body):
                 self._finish(Verdict("output"))
         elif self._is_dying:
@@ -312,18 +317,18 @@ class Inmate(asyncio.Protocol):
         elif kind == frames.RETURNED:
             self._take_value(body)
         elif not host.show(read_object(body)):
-            raise MisuseError("something to show that is no image, sound or resource")
+            raise MisuseError("something to show that is not an image, sound or resource")
 
     def _take_value(self, body: bytes) -> None:
         if not self._has_value or self._returned is not None:
-            raise MisuseError("a value that nobody waits for")
+            raise MisuseError("a value that was not asked for")
         self._returned = body
 
-    def _take_readiness(self, said: dict[str, Any]) -> None:
+    def _take_readiness(self, report: dict[str, Any]) -> None:
         if self._ready.done():
-            raise MisuseError("a second word of readiness")
-        if "trouble" in said:
-            self._ready.set_exception(OSError(str(said["trouble"])))
+            raise MisuseError("a second report of readiness")
+        if "trouble" in report:
+            self._ready.set_exception(OSError(str(report["trouble"])))
         else:
             self._ready.set_result(None)
 
@@ -351,16 +356,16 @@ class Inmate(asyncio.Protocol):
     def _cancel(self, number: int) -> None:
         self._cancelled += 1
         if self._cancelled > self._begun:
-            raise MisuseError("more calls given up than were made")
+            raise MisuseError("more calls cancelled than made")
         task = self._calls.get(number)
         if task is not None:
             task.cancel()
 
     async def _call(self, host: Host, number: int, body: bytes) -> None:
-        # The place is kept until the answer is on its way: who does not read answers gets no more calls made.
+        # The place is kept until the answer is on its way: a program that reads no answers gets no more calls.
         async with self._places:
             try:
-                # A large text takes a while to read, and the loop has others to serve.
+                # Parsing a large text would block the event loop.
                 order = (
                     await asyncio.to_thread(read_call, body) if len(body) > _LARGE_TEXT else read_call(body)
                 )
@@ -371,7 +376,7 @@ class Inmate(asyncio.Protocol):
             except MisuseError as misuse:
                 self._finish(Verdict("misused", detail=str(misuse)))
                 return
-            except Exception as error:  # noqa: BLE001 -- a mistake of ours, which `run` is to raise
+            except Exception as error:  # noqa: BLE001 -- a bug of ours, which `run` raises
                 self._fail(error)
                 return
             await self._answer(kind, number, answer)
@@ -384,8 +389,25 @@ class Inmate(asyncio.Protocol):
         await self._answer(frames.ERROR, number, write_refusal(refusal))
 
     async def _answer(self, kind: bytes, number: int, answer: bytes) -> None:
-        """Send an answer when those before it are on their way."""
+        """Send an answer after those before it."""
         async with self._sending:
             await self._room.wait()
             if self._transport is not None and not self._transport.is_closing():
                 self._transport.write(frames.frame(kind, frames.NUMBER.pack(number), answer))
+
+
+def _process_id(pidfd: int) -> int | None:
+    """Return the pid as this process sees it, not as the namespace inside does; reads a file."""
+    try:
+        found = _PID.search(Path(f"/proc/self/fdinfo/{pidfd}").read_text(encoding="ascii"))
+    except OSError:
+        return None
+    return None if found is None else int(found[1])
+
+
+def _cpu_seconds(pid: int) -> float | None:
+    try:
+        # The clock of a process has its complement as number, with the kind of clock in the last three bits.
+        return time.clock_gettime((~pid << 3) | _PROCESS_CPU_CLOCK)
+    except OSError:
+        return None

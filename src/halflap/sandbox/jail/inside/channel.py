@@ -1,4 +1,4 @@
-"""The only way out of the jail: send a frame to the gateway, and get the answers to calls."""
+"""The only way out of the jail: send frames to the gateway, and receive the answers to calls."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections import deque
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox import words
+from halflap.sandbox import messages
 from halflap.sandbox.jail import frames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Door", "ToolError"]
+__all__ = ["Channel", "ToolError"]
 
 
 class ToolError(Exception):
@@ -24,11 +24,11 @@ class ToolError(Exception):
     __module__ = "builtins"  # A traceback then names it as the program does.
 
 
-class Door:
-    """Our end of the channel. Works in whichever event loop a program runs, one after the other."""
+class Channel:
+    """The program's end of the channel. It works in any event loop, one after the other."""
 
-    def __init__(self, channel: socket.socket, largest_frame: int) -> None:
-        self._channel = channel
+    def __init__(self, connection: socket.socket, largest_frame: int) -> None:
+        self._socket = connection
         self.largest = largest_frame
         self.is_sending = False
         self.is_silent = True
@@ -40,34 +40,34 @@ class Door:
         self._received = bytearray()
 
     def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
-        """Send a frame. The gateway always reads, so this takes no time to speak of."""
+        """Send a frame. The gateway always reads, so this hardly waits."""
         self.is_sending = True
         if kind in {frames.OUTPUT, frames.SHOW}:
             self.is_silent = False
         try:
-            self._channel.sendall(frames.frame(kind, *parts))
+            self._socket.sendall(frames.frame(kind, *parts))
         finally:
             self.is_sending = False
 
     def read_program(self) -> Any:
-        """Wait for the program; None when there will be none."""
+        """Wait for the program; None if the gateway closes the channel instead."""
         while True:
             frame = self._take()
             if frame is not None:
                 return loads(frame[1])
-            part = self._channel.recv(frames.CHUNK)
+            part = self._socket.recv(frames.CHUNK)
             if not part:
                 return None
             self._received += part
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a tool and give what the gateway answers."""
+        """Call a tool and return what the gateway answers."""
         try:
             body = dumps({"name": name, "arguments": arguments}, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(words.not_json(name, error)) from None
+            raise TypeError(messages.not_json(name, error)) from None
         if len(body) > self.largest:
-            raise ToolError(words.too_large(name, len(body), self.largest))
+            raise ToolError(messages.too_large(name, len(body), self.largest))
         if not self._turns.take(len(body)):
             await self._turns.come(len(body))
         try:
@@ -78,7 +78,7 @@ class Door:
     async def _answer(self, body: bytes) -> Any:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
-            loop.add_reader(self._channel.fileno(), self._receive)
+            loop.add_reader(self._socket.fileno(), self._receive)
             self._loop = loop
         self._last += 1
         number = self._last
@@ -96,30 +96,30 @@ class Door:
     def _receive(self) -> None:
         """Read what is there, and wake those whose answers are complete."""
         try:
-            part = self._channel.recv(1 << 20, socket.MSG_DONTWAIT)
+            part = self._socket.recv(1 << 20, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return
         if not part:
-            # The gateway is done with us; we are about to be killed.
+            # The gateway closed the channel and is about to kill this process.
             assert self._loop is not None
-            self._loop.remove_reader(self._channel.fileno())
+            self._loop.remove_reader(self._socket.fileno())
             return
         self._received += part
         while (frame := self._take()) is not None:
             kind, body = frame
             (number,) = frames.NUMBER.unpack_from(body)
-            # Nobody waits any longer for what was cancelled.
+            # Nothing waits for a call that was cancelled.
             answer = self._waiting.pop(number, None)
             if answer is None or answer.done():
                 continue
             rest = memoryview(body)[frames.NUMBER.size :]
             if kind == frames.VALUE:
-                answer.set_result(marshal.loads(rest))  # noqa: S302 -- from the gateway, which we trust
+                answer.set_result(marshal.loads(rest))  # noqa: S302 -- from the gateway, which is trusted here
             else:
                 answer.set_exception(ToolError(loads(bytes(rest))["message"]))
 
     def _take(self) -> tuple[bytes, bytes] | None:
-        """Take a whole frame off what was received, if there is one."""
+        """Take one whole frame from what was received, if there is one."""
         if len(self._received) < frames.HEADER.size:
             return None
         kind, length = frames.HEADER.unpack_from(self._received)
@@ -132,7 +132,7 @@ class Door:
 
 
 class _Turns:
-    """Lets out so many calls at a time that the gateway can take them; the others wait here, in their order."""
+    """Limits how many calls are sent at a time; the others wait here, in their order."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -141,7 +141,7 @@ class _Turns:
         self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
 
     def take(self, size: int) -> bool:
-        """Take a turn, if one is to be had at once: it counts until it is given back."""
+        """Take a turn if one is free; it counts until it is given back."""
         if self._waiting or not self._has_room(size):
             return False
         self._count(size)
@@ -155,7 +155,6 @@ class _Turns:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                # Its turn had come when it was given up.
                 self.give_back(size)
             raise
 
@@ -169,12 +168,12 @@ class _Turns:
         self._bytes += size
 
     def give_back(self, size: int) -> None:
-        """Let the next ones have theirs."""
+        """Free a turn and let the next ones go."""
         self._calls -= 1
         self._bytes -= size
         while self._waiting and self._has_room(self._waiting[0][1]):
             turn, next_size = self._waiting.popleft()
-            # Nobody is left in a loop that was closed.
+            # Nothing waits in a loop that was closed.
             if not turn.done() and not turn.get_loop().is_closed():
                 self._count(next_size)
                 turn.set_result(None)

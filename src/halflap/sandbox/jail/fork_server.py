@@ -1,4 +1,4 @@
-"""The gateway's side of the fork server: start it, have children forked, hear how they ended."""
+"""The fork server, seen from the gateway: start it, request processes, learn how they ended."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.bare import start_bare
-from halflap.sandbox.jail.inmate import Inmate
+from halflap.sandbox.jail.process import SandboxProcess
 from halflap.sandbox.jail.users import private_user
-from halflap.sandbox.jail.verdict import Exit
+from halflap.sandbox.jail.wire import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ _LONGEST_MESSAGE = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """How its children are to be locked, and what they find loaded."""
+    """How its processes are locked, and which modules they have."""
 
     memory_bytes: int
     cpu_seconds: int
@@ -44,8 +44,6 @@ class Orders:
 
 @dataclass(slots=True, eq=False)
 class ForkServer:
-    """One fork server process."""
-
     orders: Orders
     layers: Sequence[str] = ()
     missing: dict[str, str] = field(default_factory=dict)
@@ -56,10 +54,10 @@ class ForkServer:
     _control: socket.socket | None = None
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
     _started: asyncio.Future[dict[str, Any]] | None = None
-    _inmates: dict[int, Inmate] = field(default_factory=dict)
+    _processes: dict[int, SandboxProcess] = field(default_factory=dict)
 
     async def start(self) -> None:
-        """Start it; an `OSError` says why it could not be."""
+        """Start it; raise `OSError` if that fails."""
         loop = asyncio.get_running_loop()
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         control.setblocking(False)
@@ -92,7 +90,7 @@ class ForkServer:
             "cpu_seconds": self.orders.cpu_seconds,
             "largest_frame": self.orders.largest_frame,
             "modules": list(self.orders.modules),
-            # Where modules may lie; programs never get to see it.
+            # Where modules are found; programs never see it.
             "path": [entry for entry in sys.path if entry] if self.orders.modules else [],
             "namespaces": self.orders.namespaces,
             "landlock": self.orders.landlock,
@@ -100,39 +98,37 @@ class ForkServer:
         }
 
     @property
-    def has_inmates(self) -> bool:
-        """Whether any child is alive."""
-        return bool(self._inmates)
+    def has_processes(self) -> bool:
+        return bool(self._processes)
 
-    async def fork(self) -> Inmate:
-        """Have a child forked, and wait until it is locked."""
+    async def fork(self) -> SandboxProcess:
+        """Fork a process and wait until it is locked."""
         if self._control is None or self.is_lost:
             raise OSError("the fork server is gone")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         number = next(self._numbers)
         self.forked += 1
-        inmate = Inmate(self.orders.largest_frame, self.orders.calls_at_once)
+        process = SandboxProcess(self.orders.largest_frame, self.orders.calls_at_once)
         try:
             await self._request(number, theirs)
-            self._inmates[number] = inmate
+            self._processes[number] = process
         except BaseException:
-            # Nobody was asked, so nobody will say that it ended.
             ours.close()
             theirs.close()
             raise
         try:
-            await inmate.connect(ours)
-            await inmate.locked()
+            await process.connect(ours)
+            await process.locked()
         except BaseException:
             ours.close()
-            await inmate.end()
+            await process.reap()
             raise
         finally:
             theirs.close()
-        return inmate
+        return process
 
     async def _request(self, number: int, descriptor: socket.socket) -> None:
-        """Ask for a child; the fork server reads at once, unless there is a crowd."""
+        """Request a process; the fork server reads at once, unless there are very many requests."""
         assert self._control is not None
         for _ in range(1000):
             try:
@@ -157,45 +153,45 @@ class ForkServer:
                 return
             message = json.loads(body)
             if "child" in message and not descriptors:
-                # We have too many open to take another: a child that we could not kill is not to live.
+                # Too many open files to take its pidfd: a process that cannot be killed must not live.
                 self._control.shutdown(socket.SHUT_RDWR)
                 self._lose()
                 return
             if "child" in message:
-                self._inmates[message["child"]].watch(descriptors[0])
+                self._processes[message["child"]].watch(descriptors[0])
             elif "ended" in message:
-                inmate = self._inmates.pop(message["ended"])
-                inmate.ended(Exit(message["code"], message["cpu_seconds"], message["memory_bytes"]))
+                process = self._processes.pop(message["ended"])
+                process.exited(Exit(message["code"], message["cpu_seconds"], message["memory_bytes"]))
             elif self._started is not None and not self._started.done():
                 self._started.set_result(message)
 
     def _lose(self) -> None:
-        """Note that it is gone, and its children with it."""
+        """Note that it is gone, and its processes with it."""
         self.is_lost = True
         assert self._control is not None
         asyncio.get_running_loop().remove_reader(self._control)
         if self._started is not None and not self._started.done():
             self._started.set_exception(OSError("the fork server ended while it started"))
-        for inmate in self._inmates.values():
-            inmate.ended(Exit(None, None, None))
-        self._inmates.clear()
+        for process in self._processes.values():
+            process.exited(Exit())
+        self._processes.clear()
 
     async def close(self) -> None:
-        """End it, and with it every child."""
+        """End it and all its processes."""
         control, self._control = self._control, None
         if control is not None:
             asyncio.get_running_loop().remove_reader(control)
             control.close()
         self.is_lost = True
-        process, self._process = self._process, None
-        if process is not None:
+        server, self._process = self._process, None
+        if server is not None:
             try:
                 async with asyncio.timeout(_CLOSE_SECONDS):
-                    await process.wait()
+                    await server.wait()
             except TimeoutError:
                 with contextlib.suppress(ProcessLookupError):
-                    process.send_signal(signal.SIGKILL)
-                await process.wait()
-        for inmate in self._inmates.values():
-            inmate.ended(Exit(None, None, None))
-        self._inmates.clear()
+                    server.send_signal(signal.SIGKILL)
+                await server.wait()
+        for process in self._processes.values():
+            process.exited(Exit())
+        self._processes.clear()

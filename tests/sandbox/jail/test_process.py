@@ -8,14 +8,14 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.jail import frames
-from halflap.sandbox.jail.inmate import Inmate
+from halflap.sandbox.jail.process import SandboxProcess
 from halflap.sandbox.sandbox import Program, ToolRefusal
 from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.sandbox.jail.verdict import Verdict
+    from halflap.sandbox.jail.wire import Verdict
 
 FAILURE = {"type": "ToolError", "message": "no", "traceback": "ToolError: no\n"}
 
@@ -44,13 +44,13 @@ class _Leaver:
 
 async def _last_words(*words: bytes) -> tuple[Verdict, bytes]:
     ours, theirs = socket.socketpair()
-    inmate = Inmate(1_000, 16)
-    await inmate.connect(ours)
+    process = SandboxProcess(1_000, 16)
+    await process.connect(ours)
     host = _Leaver(theirs, *words)
     order = json.dumps({"name": "any", "arguments": {}}).encode()
     theirs.sendall(frames.frame(frames.READY, b"{}"))
     await asyncio.sleep(0)
-    running = asyncio.create_task(inmate.run(Program(""), host))
+    running = asyncio.create_task(process.run(Program(""), host))
     await asyncio.sleep(0)
     theirs.sendall(frames.frame(frames.CALL, frames.NUMBER.pack(1), order))
     async with asyncio.timeout(PATIENCE):
@@ -76,19 +76,19 @@ def test_one_that_left_without_a_word_is_silent() -> None:
 def test_what_was_printed_until_it_is_killed_is_heard_and_no_call_is_made() -> None:
     async def scenario() -> tuple[bytes, int]:
         ours, theirs = socket.socketpair()
-        inmate = Inmate(1_000, 16)
-        await inmate.connect(ours)
+        process = SandboxProcess(1_000, 16)
+        await process.connect(ours)
         host = _Leaver(theirs)
-        running = asyncio.create_task(inmate.run(Program(""), host))
+        running = asyncio.create_task(process.run(Program(""), host))
         await asyncio.sleep(0)
         order = frames.NUMBER.pack(1), b'{"name": "any", "arguments": {}}'
         theirs.sendall(frames.frame(frames.OUTPUT, b"line\n") * 500 + frames.frame(frames.CALL, *order))
         running.cancel()
         theirs.shutdown(socket.SHUT_WR)
-        await inmate.last_words()
+        await process.last_output()
         closed = theirs.fileno()
         theirs.close()
-        inmate.kill()
+        process.kill()
         return host.printed, closed
 
     printed, channel = asyncio.run(scenario())
