@@ -99,9 +99,10 @@ def _note_call(tree: Tree, call: ast.Call, found: Changes) -> None:
     if name in _PUTTING:
         found.put.update(one.arg for one in named if one.arg is not None)
         _put(tree, found, into, [*given[:1], *(one.value for one in named if one.arg is None)])
-        found.fills += [one for one in given if not is_text(one)]
+        found.fills += [call, *(one for one in given if not is_text(one))]
     if name in _FILLING:
         found.fills += [
+            call,
             *given,
             *(key for one in given if isinstance(one, ast.Dict) for key in one.keys if key),
         ]
