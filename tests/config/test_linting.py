@@ -71,7 +71,8 @@ def test_a_wrong_setting_has_its_code(section: dict[str, Any], code: str) -> Non
 
 def test_patterns_that_match_no_tool_are_a_warning() -> None:
     ignored = [
-        {"rule": "number-without-unit", "tools": tools, "reason": "So."} for tools in ("shop_*", "mcp__my-shop__*")
+        {"rule": "number-without-unit", "tools": tools, "reason": "So."}
+        for tools in ("shop_*", "mcp__my-shop__*")
     ]
     config = Config.from_mapping({"lint": {"ignore": ignored}})
     assert [one.tools for one in config.lint.ignore] == ["shop_*", "mcp__my_shop__*"]
