@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from halflap.server.family import FrontTool
+    from halflap.server.tools.tool import FrontTool
 
 DOCS = Path(__file__).parent
 _MADE = "<!-- Made by docs/generate.py: `make docs` writes it anew. -->\n\n"

@@ -9,7 +9,7 @@ import pytest
 
 from halflap.config import ExecutionConfig
 from halflap.sandbox.jail.jail import Jail
-from halflap.sandbox.sandbox import Ending, Entry, Program
+from halflap.sandbox.sandbox import Ending, Entry, Program, ToolHelp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +47,9 @@ def entered() -> Iterator[Enter]:
 
         def enter(code: str, *, entry: bool = True, **arguments: Any) -> tuple[Ending, str]:
             paper = Paper()
-            program = Program(code, {"mcp__a__b": ""}, Entry("script__it", arguments) if entry else None)
+            program = Program(
+                code, {"mcp__a__b": ToolHelp()}, Entry("script__it", arguments) if entry else None
+            )
             return runner.run(jail.run(program, paper)), paper.printed.decode()
 
         yield enter

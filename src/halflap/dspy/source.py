@@ -21,7 +21,7 @@ from halflap.core.errors import (
 from halflap.core.values import DSPY, Result, Tool
 from halflap.dspy.library import Shelf
 from halflap.dspy.loaded import Loaded, listing, tools_of
-from halflap.sandbox.rule import Rule, refuse_deeper
+from halflap.sandbox.run.permissions import Permissions, check_depth
 from halflap.store import RunRecord
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ class DspyPrograms:
     ) -> ProgramResult:
         """Execute a program on behalf of whoever calls it, within what is left of their time, as a run of its own."""
         del repeatable
-        refuse_deeper(context)
+        check_depth(context)
         # Whoever looked it up has looked at the folder.
         loaded = self._held.get(tool) or await self.find(tool)
         await admit()
@@ -333,7 +333,7 @@ class DspyPrograms:
         if level != "off":
             self._recorder.begin_run(record)
         self._made[record.id] = 0
-        rule = Rule(self._policy, self._execution, context)
+        rule = Permissions(self._policy, self._execution, context)
         inner = replace(context, run=record.id, parent=context.run, rule=rule, cancelled=None)
         outcome, error, text = "cancelled", None, ""
         try:

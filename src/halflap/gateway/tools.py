@@ -90,7 +90,7 @@ class Tools:
             self._catalog.snapshot,
             self._calls.policy,
             self.unavailable().get(tool.server),
-            await self._calls.checks.unchecked(tool),
+            await self._calls.validators.unchecked(tool),
             learned=shown,
             use=note,
         )

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import base64
 import binascii
+import io
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Media", "for_model"]
+__all__ = ["Media", "for_model", "picture_of", "value_text"]
 
 _URL_SAFE = str.maketrans("-_", "+/")
 _LONGEST_MIME = 200
+_LONGEST_VALUE = 4_000
 _UNKNOWN = "unknown"
 _OF_A_LINK = ("uri", "name", "mimeType", "description", "title")
 
@@ -53,6 +55,40 @@ class Media:
         size = len(encoded) * 3 // 4 - padding if self.text is None else len(self.text)
         parts = [self.kind, self.mime_type, self.uri, f"{size:,} bytes" if size else None]
         return f"<{' '.join(part for part in parts if part)}; show() puts it before the model>"
+
+
+_PICTURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+}
+
+
+def picture_of(value: object) -> Media | None:
+    """Return the picture that a value is: bytes of a picture file, a matplotlib figure, or what Jupyter shows as PNG."""
+    data: Any = value
+    if hasattr(value, "savefig"):
+        file = io.BytesIO()
+        value.savefig(file, format="png")
+        data = file.getvalue()
+    elif hasattr(type(value), "_repr_png_"):
+        data = value._repr_png_()  # type: ignore[attr-defined]
+    if not isinstance(data, bytes | bytearray):
+        return None
+    kind = next((kind for start, kind in _PICTURES.items() if data.startswith(start)), None)
+    if kind is None and data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        kind = "image/webp"
+    if kind is None:
+        return None
+    return Media({"type": "image", "data": base64.b64encode(data).decode(), "mimeType": kind})
+
+
+def value_text(value: object) -> str:
+    """Return the value of a program's last line as an interactive Python would show it, cut if it is long."""
+    text = value if type(value) is str else repr(value)
+    if len(text) <= _LONGEST_VALUE:
+        return text
+    return f"{text[:_LONGEST_VALUE]}… ({len(text):,} characters; print() shows all of them)"
 
 
 def for_model(block: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ The standard library alone: the jail loads this before the locks, too.
 from __future__ import annotations
 
 __all__ = [
+    "CALL_TOOL",
     "NO_INPUT",
     "keywords_only",
     "left_with",
@@ -14,17 +15,22 @@ __all__ = [
     "returned_too_much",
     "shown_too_much",
     "too_large",
+    "twice",
 ]
 
 _LONGEST = 20_000
 
+CALL_TOOL = "call_tool() takes the name of a tool as text, and its arguments: as one dict, or by keyword."
 NO_INPUT = "input() is not available in execute_program: nobody is there to answer. Write the value into the program."
 
 
 def keywords_only(name: str, signature: str) -> str:
-    """Say that a tool was given an argument without its name."""
     takes = f" It takes: {signature}" if signature else ""
     return f"{name}() takes keyword arguments only.{takes}"
+
+
+def twice(name: str, parameter: str) -> str:
+    return f"{name}() got multiple values for argument {parameter!r}"
 
 
 def not_json(name: str, why: object) -> str:

@@ -19,7 +19,7 @@ def write_program(program: Program) -> bytes:
     entry = program.entry
     order = {
         "code": program.code,
-        "tools": dict(program.tools),
+        "tools": dict(program.tools),  # pairs of signature and the only parameter
         "entry": None if entry is None else {"name": entry.name, "arguments": dict(entry.arguments)},
     }
     return json.dumps(order).encode()

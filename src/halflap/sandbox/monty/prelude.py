@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from halflap.sandbox.hints import MOST_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
-    from halflap.sandbox.sandbox import Entry
+    from halflap.sandbox.sandbox import Entry, ToolHelp
 
 __all__ = ["CALL", "CARRIER", "REFUSE", "SHOW", "enter", "look", "prelude"]
 
@@ -36,19 +36,25 @@ def _halflap_names():
         except (TypeError, ValueError, RecursionError) as error:
             {REFUSE}("not_json", name, str(error))
 
-    def tool_of(name):
+    def tool_of(name, positional):
         async def tool(*unnamed, **arguments):
-            if unnamed:
+            if len(unnamed) == 1 and positional is not None and positional not in arguments:
+                arguments[positional] = unnamed[0]
+            elif unnamed:
                 {REFUSE}("unnamed", name, "")
             return await {CALL}(name, body(name, arguments))
         return tool
 
-    async def call_tool(*names, **arguments):
-        if len(names) != 1 or not isinstance(names[0], str):
+    async def call_tool(*given, **arguments):
+        if not given or len(given) > 2 or not isinstance(given[0], str):
             {REFUSE}("call_tool", "", "")
-        return await {CALL}(names[0], body(names[0], arguments))
+        if len(given) == 2:
+            if not isinstance(given[1], dict):
+                {REFUSE}("call_tool", "", "")
+            arguments = given[1] | arguments
+        return await {CALL}(given[0], body(given[0], arguments))
 
-    plain = (str, int, float, dict, bytes, tuple, set, list, type(None))
+    plain = (str, int, float, dict, tuple, set, list, type(None))
 
     def show(value):
         if isinstance(value, list) and any(not isinstance(part, plain) for part in value):
@@ -97,10 +103,12 @@ def _halflap_names():
 """
 
 
-def prelude(tools: Iterable[str]) -> str:
-    """Give the code that defines our words, and the tools as async functions."""
+def prelude(tools: Mapping[str, ToolHelp]) -> str:
+    """Return the code that defines the tools as async functions, and what else programs find."""
     names = [name for name in tools if name.isidentifier() and not keyword.iskeyword(name)]
-    return _PRELUDE + "".join(f"{name} = _halflap_tool({name!r})\n" for name in names)
+    return _PRELUDE + "".join(
+        f"{name} = _halflap_tool({name!r}, {tools[name].positional!r})\n" for name in names
+    )
 
 
 def enter(code: str, entry: Entry) -> str:

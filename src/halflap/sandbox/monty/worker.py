@@ -16,11 +16,11 @@ import pydantic_monty as pm
 
 from halflap.sandbox import words
 from halflap.sandbox.hints import FILE, Provenance, Seen, see
-from halflap.sandbox.media import Media, for_model
+from halflap.sandbox.media import Media, for_model, picture_of, value_text
 from halflap.sandbox.monty.failure import Scene, describe
 from halflap.sandbox.monty.lacking import NO_NAME
 from halflap.sandbox.monty.prelude import CALL, CARRIER, REFUSE, SHOW, enter, prelude
-from halflap.sandbox.sandbox import Failure
+from halflap.sandbox.sandbox import Failure, ToolHelp
 from halflap.sandbox.sandbox import Media as Block
 
 if TYPE_CHECKING:
@@ -104,11 +104,13 @@ class Worker:
         self, pool: pm.Monty, limits: Limits, program: Program, output: Callable[[bytes], None]
     ) -> None:
         self._limits = limits
-        self._signatures = program.tools
+        self._tools = program.tools
         # What no text can hold, monty cannot read.
         self._source = program.code.encode("utf-8", "replace").decode()
         self._entry = program.entry
         self._output = output
+        self._is_silent = True
+        """Nothing was printed or shown yet."""
         self._provenance = Provenance()
         self._results: dict[str, Seen] = {}
         self._waited_at: pm.SourceRange | None = None
@@ -142,7 +144,7 @@ class Worker:
         return self._turn(self._begin)
 
     def _begin(self) -> pm.SyncSnapshot:
-        self._session.feed_run(prelude(self._signatures), print_callback=_discard)
+        self._session.feed_run(prelude(self._tools), print_callback=_discard)
         entering = "" if self._entry is None else enter(self._source, self._entry)
         return self._session.feed_start(self._source + entering, print_callback=self._print)
 
@@ -229,6 +231,8 @@ class Worker:
     def _complete(self, output: Any) -> Ended:
         """Take the value of a script, which its last line, one of ours, gives as JSON."""
         if self._entry is None:
+            if output is not None and self._is_silent:
+                self._print("stdout", f"{value_text(output)}\n")
             return Ended("done")
         if not isinstance(output, str):
             raise _MisuseError("a value that is not JSON")
@@ -255,9 +259,11 @@ class Worker:
         if name == SHOW:
             value = snapshot.args[0] if len(snapshot.args) == 1 else None
             answer = {"return_value": False}
-            if isinstance(value, Media):
+            media = value if isinstance(value, Media) else picture_of(value)
+            if media is not None:
                 try:
-                    return Show(for_model(value.block))
+                    self._is_silent = False
+                    return Show(for_model(media.block))
                 except ValueError as error:
                     answer = {"exc_type": "ValueError", "message": str(error)}
         elif name == REFUSE:
@@ -286,14 +292,13 @@ class Worker:
         if kind == "unnamed":
             return {
                 "exc_type": "TypeError",
-                "message": words.keywords_only(name, self._signatures.get(name, "")),
+                "message": words.keywords_only(name, self._tools.get(name, ToolHelp()).signature),
             }
         if kind == "not_json":
             return {"exc_type": "TypeError", "message": words.not_json(name, why)}
         if kind == "returned":
             return {"exc_type": "TypeError", "message": words.returned_no_json(why)}
-        message = "call_tool() takes the name of a tool, and its arguments by keyword."
-        return {"exc_type": "TypeError", "message": message}
+        return {"exc_type": "TypeError", "message": words.CALL_TOOL}
 
     def _settled(self, outcome: Outcome) -> pm.ExternalSettledResult:
         if outcome.refusal is not None:
@@ -309,6 +314,7 @@ class Worker:
         return {"return_value": value}
 
     def _print(self, _stream: str, text: str) -> None:
+        self._is_silent = False
         self._output(text.encode("utf-8", "replace"))
 
     def _failed(self, error: pm.MontyRuntimeError | pm.MontySyntaxError) -> Ended:

@@ -31,6 +31,8 @@ class Door:
         self._channel = channel
         self.largest = largest_frame
         self.is_sending = False
+        self.is_silent = True
+        """Nothing was printed or shown yet."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._turns = _Turns(largest_frame * frames.LARGEST_AT_ONCE)
@@ -40,6 +42,8 @@ class Door:
     def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
         """Send a frame. The gateway always reads, so this takes no time to speak of."""
         self.is_sending = True
+        if kind in {frames.OUTPUT, frames.SHOW}:
+            self.is_silent = False
         try:
             self._channel.sendall(frames.frame(kind, *parts))
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 from traceback import TracebackException
 from typing import TYPE_CHECKING, Any
 
@@ -48,10 +49,20 @@ def describe(error: BaseException, source: str, provenance: Provenance) -> dict[
         if len(text) <= _LONGEST
         else f"{text[: _LONGEST // 2]}\n…\n{text[-_LONGEST // 2 :]}",
         "hint": said,
-        "unknown": str(cause.name)[:_LONGEST_NAME]
-        if said is None and isinstance(cause, NameError) and cause.name
+        "unknown": _dotted(cause.name, source)
+        if said is None and isinstance(cause, NameError) and type(cause.name) is str
         else None,
     }
+
+
+def _dotted(name: str, source: str) -> str:
+    """Return an undefined name; of `mcp.time.get_time`, all of it, joined as the names of tools are."""
+    found = (
+        re.search(rf"\b{re.escape(name[:_LONGEST_NAME])}((?:\.\w+)+)", source)
+        if name.isidentifier()
+        else None
+    )
+    return (name + found[1].replace(".", "__") if found else name)[:_LONGEST_NAME]
 
 
 def _message(error: BaseException) -> str:

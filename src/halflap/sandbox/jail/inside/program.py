@@ -26,7 +26,7 @@ from halflap.sandbox.jail.inside.exhausted import is_exhausted
 from halflap.sandbox.jail.inside.failure import describe, show_source
 from halflap.sandbox.jail.inside.media import Media, from_gateway
 from halflap.sandbox.jail.inside.unawaited import Unawaited
-from halflap.sandbox.media import for_model
+from halflap.sandbox.media import for_model, picture_of, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -43,6 +43,7 @@ print(f"{sum(row['number'] for row in result['rows'])}", json.dumps(result))
 _WARM = "_halflap_warm"
 _SAME_LINE = 0x80 | 13 << 3
 """In a table of lines: some instructions without columns; the byte after it says how many lines on."""
+_LAST = "_halflap_last"
 _RESERVE_BYTES = 1 << 22
 """Given back when the program has failed: for want of memory, perhaps, and then that has to be said."""
 
@@ -73,7 +74,7 @@ def warm_up() -> None:
         theirs.sendall(frames.frame(frames.VALUE, frames.NUMBER.pack(1), answer))
         console = Console(door)
         console.attach()
-        order: dict[str, Any] = {"code": _SMALL, "entry": None, "tools": {_WARM: ""}}
+        order: dict[str, Any] = {"code": _SMALL, "entry": None, "tools": {_WARM: ["", None]}}
         provenance = Provenance()
         with asyncio.Runner() as runner:
             _run(order, _names(door, order["tools"], provenance), provenance, runner, door.largest)
@@ -101,6 +102,8 @@ def run(door: Door) -> None:
     names = _names(door, order["tools"], provenance)
     # One loop for the lines and for `main`: what the ones make, the other may use. It starts when it is needed.
     failure, value = _run(order, names, provenance, asyncio.Runner(), door.largest)
+    if failure is None and door.is_silent:
+        _show_last(sys.modules["__main__"].__dict__, names["show"])
     # What it wants done at its end, as Python does it; what fails there is printed.
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 -- as above
@@ -121,9 +124,16 @@ def _written(failure: dict[str, Any] | None) -> bytes:
     return dumps(cut, ensure_ascii=False).encode(errors="backslashreplace")
 
 
-def _compile(source: str) -> Any:
+def _compile(source: str, *, keep_last: bool = False) -> Any:
+    """Compile a program; `keep_last` keeps the value of a last line that is an expression, under `_LAST`."""
     try:
-        return compile(source, FILE, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        tree: Any = compile(source, FILE, "exec", flags=flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+        if keep_last and tree.body and isinstance(tree.body[-1], ast.Expr):
+            last = tree.body[-1]
+            target = ast.copy_location(ast.Name(_LAST, ast.Store()), last)
+            tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
+        return compile(tree, FILE, "exec", flags=flags, dont_inherit=True)
     except (MemoryError, RecursionError):
         # So the parser says that its stack is full; memory it has.
         raise SyntaxError("the program is nested too deeply for Python") from None
@@ -145,7 +155,7 @@ def _run(
         sys.modules[entry["name"]] = main
     show_source(source)
     try:
-        code = _compile(source)
+        code = _compile(source, keep_last=entry is None)
         try:
             if code.co_flags & inspect.CO_COROUTINE:
                 runner.run(eval(code, main.__dict__))  # noqa: S307 -- the program, behind the locks
@@ -161,6 +171,19 @@ def _run(
         unawaited.stop()
         return _failed(error, source, provenance), None
     return None, value
+
+
+def _show_last(variables: dict[str, Any], show: Callable[[Any], None]) -> None:
+    """Print the value of the last line, as an interactive Python does, if the program printed nothing."""
+    value = variables.get(_LAST)
+    if value is None or inspect.iscoroutine(value):
+        return
+    # Its repr is the program's own code, which may do anything but must not break the run.
+    with contextlib.suppress(BaseException):
+        if isinstance(value, Media) or picture_of(value) is not None:
+            show(value)
+        else:
+            print(value_text(value))  # noqa: T201 -- the program's own output
 
 
 def _leave(code: Any = None) -> NoReturn:
@@ -232,40 +255,50 @@ def _left(leaving: SystemExit, source: str, provenance: Provenance) -> dict[str,
     return describe(leaving, source, provenance) | {"traceback": words.left_with(leaving.code)}
 
 
-def _names(door: Door, tools: dict[str, str], provenance: Provenance) -> dict[str, Any]:
-    """Give what a program finds there: the tools that it names, and a few words of ours."""
+def _names(door: Door, tools: dict[str, Any], provenance: Provenance) -> dict[str, Any]:
+    """Return what a program finds defined: the tools that it names, `call_tool`, `show` and `ToolError`."""
 
     async def call(name: str, arguments: dict[str, Any]) -> Any:
         value = from_gateway(await door.call(name, arguments))
         provenance.note(name, value)
         return value
 
-    async def call_tool(name: str, /, **arguments: Any) -> Any:
+    async def call_tool(*given: Any, **arguments: Any) -> Any:
         """Call a tool by a name that is only known when the program runs."""
         try:
-            return await call(name, arguments)
+            return await call(*_named_call(given, arguments))
         except (ToolError, TypeError) as error:
-            # Where in our files it was raised is nothing to the program.
+            # Where in our files it was raised means nothing to the program.
             raise error.with_traceback(None) from None
 
     def show(value: Any) -> None:
-        """Put an image, a sound or a resource before the model; print anything else."""
-        if isinstance(value, Media):
-            sys.stdout.flush()
-            try:
-                door.send(frames.SHOW, _shown(value, door.largest))
-            except ValueError as error:
-                raise error.with_traceback(None) from None
-        elif type(value) is list and any(isinstance(part, Media) for part in value):
+        """Show an image, a sound or a resource to the model; print anything else."""
+        if type(value) is list and any(isinstance(part, Media) for part in value):
             for part in value:
                 show(part)
-        else:
+            return
+        media = value if isinstance(value, Media) else picture_of(value)
+        if media is None:
             print(value)  # noqa: T201 -- the program's own output
+            return
+        sys.stdout.flush()
+        try:
+            door.send(frames.SHOW, _shown(media, door.largest))
+        except ValueError as error:
+            raise error.with_traceback(None) from None
 
     names: dict[str, Any] = {"ToolError": ToolError, "call_tool": call_tool, "show": show}
     _hide(call_tool, "call_tool")
     _hide(show, "show")
-    return names | {name: _tool(name, signature, call) for name, signature in tools.items()}
+    return names | {name: _tool(name, about[0], about[1], call) for name, about in tools.items()}
+
+
+def _named_call(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Read `call_tool("name", {...})` and `call_tool("name", key=...)`."""
+    name, *rest = given or (None,)
+    if type(name) is not str or len(rest) > 1 or not all(type(one) is dict for one in rest):
+        raise TypeError(words.CALL_TOOL)
+    return name, (rest[0] | named if rest else named)
 
 
 def _shown(value: Media, largest: int) -> bytes:
@@ -276,11 +309,15 @@ def _shown(value: Media, largest: int) -> bytes:
 
 
 def _tool(
-    name: str, signature: str, call: Callable[[str, dict[str, Any]], Awaitable[Any]]
+    name: str, signature: str, positional: str | None, call: Callable[[str, dict[str, Any]], Awaitable[Any]]
 ) -> Callable[..., Awaitable[Any]]:
     async def tool(*unnamed: Any, **arguments: Any) -> Any:
         if unnamed:
-            raise TypeError(words.keywords_only(name, signature))
+            if positional is None or len(unnamed) > 1:
+                raise TypeError(words.keywords_only(name, signature))
+            if positional in arguments:
+                raise TypeError(words.twice(name, positional))
+            arguments[positional] = unnamed[0]
         try:
             return await call(name, arguments)
         except (ToolError, TypeError) as error:
