@@ -176,12 +176,16 @@ def test_lists_and_schemas_are_stale_after_their_time(
     assert stale_after(run, of, **settings) == seconds
 
 
-async def test_a_new_listing_is_fresh_again() -> None:
+async def test_the_same_listing_again_is_fresh_and_makes_no_new_snapshot() -> None:
     clock = Clock()
     living = await catalog(listing("s", "a"), clock=clock)
+    before = living.snapshot
     clock.now += 300
     await living.absorb(listing("s", "a"))
     assert not living.is_stale("s")
+    assert living.snapshot is before
+    await living.absorb(listing("s", "a", instructions="Be kind."))
+    assert living.snapshot is not before
 
 
 async def test_a_listing_from_a_clock_that_went_wrong_is_stale() -> None:

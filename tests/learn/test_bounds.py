@@ -20,8 +20,8 @@ from support import examples
 pytestmark = pytest.mark.slow
 
 NAMES = ["".join(letters) for letters in product(string.ascii_lowercase, repeat=2)]
-BYTES_OF_A_PLACE = 3_500
-"""More than one takes, both while it grows and in the shape that is made of it, and lists of what is looked at."""
+BYTES_OF_A_PLACE = 3_000
+"""More than one takes, both while it grows and in the shape that is made of it."""
 LAWS = settings(
     max_examples=examples(150),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

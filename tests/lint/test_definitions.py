@@ -54,7 +54,7 @@ def drafted(schema: dict[str, Any], *, observations: int = 4) -> Any:
 
 
 def test_a_draft_is_the_learned_schema_without_notes() -> None:
-    note = {"x-halflap": {"observations": 4}}
+    note: Any = {"x-halflap": {"observations": 4}}
     learned = record("id", id=field("string", **note), **{"x-halflap": field("integer", **note)}) | note
     draft = drafted(learned)
     assert draft.schema == record("id", id=field("string"), **{"x-halflap": field("integer")})

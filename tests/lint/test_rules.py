@@ -44,7 +44,7 @@ def test_every_rule_has_texts() -> None:
         ("price", field("number"), {"number-without-unit"}),
         ("price_cents", field("number"), {"field-without-description"}),
         ("price", field("number", "In EUR"), set()),
-        ("price", field("number", **{"x-halflap": {"unit": "EUR"}}), {"field-without-description"}),
+        ("price", {**field("number"), "x-halflap": {"unit": "EUR"}}, {"field-without-description"}),
         ("user_count", field("integer"), {"field-without-description"}),
         ("created_at", field("string", "When"), {"date-without-format"}),
         ("created_at", field("string", "When", format="date-time"), set()),
@@ -77,7 +77,7 @@ IGNORE = "x-halflap-lint-ignore"
 
 def test_authors_and_users_ignore_findings_with_a_reason() -> None:
     ignored = tool(
-        "compute_it", returns=record(price=field("number", **{IGNORE: {"number-without-unit": "Any."}}))
+        "compute_it", returns=record(price={**field("number"), IGNORE: {"number-without-unit": "Any."}})
     )
     report = report_of(ignored)
     assert [(one.rule, one.ignored_by, one.reason) for one in report.ignored] == [

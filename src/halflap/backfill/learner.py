@@ -12,8 +12,7 @@ from halflap.backfill.found import MAX_BAD_LINES, BadLine, Counts, Knowledge
 from halflap.backfill.logfile import MAX_LINE
 from halflap.calls import Redactor
 from halflap.core.errors import BackfillError
-from halflap.graph.lineage import NO_LINEAGE
-from halflap.graph.trail import Trails
+from halflap.graph.lineage import NO_LINEAGE, Trails
 from halflap.learn import Learned, Observer, digest_of, outcome_of, with_unkept
 from halflap.schema import Reading, json_problem, parse_json
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from halflap.backfill.formats.results import value_of
 from halflap.backfill.found import Knowledge
 from halflap.core.values import Result
-from halflap.graph.trail import Trails
+from halflap.graph.lineage import Trails
 from halflap.learn import Learned, Observer, digest_of, outcome_of
 from halflap.schema import Reading
 from halflap.store import ToolKey

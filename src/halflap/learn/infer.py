@@ -171,33 +171,34 @@ class Observer:
         if place.level >= self._deepest:
             place.cut = place.cut or any(objects)
             return
-        columns: _Columns = {}
+        crowd: tuple[_Objects, _Digests] = [], []
         plain = place.records.get(None)
         if plain is not None and plain.crowded:
             # Nothing but their tags can tell such objects apart.
-            crowd = [place.mixed or TAG_KEYS.isdisjoint(one) for one in objects]
-            self._rest(place, plain, list(compress(objects, crowd)), list(compress(digests, crowd)), columns)
-            tagged = [not one for one in crowd]
-            objects, digests = list(compress(objects, tagged)), list(compress(digests, tagged))
+            is_plain = [place.mixed or TAG_KEYS.isdisjoint(one) for one in objects]
+            crowd = list(compress(objects, is_plain)), list(compress(digests, is_plain))
+            is_tagged = [not one for one in is_plain]
+            objects, digests = list(compress(objects, is_tagged)), list(compress(digests, is_tagged))
         parts: list[_Part] = []
         for group in self._grouped(place, objects, digests):
-            for part in _by_tag(group, group.objects, group.digests, [] if place.mixed else group.tag_keys):
-                record = place.record_of(part.tag)
-                layout = group.layouts.get(part.tag)
-                is_known = record.crowded or (layout is not None and layout.record is record)
-                if not is_known and not self._make_keys(place, record, group.keys):
-                    place.cut = True
-                    return
-                parts.append(part)
+            parts += _by_tag(group, group.objects, group.digests, [] if place.mixed else group.tag_keys)
             group.objects, group.digests = [], []
-        # Only now is it certain which records there are and which keys are data.
+        # First all records, then all keys: too many of either change what those before them are counted in.
+        for part in parts:
+            place.record_of(part.tag)
+        if not all(self._is_known(place, part) or self._make_keys(place, part) for part in parts):
+            place.cut = True
+            return
+        columns: _Columns = {}
+        if crowd[0]:
+            self._rest(place, place.record_of(None), *crowd, columns)
         for part in parts:
             record = place.record_of(part.tag)
             if record.crowded or not part.group.keys:
                 self._rest(place, record, part.objects, part.digests, columns)
             else:
                 self._count(place, record, part, columns)
-        del objects, digests, parts
+        del objects, digests, crowd, parts
         while columns:
             (inner, visit), (values, owners) = columns.popitem()
             visit(inner, values, owners)
@@ -225,10 +226,14 @@ class Observer:
     def _count(self, place: GrowingPlace, record: GrowingRecord, part: _Part, columns: _Columns) -> None:
         """Count objects of a record that have the same keys and types; what must be visited goes to the columns."""
         layout = part.group.layouts.get(part.tag)
+        is_kept = True
         if layout is None or layout.record is not record:
-            layout = part.group.layouts[part.tag] = Layout(record, part.group.keys, part.group.types)
-            record.layouts.append(layout)
-            self._layouts += 1
+            layout = Layout(record, part.group.keys, part.group.types)
+            is_kept = self._layouts < MOST_LAYOUTS
+            if is_kept:
+                part.group.layouts[part.tag] = layout
+                record.layouts.append(layout)
+                self._layouts += 1
         if layout.times >= layout.refresh_at:
             layout.refresh()
         objects, digests = part.objects, part.digests
@@ -245,7 +250,7 @@ class Observer:
             values, owners = columns.setdefault((record.rest_place(), self._column), ([], []))
             values += [one[key] for key in layout.data for one in objects]
             owners += digests * len(layout.data)
-        if self._layouts > MOST_LAYOUTS:
+        if not is_kept:
             record.fold_one(layout)
 
     def _rest(
@@ -264,9 +269,16 @@ class Observer:
             values += chain.from_iterable(map(dict.values, objects))
             owners += chain.from_iterable(map(repeat, digests, map(len, objects)))
 
-    def _make_keys(self, place: GrowingPlace, record: GrowingRecord, keys: tuple[Any, ...]) -> bool:
+    @staticmethod
+    def _is_known(place: GrowingPlace, part: _Part) -> bool:
+        record = place.record_of(part.tag)
+        layout = part.group.layouts.get(part.tag)
+        return record.crowded or (layout is not None and layout.record is record)
+
+    def _make_keys(self, place: GrowingPlace, part: _Part) -> bool:
         """Make places for the names that are new in a record; return whether there is room for them."""
-        new = [key for key in keys if key not in record.keys and is_name(key)]
+        record = place.record_of(part.tag)
+        new = [key for key in part.group.keys if key not in record.keys and is_name(key)]
         if len(record.keys) + len(new) > MOST_KEYS:
             record.crowd()
             return True

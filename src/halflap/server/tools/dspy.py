@@ -86,7 +86,7 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
         name, inputs = _program(arguments), _inputs(arguments)
         stored = (await (await gateway.dspy()).find(name)).stored
         # Before anybody is asked anything.
-        from halflap.dspy.inputs import check_inputs  # noqa: PLC0415 -- loaded by then
+        from halflap.dspy.field_values import check_inputs  # noqa: PLC0415 -- loaded by then
 
         check_inputs(stored.manifest, inputs)
         given = json.dumps(inputs, ensure_ascii=False)
@@ -99,14 +99,14 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
     async def list_programs(_arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
         programs, broken = await (await gateway.dspy()).usable()
         return {
-            "programs": [one.described() for one in programs.values()],
+            "programs": [one.summary() for one in programs.values()],
             "total_count": len(programs),
             "broken": [{"name": name, "reason": reason} for name, reason in broken.items()],
         }
 
     async def info(arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
         name = _program(arguments)
-        return (await (await gateway.dspy()).find(name)).told()
+        return (await (await gateway.dspy()).find(name)).info()
 
     async def reload(arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
         name = _program(arguments)
@@ -147,6 +147,7 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
                 "dspy-program-broken",
                 "dspy-program-failed",
                 "dspy-program-timeout",
+                "dspy-program-cache",
                 "scripts-too-deep",
                 "tool-blocked",
                 "tool-held",
