@@ -175,6 +175,8 @@ class Backfill:
 
     async def _read_batch(self, batch: Sequence[_Log], reports: dict[str, SourceReport]) -> None:
         if self._is_stopped:
+            for one in batch:
+                reports[one.source.name] = SourceReport(one.source.name, "stopped")
             return
         assert self._workers is not None
         first = batch[0]
