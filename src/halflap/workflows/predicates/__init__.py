@@ -1,22 +1,11 @@
-"""Predicates: a small language for when a flow is taken; nothing in it can call, assign or look anything up."""
+"""Predicates: a small language for when a flow is taken, with no calls, assignments or lookups.
+
+`language` parses and writes it, `python` turns it into an expression of the program that runs a workflow.
+"""
 
 from __future__ import annotations
 
 from halflap.workflows.predicates.language import Expression, names, parse, write
 from halflap.workflows.predicates.python import PRELUDE, to_python
-from halflap.workflows.predicates.values import evaluate, holds
-from halflap.workflows.predicates.xpath import BeyondError, from_xpath, to_xpath
 
-__all__ = [
-    "PRELUDE",
-    "BeyondError",
-    "Expression",
-    "evaluate",
-    "from_xpath",
-    "holds",
-    "names",
-    "parse",
-    "to_python",
-    "to_xpath",
-    "write",
-]
+__all__ = ["PRELUDE", "Expression", "names", "parse", "to_python", "write"]
