@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from halflap.workflows.model.net import Gate, Net
 
-__all__ = ["MAX_DEPTH", "Mismatch", "mismatches", "structure_of", "unstructured_because"]
+__all__ = ["MAX_DEPTH", "Mismatch", "loose_gates", "mismatches", "structure_of", "unstructured_because", "whole"]
 
 MAX_DEPTH = 100
 """How many blocks may be nested; the analysis recurses over them."""
@@ -207,13 +207,18 @@ def structure_of(net: Net) -> Structure:
         message = f"More than {MAX_DEPTH} blocks are nested. Move some of them into a net of their own."
         raise WorkflowError([("", message)], f"The workflow {net.id!r} is nested too deeply.")
     if len(left) == 1 and (left[0].source, left[0].target) == reduction.ends:
-        corners = (Corner(net.input, "xor", joins=True), Corner(net.output, "xor", joins=False))
-        return Structure(corners, (Link(0, 1, left[0].finished()),))
+        return whole(net, left[0].finished().block)
     gates = [gate for gate in reduction.gates if gate.into or gate.out]
     place = {id(gate): at for at, gate in enumerate(gates)}
     links = [Link(place[id(arrow.source)], place[id(arrow.target)], arrow.finished()) for arrow in left]
     links.sort(key=lambda link: (link.source, link.way.rank, link.target))
     return Structure(tuple(Corner(gate.node, gate.kind, gate.joins) for gate in gates), tuple(links))
+
+
+def whole(net: Net, block: Block) -> Structure:
+    """Return the structure of a net that consists of this block."""
+    corners = (Corner(net.input, "xor", joins=True), Corner(net.output, "xor", joins=False))
+    return Structure(corners, (Link(0, 1, Way(block)),))
 
 
 @dataclass(frozen=True, slots=True)

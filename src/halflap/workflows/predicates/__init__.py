@@ -1,11 +1,7 @@
-"""Predicates: a small language for when a flow is taken, with no calls, assignments or lookups.
-
-`language` parses and writes it, `python` turns it into an expression of the program that runs a workflow.
-"""
+"""Predicates: when a flow out of a split is taken. `language` is all there is: parse, read names, translate to Python."""
 
 from __future__ import annotations
 
-from halflap.workflows.predicates.language import Expression, names, parse, write
-from halflap.workflows.predicates.python import PRELUDE, to_python
+from halflap.workflows.predicates.language import PRELUDE, either, names, parse, to_python
 
-__all__ = ["PRELUDE", "Expression", "names", "parse", "to_python", "write"]
+__all__ = ["PRELUDE", "either", "names", "parse", "to_python"]
