@@ -1,0 +1,150 @@
+"""XML with prefixes as written, read without document types, entities or anything from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+from xml.etree.ElementTree import Comment, Element, ProcessingInstruction, indent, tostring
+from xml.parsers import expat
+
+from halflap.core.errors import WorkflowError, WorkflowProblem
+
+__all__ = ["Document", "attributes_of", "children", "extended", "local", "read_xml", "text_of", "written"]
+
+_LARGEST = 10_000_000
+_DEEPEST = 100
+_MAX_ELEMENTS = 500_000
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(slots=True)
+class Document:
+    """The root element, the line of each element, and the problems found so far."""
+
+    root: Element
+    lines: dict[Element, int]
+    problems: list[WorkflowProblem] = field(default_factory=list)
+
+    def wrong(self, element: Element, message: str, *within: str) -> None:
+        where = ", ".join((f"line {self.lines.get(element, 1)}", *within))
+        self.problems.append(WorkflowProblem(where, message))
+
+    def check(self) -> None:
+        if self.problems:
+            raise WorkflowError(self.problems, "This YAWL file cannot be read.")
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.open: list[Element] = []
+        self.root: Element | None = None
+        self.lines: dict[Element, int] = {}
+        self.parser = expat.ParserCreate("utf-8")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.parser.CommentHandler = lambda text: self._mark(Comment(text))
+        self.parser.ProcessingInstructionHandler = lambda target, data: self._mark(ProcessingInstruction(target, data))
+        for name in ("StartDoctypeDeclHandler", "EntityDeclHandler", "ExternalEntityRefHandler"):
+            setattr(self.parser, name, self._doctype)
+
+    def refuse(self, message: str) -> NoReturn:
+        raise WorkflowError([(f"line {self.parser.CurrentLineNumber}", message)], "This XML cannot be read.")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if len(self.lines) >= _MAX_ELEMENTS or len(self.open) >= _DEEPEST:
+            self.refuse(f"At most {_MAX_ELEMENTS:,} elements, nested {_DEEPEST} deep, are read.")
+        element = Element(name, attributes)
+        self.lines[element] = self.parser.CurrentLineNumber
+        if self.open:
+            self.open[-1].append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+
+    def _end(self, _: str) -> None:
+        self.open.pop()
+
+    def _text(self, text: str) -> None:
+        here = self.open[-1]
+        if len(here):
+            here[-1].tail = (here[-1].tail or "") + text
+        else:
+            here.text = (here.text or "") + text
+
+    def _mark(self, mark: Element) -> None:
+        if self.open:
+            self.open[-1].append(mark)
+
+    def _doctype(self, *_: Any) -> NoReturn:
+        self.refuse("It has a document type, which is not read. Remove the <!DOCTYPE>.")
+
+
+def read_xml(text: str) -> Document:
+    """Parse XML; one that is too large, too deep or has a document type is refused."""
+    if len(text) > _LARGEST:
+        raise WorkflowError([("", f"It has more than {_LARGEST // 1_000_000} MB.")], "This XML cannot be read.")
+    reader = _Reader()
+    try:
+        reader.parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", "", text).lstrip().encode(), True)  # noqa: FBT003 -- the end
+    except expat.ExpatError as error:
+        raise WorkflowError([(f"line {error.lineno}", f"{expat.ErrorString(error.code)}.")], "This is not XML.") from None
+    except UnicodeError:
+        raise WorkflowError([("", "It has half a character.")], "This is not XML.") from None
+    assert reader.root is not None
+    return Document(reader.root, reader.lines)
+
+
+def local(name: Any) -> str:
+    """Return a name without its prefix; comments have none."""
+    return name.rpartition(":")[2] if isinstance(name, str) else ""
+
+
+def children(element: Element, *names: str) -> list[Element]:
+    return [one for one in element if local(one.tag) in names]
+
+
+def text_of(element: Element, name: str) -> str | None:
+    """Return the text of a child, if there is one that says something."""
+    found = children(element, name)
+    return ("".join(found[0].itertext()).strip() or None) if found else None
+
+
+def attributes_of(element: Element) -> dict[str, Any]:
+    """Return what `extendedAttributes` says as JSON values; what is not JSON was written by others."""
+    found: dict[str, Any] = {}
+    for one in children(element, "extendedAttributes"):
+        for child in children(one, "attribute"):
+            try:
+                found.setdefault(child.get("key", ""), json.loads(child.get("value", "")))
+            except ValueError:
+                continue
+    return found
+
+
+def extended(prefix: str, values: dict[str, Any], old: list[Element], known: frozenset[str]) -> list[Element]:
+    """Return `extendedAttributes` with these values, and what others wrote in the old ones."""
+    made = Element(f"{prefix}extendedAttributes", dict(old[0].attrib) if old else {})
+    for key, value in values.items():
+        made.append(Element(f"{prefix}attribute", {"key": key, "value": json.dumps(value, sort_keys=True)}))
+    made.extend(child for one in old for child in one if child.get("key") not in known)
+    return [made] if len(made) or made.attrib else []
+
+
+def written(root: Element) -> str:
+    """Return a document as text."""
+    for element in root.iter():
+        if element.text is not None and not element.text.strip() and len(element):
+            element.text = None
+        if element.tail is not None and not element.tail.strip():
+            element.tail = None
+    indent(root)
+    text = tostring(root, encoding="unicode")
+    bad = _NOT_XML.search(text)
+    if bad is not None:
+        message = f"It has the character \\u{ord(bad[0]):04x}, which XML cannot express."
+        raise WorkflowError([("", message)], "The workflow cannot be written as XML.")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
