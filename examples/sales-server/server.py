@@ -48,36 +48,29 @@ Segment = Annotated[
 CustomerId = Annotated[
     str,
     produces("customer"),
-    Field(min_length=1, description="Unique identifier. Use with order_history, customer_details tools."),
+    Field(min_length=1, description="Unique identifier"),
 ]
-AskedCustomer = Annotated[
-    str, consumes("customer"), Field(description="Customer ID from sales_top_customers or customer_search")
-]
+AskedCustomer = Annotated[str, consumes("customer"), Field(description="Customer ID")]
 OpportunityId = Annotated[
     str,
     produces("opportunity"),
-    Field(
-        min_length=1,
-        description="Use with opportunity_details, opportunity_contacts, opportunity_activities",
-    ),
+    Field(min_length=1, description="Opportunity ID"),
 ]
-AskedOpportunity = Annotated[
-    str, consumes("opportunity"), Field(description="Opportunity ID from sales_pipeline")
-]
+AskedOpportunity = Annotated[str, consumes("opportunity"), Field(description="Opportunity ID")]
 Cents = Annotated[int, unit("USD cents"), Field(description="Divide by 100 for dollars")]
-Limit = Annotated[int, unit("results"), Field(ge=1, le=100, description="How many at most")]
-PageLimit = Annotated[int, unit("results"), Field(ge=1, le=50, description="How many at most on a page")]
-Cursor = Annotated[
-    str | None, Field(description="pagination.next_cursor of the page before; none for the first")
+Limit = Annotated[int, unit("results"), Field(ge=1, le=100, description="Maximum number of results")]
+PageLimit = Annotated[
+    int, unit("results"), Field(ge=1, le=50, description="Maximum number of results on a page")
 ]
+Cursor = Annotated[str | None, Field(description="pagination.next_cursor of the previous page")]
 CompanyName = Annotated[str, Field(description="Name of the company")]
-GeneratedAt = Annotated[datetime, Field(description="When this was worked out (UTC)")]
+GeneratedAt = Annotated[datetime, Field(description="When this was computed (UTC)")]
 OrderCount = Annotated[int, unit("orders"), Field(description="Number of orders")]
 
 
 @dataclass
 class TopCustomer:
-    """A customer, and what they bought in the period."""
+    """A customer and their purchases in the period."""
 
     customer_id: CustomerId
     name: CompanyName
@@ -88,9 +81,9 @@ class TopCustomer:
 
 @dataclass
 class TopCustomers:
-    """The customers with the most revenue, the largest first."""
+    """The customers with the most revenue."""
 
-    customers: Annotated[list[TopCustomer], Field(description="The largest first")]
+    customers: Annotated[list[TopCustomer], Field(description="Largest revenue first")]
     period: Period
     generated_at: GeneratedAt
 
@@ -101,20 +94,20 @@ class Order:
 
     order_id: Annotated[
         str,
-        lint_ignore("id-not-accepted", "It is for people: no tool is about one order."),
+        lint_ignore("id-not-accepted", "Only shown to people: no tool takes an order."),
         Field(min_length=1, description="Unique identifier of the order"),
     ]
     customer_id: CustomerId
     total_cents: Cents
     date: Annotated[date, Field(description="Day of the order")]
     status: Annotated[
-        Literal["processing", "shipped", "delivered", "cancelled"], Field(description="How far it is")
+        Literal["processing", "shipped", "delivered", "cancelled"], Field(description="Current stage")
     ]
 
 
 @dataclass
 class FoundCustomer:
-    """A customer, in short."""
+    """A customer, summarised."""
 
     customer_id: CustomerId
     name: CompanyName
@@ -123,22 +116,20 @@ class FoundCustomer:
 
 @dataclass
 class FoundCustomers:
-    """The customers that were found."""
+    """The customers found."""
 
-    customers: Annotated[list[FoundCustomer], Field(description="Those that fit, by name")]
+    customers: Annotated[list[FoundCustomer], Field(description="Matching customers, by name")]
 
 
 @dataclass
 class CustomerDetails:
-    """All that is known about a customer."""
+    """Everything known about a customer."""
 
     customer_id: CustomerId
     name: CompanyName
     segment: Segment
-    city: Annotated[str, Field(description="Where its head office is")]
-    email: Annotated[
-        str, Field(description="Where orders are talked about", json_schema_extra={"format": "email"})
-    ]
+    city: Annotated[str, Field(description="City of the head office")]
+    email: Annotated[str, Field(description="Contact for orders", json_schema_extra={"format": "email"})]
     customer_since: Annotated[date, Field(description="Day of the first contract")]
     health_score: Annotated[
         int,
@@ -150,33 +141,33 @@ class CustomerDetails:
 
 @dataclass
 class Opportunity:
-    """Something that may be sold."""
+    """A possible sale."""
 
     opportunity_id: OpportunityId
     customer_id: CustomerId
     name: Annotated[str, Field(description="What it is about")]
-    stage: Annotated[Stage, Field(description="How far it is")]
+    stage: Annotated[Stage, Field(description="Current stage")]
     value_cents: Cents
-    probability: Annotated[float, fraction, Field(ge=0, le=1, description="How likely it is to be sold")]
-    expected_close: Annotated[date, Field(description="Day by which it should be decided")]
+    probability: Annotated[float, fraction, Field(ge=0, le=1, description="Probability of the sale")]
+    expected_close: Annotated[date, Field(description="Expected day of the decision")]
 
 
 @dataclass
 class Pipeline:
-    """What may be sold."""
+    """The possible sales."""
 
     opportunities: Annotated[
         list[Opportunity],
         Field(description="List of opportunities. Each opportunity_id works with opportunity_* tools."),
     ]
     weighted_value_cents: Annotated[
-        int, unit("USD cents"), Field(description="Values, each times its probability")
+        int, unit("USD cents"), Field(description="Sum of the values weighted by probability")
     ]
 
 
 @dataclass
 class Contact:
-    """Somebody whom an opportunity depends on."""
+    """A person involved in an opportunity."""
 
     name: Annotated[str, Field(description="Name of the person")]
     role: Annotated[
@@ -187,24 +178,24 @@ class Contact:
 
 @dataclass
 class Contacts:
-    """The people whom an opportunity depends on."""
+    """The people involved in an opportunity."""
 
     opportunity_id: OpportunityId
-    contacts: Annotated[list[Contact], Field(description="The most important first")]
+    contacts: Annotated[list[Contact], Field(description="Most important first")]
 
 
 @dataclass
 class Activity:
-    """Something that happened."""
+    """An activity around an opportunity."""
 
     at: Annotated[datetime, Field(description="When it happened (UTC)")]
-    kind: Annotated[Literal["email", "call", "meeting", "demo"], Field(description="What it was")]
+    kind: Annotated[Literal["email", "call", "meeting", "demo"], Field(description="Kind of activity")]
     summary: Annotated[str, Field(description="What happened, in a sentence")]
 
 
 @dataclass
 class RegionSales:
-    """What was sold in a region."""
+    """Sales in one region."""
 
     region: Annotated[str, Field(description='Region identifier (e.g., "NA", "EMEA", "APAC")')]
     revenue_cents: Annotated[int, unit("USD cents"), Field(description="Total revenue")]
@@ -214,7 +205,7 @@ class RegionSales:
 
 @dataclass
 class SalesSummary:
-    """What was sold in all."""
+    """Total sales."""
 
     revenue_cents: Annotated[int, unit("USD cents"), Field(description="Total revenue")]
     order_count: OrderCount
@@ -226,7 +217,7 @@ class SalesReport:
 
     report_id: Annotated[
         str,
-        lint_ignore("id-not-accepted", "It is for people: a report is made anew each time, and not kept."),
+        lint_ignore("id-not-accepted", "Only shown to people: reports are not stored."),
         Field(min_length=1, description="Unique report identifier"),
     ]
     generated_at: Annotated[datetime, Field(description="Report generation timestamp (UTC)")]
@@ -237,7 +228,7 @@ class SalesReport:
 server = MCPServer(
     "sales",
     instructions=(
-        "Sales data of one firm. Every tool answers {success, data | error, metadata}; look at success first. Start "
+        "Sales data of one company. Every tool answers {success, data | error, metadata}; check success first. Start "
         "from sales_top_customers or customer_search: both return customer_id values, which order_history and "
         "customer_details take. sales_pipeline returns opportunity_id values for the opportunity_* tools. While "
         "data.pagination.has_more is true, call again with cursor set to data.pagination.next_cursor. Money is in USD "
@@ -321,7 +312,7 @@ def customer_search(
 
 @tool(annotations=READ_ONLY)
 def customer_details(customer_id: AskedCustomer) -> CustomerDetails:
-    """Get all that is known about one customer."""
+    """Get everything known about one customer."""
     one = _customer(customer_id)
     return CustomerDetails(
         one.customer_id, one.name, one.segment, one.city, one.email, one.customer_since, one.health_score, one.last_contact
@@ -339,7 +330,7 @@ def customer_details(customer_id: AskedCustomer) -> CustomerDetails:
 )
 def sales_pipeline(
     stage: Annotated[
-        Stage | None, Field(description="Only those that are so far; all if nothing is said")
+        Stage | None, Field(description="Only opportunities in this stage; all by default")
     ] = None,
 ) -> Pipeline:
     found = [_shown(one) for one in OPPORTUNITIES.values() if stage in {None, one.stage}]
@@ -354,7 +345,7 @@ def opportunity_details(opportunity_id: AskedOpportunity) -> Opportunity:
 
 @tool(annotations=READ_ONLY)
 def opportunity_contacts(opportunity_id: AskedOpportunity) -> Contacts:
-    """Get the people whom an opportunity depends on."""
+    """Get the people involved in an opportunity."""
     return Contacts(opportunity_id, [Contact(*one) for one in people_of(_opportunity(opportunity_id))])
 
 
@@ -380,7 +371,7 @@ def opportunity_activities(
     ],
 )
 def sales_report(period: Period = "quarter") -> SalesReport:
-    """Get what was sold in a period, by region."""
+    """Get the sales of a period by region."""
     regions: dict[str, list[int]] = {}
     for customer in CUSTOMERS.values():
         orders = orders_of(customer.customer_id, period)

@@ -11,7 +11,7 @@ import pytest
 
 from halflap import Gateway
 from halflap.calls import Breaches, Calls, Policy, Recorder
-from halflap.calls.checks import Checks
+from halflap.calls.arguments import Validators
 from halflap.catalog import Snapshot
 from halflap.config import Config
 from halflap.core.errors import InvalidArgumentsError, ToolBlockedError
@@ -66,10 +66,10 @@ ARGUMENTS = {f"p{number}": {"a": {f"k{inner}": inner for inner in range(200)}} f
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_arguments_are_checked_without_blocking_the_loop(run: Run, name: str) -> None:
     async def check() -> None:
-        checks = Checks()
+        checks = Validators()
         for _ in range(2):
             try:
-                await checks.arguments(tool(SCHEMAS[name]), ARGUMENTS)
+                await checks.check_arguments(tool(SCHEMAS[name]), ARGUMENTS)
             except InvalidArgumentsError:
                 assert name != "too large to be compiled"
 
@@ -82,7 +82,7 @@ def test_results_are_checked_without_blocking_the_loop(run: Run) -> None:
     result = Result(structured_content=value, has_structured_content=True)
 
     async def check() -> None:
-        assert await Checks().breach(declared, result) is None
+        assert await Validators().breach(declared, result) is None
 
     assert run(pause_during(check)) < LONGEST_PAUSE
 
@@ -114,7 +114,7 @@ def test_a_mistake_at_the_end_of_a_large_argument_is_found(run: Run) -> None:
 
     async def check() -> None:
         with pytest.raises(InvalidArgumentsError, match=r"a\[49999\]: expected string, received 7"):
-            await Checks().arguments(tool(schema), {"a": ["x"] * 49_999 + [7]})
+            await Validators().check_arguments(tool(schema), {"a": ["x"] * 49_999 + [7]})
 
     run(check())
 
@@ -122,11 +122,11 @@ def test_a_mistake_at_the_end_of_a_large_argument_is_found(run: Run) -> None:
 @pytest.mark.slow
 def test_the_cache_of_compiled_schemas_is_bounded(run: Run) -> None:
     async def check() -> None:
-        checks = Checks()
+        checks = Validators()
         schema = {"properties": {f"p{number}": {"type": "string"} for number in range(3_000)}}
         for number in range(20):
             one = Tool("mcp__s__t", "s", "t", "", schema, hash=str(number))
-            await checks.arguments(one, {})
+            await checks.check_arguments(one, {})
         assert 5 < len(checks._compiled) < 20
         assert checks._parts <= 100_000
 

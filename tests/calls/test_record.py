@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.calls import Recorder, Redactor, new_id
-from halflap.calls.keep import raw
+from halflap.calls.payload import payload
 from halflap.config import TracesConfig
 from halflap.core.values import Result
 from halflap.store import Store, open_store
@@ -189,14 +189,14 @@ def test_a_run_is_interrupted_only_if_nobody_runs_it_any_more(run: Run, tmp_path
 
     async def scenario() -> list[tuple[str, int]]:
         store, found = await open_store(tmp_path / "store.db"), []
-        recorder, other = (Recorder(store, underway=running) for _ in range(2))
+        recorder, other = (Recorder(store, running=running) for _ in range(2))
         begun, lost = (run_of(at, outcome="running") for at in (11, 12))
         await recorder.commit_run(begun)
         # What a process leaves that is killed: the run as it began, a call, and a file that nobody holds.
         await store.record(calls=[call(1, run=lost.id)], runs=[lost])
         (running / lost.id).touch()
         (running / begun.id[:4]).touch()
-        await other.tell_interrupted()
+        await other.mark_interrupted()
         for one in (begun, lost):
             kept = await store.run(one.id)
             assert kept is not None
@@ -337,8 +337,8 @@ def test_a_result_of_megabytes_does_not_hold_up_the_loop(run: Run, tmp_path: Pat
 
             heart = asyncio.create_task(beat())
             await asyncio.sleep(0.05)
-            recorder.add(call(1), result=raw(wire))
-            recorder.add(call(2), result=raw(rows))
+            recorder.add(call(1), result=payload(wire))
+            recorder.add(call(2), result=payload(rows))
             await recorder.end_run(run_of(1, output=text))
             await recorder.flush()
             beating = False
@@ -384,7 +384,7 @@ def test_a_failing_store_is_complained_of_once_and_stops_nothing(
 def test_a_locked_store_delays_calls_only_briefly(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("halflap.calls.record._LONGEST_COMMIT_SECONDS", 0.3)
+    monkeypatch.setattr("halflap.calls.recorder._LONGEST_COMMIT_SECONDS", 0.3)
     monkeypatch.setattr("halflap.store.sqlite_file.BUSY_SECONDS", 1_000)
 
     async def scenario() -> None:
@@ -418,7 +418,7 @@ def test_a_cancelled_commit_leaves_the_others_in_order(run: Run, tmp_path: Path)
 def test_records_that_wait_are_bounded_in_size(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halflap.calls.record._MOST_WAITING_BYTES", 100)
+    monkeypatch.setattr("halflap.calls.recorder._MOST_WAITING_BYTES", 100)
 
     async def scenario() -> None:
         async with recording(tmp_path / "store.db") as (store, recorder):

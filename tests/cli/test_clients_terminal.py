@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,26 +38,17 @@ def test_anything_but_yes_writes_nothing(place: Path, answer: str, code: int) ->
     assert "Traceback" not in done.out
 
 
-def assert_within(columns: int, shown: str) -> None:
-    """Assert that only unbreakable words exceed the width."""
-    for line in re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines():
-        is_name = line.startswith(("--- ", "+++ ")) or "? [y/N]" in line or len(line.split()) == 1
-        assert len(line) <= columns or is_name
-
-
 def test_init_install_and_undo_on_a_terminal(place: Path) -> None:
     cursor = place / ".cursor" / "mcp.json"
     before = cursor.read_bytes()
-    done = in_terminal("init", home=place, columns=60, answers={QUESTION: "y\n"})
+    done = in_terminal("init", home=place, answers={QUESTION: "y\n"})
     assert done.code == 0
-    assert_within(60, done.out)
     # Green, on a terminal: what is added. What is secret is not shown there.
     assert "\x1b[32m+mcpServers:\x1b[0m" in done.out
     assert TOKEN not in done.out
     assert TOKEN in (place / "config" / "config.yaml").read_text()
     answers = {"mcp.json? [y/N]": "y\n"}
-    done = in_terminal("install", "cursor", "--move", home=place, columns=60, answers=answers)
-    assert_within(60, done.out)
+    done = in_terminal("install", "cursor", "--move", home=place, answers=answers)
     assert done.code == 0
     assert "\x1b[31m-" in done.out
     entry = json.loads(cursor.read_bytes())["mcpServers"]

@@ -10,7 +10,7 @@ import pytest
 
 from halflap.cli.app import run
 from halflap.core.codes import CODES
-from halflap.gateway.findings import ABOUT
+from halflap.gateway.findings import rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,9 +42,9 @@ def test_a_code_is_explained_in_plain_text(halflap: Run, code: str) -> None:
 
 def test_all_codes_are_listed(halflap: Run) -> None:
     _, out, _ = halflap("explain")
-    assert sorted(line.split()[0] for line in out.splitlines()) == sorted([*CODES, *ABOUT])
+    assert sorted(line.split()[0] for line in out.splitlines()) == sorted([*CODES, *rules()])
     _, out, _ = halflap("explain", "--json")
-    assert sorted(one["code"] for one in json.loads(out)) == sorted([*CODES, *ABOUT])
+    assert sorted(one["code"] for one in json.loads(out)) == sorted([*CODES, *rules()])
 
 
 def test_an_unknown_code_gets_a_suggestion(halflap: Run) -> None:

@@ -201,13 +201,114 @@ def test_variables_keep_their_meaning(
 
 
 @pytest.mark.parametrize(
-    "entry", [{"command": "${env:NOT_SET_ANYWHERE}"}, {**TIME, "args": ["${config:x.y}"]}]
+    "entry",
+    [
+        {**TIME, "enabledTools": ["x"]},
+        {**TIME, "args": ["${config:x.y}"]},
+        {**TIME, "sandbox": {}, "sandboxEnabled": True},
+    ],
 )
-def test_servers_that_would_not_work_are_written_disabled(person: Home, entry: dict[str, Any]) -> None:
+def test_servers_that_would_not_work_as_before_are_written_disabled(
+    person: Home, entry: dict[str, Any]
+) -> None:
     cursor(person, a=entry, b=TIME)
     done = person.run("init", "--yes")
     assert {server.name: server.disabled for server in loaded(person).servers} == {"a": True, "b": False}
     assert "`a`" in done.err
+
+
+def test_an_unset_variable_is_reported_and_affects_only_its_server(
+    person: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HERE", "here")
+    cursor(
+        person,
+        a={"command": "${env:NOT_SET}"},
+        b={**TIME, "env": {"A": "${env:NOT_SET}", "B": "${env:HERE}"}},
+    )
+    done = person.run("init", "--yes")
+    assert "`a`" in done.err
+    assert "NOT_SET" in done.err
+    a, b = loaded(person).servers
+    assert a.broken
+    assert dict(b.env) == {"A": "", "B": "here"}
+
+
+def test_servers_that_may_need_a_sign_in_are_named(person: Home) -> None:
+    cursor(
+        person,
+        plain=TIME,
+        remote={"url": "https://mcp.example.com/mcp"},
+        signed={"url": "http://127.0.0.1:3000/", "oauth": {"clientId": "x"}},
+        headed={"url": "https://mcp.example.com/headed", "headers": {"X-Key": "${env:KEY}"}},
+        local={"url": "http://127.0.0.1:3000/"},
+        query={"url": "https://mcp.example.com/mcp?key=k"},
+    )
+    assert person.run("init", "--yes", "--json").json["sign_in"] == ["remote", "signed"]
+
+
+CODEX = """\
+model = "gpt-5"  # mine
+[mcp_servers.docs]
+command = "npx"
+args = ["-y", "docs"]
+env = { TOKEN = "${NOT_EXPANDED}" }
+[mcp_servers.web]
+url = "https://web.example/mcp"
+bearer_token_env_var = "WEB_TOKEN"
+http_headers = { "X-Team" = "a" }
+[mcp_servers.off]
+command = "off"
+enabled = false
+"""
+ZED = """\
+// Zed settings
+{
+  "theme": "One Dark",
+  "context_servers": {
+    "new": {"command": "new", "args": ["a"]},
+    "old": {"command": {"path": "old", "args": ["b"], "env": {"A": "1"}}}, // before
+    "extension": {"settings": {"key": "x"}},
+  },
+}
+"""
+GOOSE = """\
+GOOSE_MODEL: x  # mine
+extensions:
+  developer: {enabled: true, type: builtin, name: developer}
+  files:
+    enabled: true
+    type: stdio
+    cmd: npx
+    args: [-y, files]
+    envs: {A: "1"}
+  web: {enabled: false, type: streamable_http, uri: "https://web.example/mcp"}
+"""
+
+
+def test_formats_of_other_clients_are_understood(person: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEB_TOKEN", "secret-token")
+    monkeypatch.setenv("GEMINI_KEY", "key")
+    person.write(".codex/config.toml", CODEX)
+    person.write(".config/zed/settings.json", ZED)
+    person.write(".config/goose/config.yaml", GOOSE)
+    gemini = {
+        "a": {"command": "a", "env": {"K": "$GEMINI_KEY"}},
+        "b": {"httpUrl": "https://b.example/mcp"},
+        "c": {"url": "https://c.example/sse"},
+    }
+    person.write(".gemini/settings.json", {"mcpServers": gemini})
+    done = person.run("init", "--yes", "--json")
+    assert [one["name"] for one in done.json["kept_out"]] == ["extension", "developer"]
+    found = {server.name: server for server in loaded(person).servers}
+    assert list(found) == ["docs", "web", "off", "a", "b", "c", "new", "old", "files", "web-goose"]
+    assert dict(found["docs"].env) == {"TOKEN": "${NOT_EXPANDED}"}
+    assert dict(found["web"].headers) == {"X-Team": "a", "Authorization": "Bearer secret-token"}
+    assert found["off"].disabled
+    assert (dict(found["a"].env), found["c"].transport) == ({"K": "key"}, "sse")
+    assert (found["old"].command, found["old"].args, dict(found["old"].env)) == ("old", ("b",), {"A": "1"})
+    assert (found["files"].command, found["files"].args) == ("npx", ("-y", "files"))
+    assert (found["web-goose"].url, found["web-goose"].disabled) == ("https://web.example/mcp", True)
 
 
 @pytest.mark.parametrize("entry", [{}, "text", {"command": ["a"]}])
@@ -240,7 +341,7 @@ def test_a_broken_file_does_not_hide_the_others(person: Home) -> None:
     (person.folder / ".codeium/windsurf/mcp_config.json").mkdir(parents=True)
     done = person.run("init", "--yes")
     assert names(person) == ["b"]
-    assert ".cursor/mcp.json: line 3" in done.err
+    assert ".cursor/mcp.json:3: " in done.err
     assert "mcp_config.json" in done.err
 
 

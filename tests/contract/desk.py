@@ -71,8 +71,8 @@ def register(tool: Decorator, context_type: Any) -> None:
         return len(numbers) + span.shortest + every
 
 
-def told_of_parameters(schema: dict[str, Any]) -> tuple[str, str, str]:
-    """Give the descriptions of what merge_tickets takes, where its marks are."""
+def described_parameters(schema: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the descriptions of the annotated parameters of merge_tickets."""
     taken = schema["properties"]
     span = taken["span"]
     fields = schema["$defs"]["Span"] if "$ref" in span else span
@@ -83,4 +83,8 @@ def told_of_parameters(schema: dict[str, Any]) -> tuple[str, str, str]:
     )
 
 
-TOLD = ("One of them. Consumes: ticket.", "At least. Unit: minutes.", "How often. Unit: minutes.")
+DESCRIPTIONS = (
+    "One of them. From list_tickets, read_ticket.",
+    "At least. Unit: minutes.",
+    "How often. Unit: minutes.",
+)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import hmac
 import logging
-import os
 import string
-import subprocess
-import sys
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import SecretStr
 
 from halflap.contract import Cursors, ErrorCode, InvalidQuery, Page
 
@@ -118,42 +114,6 @@ def test_the_order_of_keys_does_not_change_a_query() -> None:
     assert cursors.page(ITEMS, cursor=cursor, size=5, query={"b": 2, "a": 1}).results[0] == "item 10"
 
 
-def test_a_set_in_a_query_is_the_same_in_every_process() -> None:
-    program = """
-from dataclasses import dataclass
-from pydantic import BaseModel
-from halflap.contract import Cursors
-class Model(BaseModel):
-    tags: set[str]
-@dataclass
-class Plain:
-    tags: object
-tags = set("abcdefgh")
-cursors = Cursors(b"0123456789abcdef", clock=lambda: 1.0)
-for query in ({"tags": tags}, Model(tags=tags), Plain([Plain(tags)]), {"all": {frozenset(tags), frozenset("xyz")}}):
-    print(cursors.page("abc", cursor=None, size=1, query=query).pagination.next_cursor)
-"""
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in "12"
-    }
-    assert len(printed) == 1
-
-
-@pytest.mark.parametrize("hidden", [SecretStr, lambda one: {"of": [SecretStr(one)]}], ids=["bare", "inside"])
-def test_secrets_distinguish_queries(hidden: Callable[[str], Any]) -> None:
-    cursors = Cursors(KEY)
-    cursor = cursor_of(cursors, hidden("alice"))
-    assert cursors.page(ITEMS, cursor=cursor, size=10, query=hidden("alice")).results[0] == "item 10"
-    refused(cursors, cursor, hidden("bob"))
-
-
 def test_a_cursor_of_offsets_is_refused_for_keys() -> None:
     cursors = Cursors(KEY)
     with pytest.raises(InvalidQuery):
@@ -195,9 +155,7 @@ def test_an_expired_cursor_is_refused() -> None:
 def test_without_a_key_one_is_made_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "halflap.contract"):
         cursors = Cursors()
-    assert cursors.is_of_process
     assert caplog.text
-    assert not Cursors(KEY).is_of_process
     refused(Cursors(), cursor_of(cursors))
 
 
@@ -252,17 +210,17 @@ def test_pages_of_an_async_source(run: Any) -> None:
 
 
 def test_mistakes_of_the_author_are_reported() -> None:
-    with pytest.raises(ValueError, match="at least 16 bytes"):
+    with pytest.raises(ValueError, match="16 bytes"):
         Cursors(b"short")
     with pytest.raises(ValueError, match="max_page_size"):
         Cursors(KEY, max_page_size=0)
-    with pytest.raises(ValueError, match="at least a second"):
+    with pytest.raises(ValueError, match="lifetime"):
         Cursors(KEY, lifetime=timedelta(0))
-    with pytest.raises(TypeError, match="`query` has to be made of what JSON can hold"):
+    with pytest.raises(TypeError, match="query"):
         Cursors(KEY).page(ITEMS, cursor=None, size=1, query=object())
     with pytest.raises(ValueError, match="too long for a cursor"):
         Cursors(KEY).fetch_after(lambda _, __: ["x" * 5_000, "y"], key=str, cursor=None, size=1, query="q")
-    with pytest.raises(TypeError, match="needs `key`"):
+    with pytest.raises(TypeError, match="by_key"):
         Cursors(KEY).open(None, size=1, query="q", by_key=True).page([1, 2])
     with pytest.raises(TypeError, match="by_key=True"):
         Cursors(KEY).open(None, size=1, query="q").page([1, 2], key=int)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contract.desk import CONTRACT, TOLD, register, told_of_parameters
+from contract.desk import CONTRACT, DESCRIPTIONS, described_parameters, register
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -27,8 +27,10 @@ def desk() -> Any:
 
 
 def envelope(run: Run, name: str, **arguments: Any) -> dict[str, Any]:
+    server = desk()
+
     async def called() -> Any:
-        async with fastmcp.Client(desk()) as client:
+        async with fastmcp.Client(server) as client:
             return await client.call_tool(name, arguments)
 
     result = run(called())
@@ -40,8 +42,10 @@ def envelope(run: Run, name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def test_the_tools_are_listed_with_the_envelope_and_without_the_context(run: Run) -> None:
+    server = desk()
+
     async def listed() -> Any:
-        async with fastmcp.Client(desk()) as client:
+        async with fastmcp.Client(server) as client:
             return await client.list_tools()
 
     tools = {one.name: one for one in run(listed())}
@@ -49,10 +53,10 @@ def test_the_tools_are_listed_with_the_envelope_and_without_the_context(run: Run
     assert (read.title, read.description) == ("Read", "Read a ticket.")
     assert list(read.input_schema["properties"]) == ["number"]
     assert read.input_schema["properties"]["number"]["x-halflap"] == {"consumes": "ticket"}
-    assert read.input_schema["properties"]["number"]["description"] == "Which one. Consumes: ticket."
+    assert read.input_schema["properties"]["number"]["description"] == "Which one. From list_tickets."
     good, _ = read.output_schema["oneOf"]
     assert good["properties"]["data"]["properties"]["minutes"]["description"] == "Time spent. Unit: minutes."
-    assert told_of_parameters(tools["merge_tickets"].input_schema) == TOLD
+    assert described_parameters(tools["merge_tickets"].input_schema) == DESCRIPTIONS
 
 
 def test_results_and_errors_are_enveloped(run: Run) -> None:
@@ -75,5 +79,5 @@ def test_mistakes_of_the_author_are_refused() -> None:
     tool = contract_tools(fastmcp.FastMCP("s"), CONTRACT)
     with pytest.raises(TypeError, match=r"write @tool\(\)"):
         tool(len)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="output schema is the envelope's"):
+    with pytest.raises(TypeError, match="output_schema"):
         tool(output_schema={})

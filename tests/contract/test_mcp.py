@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
@@ -24,7 +23,7 @@ from mcp_types import (
     Tool,
 )
 
-from contract.desk import CONTRACT, TOLD, register, told_of_parameters
+from contract.desk import CONTRACT, DESCRIPTIONS, described_parameters, register
 from halflap.contract import tool_of
 from halflap.contract.mcp import call_result, contract_tools
 
@@ -55,8 +54,10 @@ def envelope(run: Run, server: Any, name: str, **arguments: Any) -> dict[str, An
 
 
 def test_the_tools_are_listed_with_the_envelope_and_without_the_context(run: Run) -> None:
+    server = desk()
+
     async def listed() -> list[Tool]:
-        async with Client(desk()) as client:
+        async with Client(server) as client:
             return (await client.list_tools()).tools
 
     tools = {one.name: one for one in run(listed())}
@@ -65,14 +66,17 @@ def test_the_tools_are_listed_with_the_envelope_and_without_the_context(run: Run
     assert read.description == "Read a ticket."
     assert list(read.input_schema["properties"]) == ["number"]
     assert read.input_schema["properties"]["number"]["x-halflap"] == {"consumes": "ticket"}
-    assert read.input_schema["properties"]["number"]["description"] == "Which one. Consumes: ticket."
+    assert read.input_schema["properties"]["number"]["description"] == "Which one. From list_tickets."
     assert read.output_schema is not None
     good, bad = read.output_schema["oneOf"]
     assert good["properties"]["data"]["properties"]["minutes"]["description"] == "Time spent. Unit: minutes."
     assert bad["properties"]["success"]["const"] is False
     merge = tools["merge_tickets"].input_schema
-    assert told_of_parameters(merge) == TOLD
-    assert "Consumes" not in str(tools["list_tickets"].input_schema)
+    assert described_parameters(merge) == DESCRIPTIONS
+    listing = tools["list_tickets"].output_schema
+    assert listing is not None
+    ticket = listing["$defs"]["Ticket"]["properties"]["ticket_id"]
+    assert ticket["description"] == "Unique identifier. Use with read_ticket, merge_tickets."
 
 
 def test_results_are_enveloped_in_text_and_structure(run: Run) -> None:
@@ -178,49 +182,3 @@ def test_the_low_level_server(run: Run) -> None:
     server = Server("desk", on_list_tools=list_tools, on_call_tool=call_tool)
     assert envelope(run, server, "read_ticket", number="T-3")["data"] == {"ticket_id": "T-3", "minutes": 30}
     assert envelope(run, server, "read_ticket", number=3)["error"]["code"] == "INVALID_QUERY"
-
-
-def test_partials_and_callable_objects_are_tools(run: Run) -> None:
-    def search(store: object, query: str, limit: int = 3) -> list[str]:
-        """Search the store."""
-        assert isinstance(store, dict)
-        return [query] * limit
-
-    class Count:
-        """Counts."""
-
-        async def __call__(self, text: str) -> int:
-            """Count letters."""
-            return len(text)
-
-    server: MCPServer[Any] = MCPServer("desk", log_level="CRITICAL")
-    tool = contract_tools(server, CONTRACT)
-    tool()(functools.partial(search, limit=2, store={}))
-    tool("count")(Count())
-    with pytest.raises(ValueError, match="name"):
-        tool()(Count())
-
-    async def listed() -> list[Tool]:
-        async with Client(server) as client:
-            return (await client.list_tools()).tools
-
-    tools = {one.name: one for one in run(listed())}
-    assert tools["search"].description == "Search the store."
-    assert list(tools["search"].input_schema["properties"]) == ["query"]
-    assert tools["count"].description == "Count letters."
-    assert envelope(run, server, "search", query="a")["data"] == ["a", "a"]
-    assert envelope(run, server, "count", text="abc")["data"] == 3
-    definition, call = tool_of(functools.partial(search, {}), CONTRACT)
-    assert list(definition["inputSchema"]["properties"]) == ["query", "limit"]
-    assert run(call({"query": "a", "limit": 1})).structured["data"] == ["a"]
-
-
-def test_parameters_without_a_framework() -> None:
-    made: dict[str, Any] = {}
-
-    def plain(name: str | None = None, **_: Any) -> Any:
-        return lambda function: made.setdefault(name or function.__name__, function)
-
-    register(plain, Context)
-    definition, _ = tool_of(made["merge_tickets"], CONTRACT)
-    assert told_of_parameters(definition["inputSchema"]) == TOLD

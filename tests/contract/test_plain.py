@@ -38,7 +38,7 @@ def test_the_definition_of_a_tool() -> None:
     assert definition["_meta"] == {"a": 1}
     taken = definition["inputSchema"]["properties"]
     assert list(taken) == ["customer_id", "limit"]
-    assert taken["customer_id"]["description"] == "Who. Consumes: customer."
+    assert taken["customer_id"]["description"] == "Who"
     assert taken["customer_id"]["x-halflap"] == {"consumes": "customer"}
     assert definition["inputSchema"]["required"] == ["customer_id"]
     found = asyncio.run(call({"customer_id": "C1"}, 5))

@@ -7,7 +7,6 @@ import json
 import logging
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -231,7 +230,7 @@ class TestMistakesOfTheAuthor:
             tool_of(tool, CONTRACT)
 
     def test_an_object_that_cannot_be_called_is_refused(self) -> None:
-        with pytest.raises(TypeError, match="called"):
+        with pytest.raises(TypeError, match="function"):
             tool_of(object(), CONTRACT, name="t")  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("path", ["", "a..b", "a[0]", "[", "a."])
@@ -297,7 +296,7 @@ def broken(report: Any, caplog: pytest.LogCaptureFixture) -> tuple[str, str]:
     sent = answer(tool, invariants=RULES)
     assert sent["error"]["code"] == "INTERNAL_ERROR"
     path = sent["error"]["details"]["path"]
-    assert f" at {path};" in sent["error"]["message"]
+    assert f" at {path}." in sent["error"]["message"]
     return path, caplog.text
 
 
@@ -384,38 +383,36 @@ class TestOutput:
         assert path == "data.total_revenue"
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "path"),
+    [
+        (float, float("nan"), "data"),
+        (list[float], [1.0, float("inf")], "data[1]"),
+        (str, "half \ud800", "data"),
+    ],
+    ids=str,
+)
+def test_values_that_json_cannot_express_are_a_violation(kind: Any, value: Any, path: str) -> None:
+    def tool() -> Any:
+        return value
+
+    tool.__annotations__["return"] = kind
+    assert answer(tool)["error"]["details"] == {"path": path}
+
+
+def test_in_error_details_they_become_strings() -> None:
+    error = error_for(NotFound("No.", details={"ratio": float("inf"), "all": [float("nan"), 1.5]}))
+    assert error["code"] == "NOT_FOUND"
+    assert error["details"] == {"ratio": "Infinity", "all": ["NaN", 1.5]}
+
+
 def test_the_logger_is_named_after_the_contract(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR, "halflap.contract"):
         error_for(RuntimeError("x"))
     assert [record.name for record in caplog.records] == ["halflap.contract"]
 
 
-@dataclass
-class Priced:
-    total: Annotated[Decimal, Field(ge=0)]
-    since: Annotated[timedelta, Field(gt=timedelta(0))]
-
-
-class Held(BaseModel):
-    total: Annotated[Decimal, Field(ge=0)]
-
-
-def test_bounds_that_are_not_enforced_are_reported(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def plain() -> Priced:
-        raise NotImplementedError
-
-    def model() -> list[Held]:
-        raise NotImplementedError
-
-    tool_of(model, CONTRACT)
-    assert not caplog.records
-    tool_of(plain, CONTRACT)
-    assert [one.args for one in caplog.records] == [("plain", "`since`"), ("plain", "`total`")]
-
-
-@pytest.mark.parametrize("codes", [str, ["A"], Priced])
+@pytest.mark.parametrize("codes", [str, ["A"], Report])
 def test_codes_are_an_enum(codes: Any) -> None:
     with pytest.raises(TypeError, match="StrEnum"):
         Contract(source="crm", codes=codes)

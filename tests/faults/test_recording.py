@@ -100,7 +100,7 @@ def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered(
 def test_a_locked_store_keeps_no_call_from_being_answered(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halflap.calls.record._LONGEST_COMMIT_SECONDS", 0.3)
+    monkeypatch.setattr("halflap.calls.recorder._LONGEST_COMMIT_SECONDS", 0.3)
     monkeypatch.setattr("halflap.store.sqlite_file.BUSY_SECONDS", 1_000)
 
     async def scenario() -> None:

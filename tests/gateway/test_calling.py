@@ -115,6 +115,20 @@ def test_an_unknown_name_gets_suggestions_and_the_servers_tools(run: Run) -> Non
     asked(run, Memory("read", "write", "wait"), ask)
 
 
+def test_a_program_with_very_many_unknown_names_asks_the_server_once(run: Run) -> None:
+    server = Memory("read")
+
+    async def ask(gateway: Gateway) -> Any:
+        await gateway.refresh()
+        names = "[f'mcp__s__t{number}' for number in range(300)]"
+        call = "try:\n        await call_tool(name)\n    except Exception as error:\n        found.add(type(error).__name__)"
+        return await gateway.execute(f"found = set()\nfor name in {names}:\n    {call}\nprint(found)")
+
+    ran = asked(run, server, ask)
+    assert (ran.outcome, ran.output) == ("ok", "{'ToolError'}\n")
+    assert server.listings == 2
+
+
 def test_one_malformed_tool_does_not_hide_the_others(run: Run) -> None:
     async def ask(gateway: Gateway) -> Any:
         await gateway.refresh()

@@ -13,7 +13,7 @@ from blockbuster import blockbuster_ctx
 
 from halflap import Config, Gateway
 from halflap.core.errors import ToolFailedError, UsageError
-from halflap.gateway.findings import ABOUT, Code, findings
+from halflap.gateway.findings import findings, rules
 from halflap.upstream import Trouble
 from servers.memory import Memory, definition, echo
 from support import ROOT, answering, python_server
@@ -290,5 +290,5 @@ def test_every_code_is_in_the_docs() -> None:
         (ROOT / "docs" / "doctor.md").read_text(),
         re.MULTILINE,
     )
-    assert dict(rows) == ABOUT
-    assert set(get_args(Code)) == ABOUT.keys() >= set(get_args(Trouble))
+    assert dict(rows) == {code: rule.about for code, rule in rules().items()}
+    assert rules().keys() >= set(get_args(Trouble))

@@ -1,14 +1,18 @@
-"""The only path to a tool."""
+"""The only path to a tool: policy, validation, recording, sending, for every caller.
 
+`calls` has the path itself; `policy` decides what may be called, `arguments` validates, `trace` and `recorder` write down
+what happened, without the secrets that `redact` finds, and `retention` deletes old records. Connections to servers are
+in `halflap.upstream`, what is learned from results in `halflap.observe`.
+"""
+
+from halflap.calls.arguments import aside
 from halflap.calls.breaches import Breaches, breached_place
 from halflap.calls.calls import Calls
-from halflap.calls.checks import aside
 from halflap.calls.describe import describe
 from halflap.calls.policy import Policy
-from halflap.calls.record import Recorder, new_id
-from halflap.calls.redact import MARK, Redactor
+from halflap.calls.recorder import Recorder, new_id
+from halflap.calls.redact import MARK, Redactor, configured_secrets
 from halflap.calls.retention import Retention
-from halflap.calls.secret_values import configured_secrets
 from halflap.calls.trace import Answered, Observe
 
 __all__ = [

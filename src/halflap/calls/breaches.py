@@ -1,4 +1,4 @@
-"""Remember which declarations results have broken: none of them is certain knowledge any more."""
+"""Which declarations were broken by results: the check before a run no longer relies on those."""
 
 from __future__ import annotations
 
@@ -25,32 +25,29 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_PATH = 500
 _MOST_PATHS = 100
-"""Of one definition; that there are more makes it no worse."""
+"""Per definition; more would tell nothing new."""
+_MOST_SCHEMAS = 200
 _PAUSE_SECONDS = 1.0
-
-_MOST_KEPT = 200
-_Key = tuple[str, str, str, str]
 
 
 def breached_place(problem: ArgumentProblem, names: frozenset[str]) -> str:
-    """Write where a declaration was broken, for everybody: only names that it has itself, and of data nothing.
+    """Return where a declaration was broken, written only with names it declares, so without data.
 
-    A key that it does not allow is new in a record, not data in a map: it is written if it looks like a name.
+    A key that it does not allow is a new field, not data, if it looks like a name.
     """
     path = general_path(problem.path, names, is_name if problem.what == "unknown" else lambda _: False)
     return path[:_LONGEST_PATH]
 
 
 class Breaches:
-    """What was seen to be broken, from the first time on; written down behind."""
+    """Known breaches, in memory at once and in the store soon after."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._paths: dict[tuple[str, str], set[str]] = {}
-        self._new: dict[_Key, Breach] = {}
+        self._new: dict[tuple[str, str, str, str], Breach] = {}
         self._writer: asyncio.Task[None] | None = None
         self._names: dict[str, frozenset[str]] = {}
-        """What names of keys a definition has, for those that were broken."""
 
     async def load(self) -> None:
         """Read what earlier gateways saw."""
@@ -58,16 +55,15 @@ class Breaches:
             self._paths.setdefault((one.server, one.definition_hash), set()).add(one.path)
 
     def has(self, tool: Tool) -> bool:
-        """Say whether a result has broken what this tool declares, as it is declared now."""
+        """Return whether a result broke what this tool declares now."""
         return (tool.server, tool.schema_hash) in self._paths
 
     def note(self, tool: Tool, problem: ArgumentProblem) -> None:
-        """Note a breach."""
-        path = self._place(tool, problem)
+        path = breached_place(problem, self._declared_names(tool))
         known = self._paths.setdefault((tool.server, tool.schema_hash), set())
-        if path not in known and len(known) >= _MOST_PATHS:
-            return
         if path not in known:
+            if len(known) >= _MOST_PATHS:
+                return
             known.add(path)
             logger.info(
                 "A result of %s is not what the tool declares: %s: expected %s.",
@@ -85,13 +81,12 @@ class Breaches:
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write(), name="record breaches")
 
-    def _place(self, tool: Tool, problem: ArgumentProblem) -> str:
-        names = self._names.get(tool.schema_hash)
-        if names is None:
-            names = self._names[tool.schema_hash] = declared_names(tool.output_schema)
-            if len(self._names) > _MOST_KEPT:
-                del self._names[next(iter(self._names))]
-        return breached_place(problem, names)
+    def _declared_names(self, tool: Tool) -> frozenset[str]:
+        if tool.schema_hash not in self._names:
+            if len(self._names) >= _MOST_SCHEMAS:
+                self._names.clear()
+            self._names[tool.schema_hash] = declared_names(tool.output_schema)
+        return self._names[tool.schema_hash]
 
     async def _write(self) -> None:
         while self._new:
@@ -99,16 +94,15 @@ class Breaches:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def flush(self) -> None:
-        """Write down what is not written yet."""
+        """Write what is not in the store yet."""
         new, self._new = self._new, {}
         try:
             await self._store.add_breaches(list(new.values()))
         except StoreError as error:
-            # It is known as long as we live, and will be noted again.
-            logger.warning("Broken declarations could not be written down: %s", error)
+            # It stays known in memory and will be seen again.
+            logger.warning("Broken declarations could not be stored: %s", error)
 
     async def close(self) -> None:
-        """Write what is left."""
         if self._writer is not None:
             self._writer.cancel()
             with suppress(asyncio.CancelledError):

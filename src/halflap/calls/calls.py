@@ -1,4 +1,4 @@
-"""The only path to a tool: policy, validation, send, record, for every caller."""
+"""One call of a tool: authorize, validate, send, record."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from halflap.calls.checks import Checks
+from halflap.calls.arguments import Validators
 from halflap.calls.trace import CallTrace
 from halflap.catalog import namespaced
 from halflap.core.errors import HalflapError, ToolFailedError, ToolNotFoundError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from halflap.calls.breaches import Breaches
     from halflap.calls.policy import Policy
-    from halflap.calls.record import Recorder
+    from halflap.calls.recorder import Recorder
     from halflap.calls.trace import Observe
     from halflap.catalog import Snapshot
     from halflap.core.values import CallContext, Result, ToolSource
@@ -42,11 +42,11 @@ class Calls:
     ) -> None:
         self.policy = policy
         self.breaches = breaches
+        self.validators = Validators()
         self._recorder = recorder
         self._snapshot = snapshot
         self._observe = observe
         self._sources: dict[str, ToolSource] = {}
-        self.checks = Checks()
 
     def register(self, source: ToolSource) -> None:
         """Make a source's tools callable."""
@@ -60,26 +60,26 @@ class Calls:
         trace = CallTrace(self._recorder, tool, context, self._observe)
         result: Result | None = None
         outcome = "cancelled"
-        breach = trouble = None
+        breach = error_text = None
         sent: dict[str, Any] = {}
 
         async def admit() -> None:
-            # Asked again when the server is up: its tool may have changed, or gone, since it was looked up,
-            # and once more if it may have while the arguments were checked or the call was written down.
+            # Asked right before sending. The catalogue may have changed since the lookup, and again while arguments
+            # were validated or the call was written down.
             nonlocal tool
             seen = None
             while seen is not self._snapshot():
                 seen = self._snapshot()
                 tool = seen.find(name)
-                self._let(tool, seen, context)
-                await self.checks.arguments(tool, sent)
+                self._authorize(tool, seen, context)
+                await self.validators.check_arguments(tool, sent)
                 if not trace.is_committed and not self.policy.is_read_only(tool):
                     await trace.commit(tool)
 
         try:
-            self._let(tool, snapshot, context)
-            sent = await self.checks.sendable(tool, arguments)
-            trace.passed(sent, json.dumps(sent, allow_nan=False, ensure_ascii=False))
+            self._authorize(tool, snapshot, context)
+            sent = await self.validators.sendable(tool, arguments)
+            trace.set_arguments(sent, json.dumps(sent, allow_nan=False, ensure_ascii=False))
             try:
                 result = await self._sources[tool.server].call(
                     tool.original_name,
@@ -91,50 +91,50 @@ class Calls:
             except ToolFailedError as error:
                 raise ToolFailedError(name, error.server, error.rpc_code, error.message) from error
             outcome = TOOL_ERROR if result.is_error else "ok"
-            breach = await self.checks.breach(tool, result)
+            breach = await self.validators.breach(tool, result)
             if breach is not None:
                 self.breaches.note(tool, breach)
         except HalflapError as error:
-            outcome, trouble = error.code, str(error)
-            trace.given(arguments)
+            outcome, error_text = error.code, str(error)
+            trace.set_unsent_arguments(arguments)
             raise
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            outcome, trouble = "crash", f"{type(error).__name__}: {error}"
+            outcome, error_text = "crash", f"{type(error).__name__}: {error}"
             raise
         else:
             return result
         finally:
-            trace.end(tool, outcome, result, None if breach is None else str(breach)[:_LONGEST], trouble)
+            trace.end(tool, outcome, result, None if breach is None else str(breach)[:_LONGEST], error_text)
 
     @contextmanager
     def finding(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Iterator[None]:
-        """Look up a tool within this: a call that comes to nothing there is on the record, too."""
-        trace = CallTrace(self._recorder, _nothing(name), context)
-        outcome, tool = "crash", _nothing(name)
+        """Record a call whose tool is not found within this block."""
+        trace = CallTrace(self._recorder, _not_found(name), context)
         try:
             yield
         except BaseException as error:
+            outcome, tool = "crash", _not_found(name)
             if isinstance(error, HalflapError):
                 outcome = error.code
             elif isinstance(error, asyncio.CancelledError):
                 outcome = "cancelled"
             if isinstance(error, ToolNotFoundError) and error.server is not None:
-                tool = _nothing(name, error.server)
-            trace.given(arguments)
+                tool = _not_found(name, error.server)
+            trace.set_unsent_arguments(arguments)
             trace.end(tool, outcome, None, None, str(error) or None)
             raise
 
-    def _let(self, tool: Tool, snapshot: Snapshot, context: CallContext) -> None:
-        """Refuse what nobody may call, and what this caller may not."""
+    def _authorize(self, tool: Tool, snapshot: Snapshot, context: CallContext) -> None:
+        """Raise if the tool must not be called, in general or by this caller."""
         self.policy.admit(tool, snapshot)
         if context.rule is not None:
             context.rule(tool)
 
 
-def _nothing(name: str, server: str | None = None) -> Tool:
-    """Give what stands in a record for a tool that was not found: of which server it would be, and its name."""
+def _not_found(name: str, server: str | None = None) -> Tool:
+    """Return a placeholder for the record of a call whose tool does not exist."""
     if server is None:
         server = next((own for own in OWN if name.startswith(namespaced(own, ""))), "")
     original = name.removeprefix(namespaced(server, "")) if server else name

@@ -1,4 +1,4 @@
-"""Everything there is to say of one tool."""
+"""The description of one tool, as `inspect_tool` returns it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ NO_OUTPUT_SCHEMA = (
 
 NO_FIELD = "The output schema that the upstream server declares names no field."
 
-UNWRAPPED = "The declared object is a wrapper: in a program, the value is what stands under 'result', without the wrapper."
+UNWRAPPED = "The declared object is a wrapper: in a program, the value is what is under 'result', without the wrapper."
 SPELLED = (
-    "Letters that cannot be seen are written here as their numbers, such as \\u200b. In a call, write the letter "
-    "itself: inside quotes, JSON and Python take its number for it."
+    "Invisible characters are shown here as escapes, such as \\u200b. In a call, write the character itself, or the escape "
+    "inside quotes in JSON and Python."
 )
 _LONGEST_TEXT = 20_000
 _LONGEST_PART = 4_000
@@ -45,9 +45,9 @@ def describe(
     learned: Mapping[str, Any] | None = None,
     use: str | None = None,
 ) -> dict[str, Any]:
-    """Say what a tool takes and returns, who serves it, what it does, and what keeps it from being called.
+    """Return what a tool takes and returns, who serves it, what it does, and what keeps it from being called.
 
-    `learned` is what there is to tell of its results beside what it declares; `use` is the note on that.
+    `learned` has what was observed of its results, in addition to what it declares; `use` is the note about that.
     """
     output = tool.output_schema or None
     takes, hidden = clean_schema(tool.input_schema, _LONGEST_PART)
@@ -71,7 +71,7 @@ def describe(
     described["server"] = tool.server
     described["originalName"] = visible(tool.original_name, _LONGEST_PART)
     described["annotations"] = {
-        # True, or not known: that a tool is harmless is never known from nobody having said otherwise.
+        # True or unknown: that nothing was claimed does not make a tool harmless.
         "readOnly": policy.is_read_only(tool) or None,
         "destructive": policy.is_destructive(tool) or None,
         "vouchedBy": policy.voucher(tool),
@@ -93,7 +93,6 @@ def describe(
 
 
 def _note(output: Mapping[str, Any] | None, use: str | None) -> str | None:
-    """Say what to know about the value that a tool returns."""
     if output is None:
         return NO_OUTPUT_SCHEMA if use is None else f"{_NO_SCHEMA} {use}"
     if use is not None and result_type(output) is None:
@@ -102,7 +101,7 @@ def _note(output: Mapping[str, Any] | None, use: str | None) -> str | None:
 
 
 def _accepted(tool: Tool, snapshot: Snapshot) -> dict[str, Any]:
-    """Show what changed as it was when it was accepted."""
+    """Return the changed parts as they were when they were accepted."""
     was, changed = snapshot.accepted.get(tool.name, {}), snapshot.changed[tool.name]
     return {key: clean_json(was.get(key), _LONGEST_PART)[0] for key, word in PARTS.items() if word in changed}
 

@@ -1,4 +1,4 @@
-"""Takes out old traces behind everything else, at the start and then every hour."""
+"""Deletes old traces in the background, at the start and then every hour."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HOUR = 3_600.0
 
 
 class Retention:
-    """Keeps the traces within the age and the size that are configured."""
+    """Keeps the traces within the configured age and size."""
 
     def __init__(self, store: Store, traces: TracesConfig) -> None:
         self._store = store
@@ -31,31 +31,30 @@ class Retention:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin, behind whatever else goes on."""
         if self._task is None:
-            self._task = asyncio.create_task(self._repeat(), name="take out old traces")
+            self._task = asyncio.create_task(self._repeat(), name="delete old traces")
 
     async def _repeat(self) -> None:
         while True:
             try:
                 gone = await self.enforce()
                 if gone:
-                    logger.info("took out %d runs and %d calls", gone.runs, gone.calls)
+                    logger.info("deleted %d runs and %d calls", gone.runs, gone.calls)
             except StoreError as error:
-                logger.info("old traces are not taken out for now: %s", error)
+                logger.info("old traces are not deleted for now: %s", error)
             except Exception:
-                logger.exception("old traces could not be taken out")
+                logger.exception("old traces could not be deleted")
             await asyncio.sleep(_HOUR)
 
     async def enforce(self) -> Purged:
-        """Take out what is too old or too much, a little at a time."""
+        """Delete what is too old or too much, in small steps."""
         return await self._store.purge(
             older_than=time.time() - self._traces.keep_days * _SECONDS_PER_DAY,
             keep_bytes=int(self._traces.keep_mb * _BYTES_PER_MB),
         )
 
     async def close(self) -> None:
-        """Stop, in the middle if need be: what is left is taken out the next time."""
+        """Stop, even half-way: the next run deletes the rest."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])

@@ -9,7 +9,6 @@ from halflap.catalog.catalog import Catalog
 from halflap.catalog.listing import PARTS, changed_parts
 from halflap.catalog.naming import choose_name, namespaced
 from halflap.catalog.refresh import Refresher
-from halflap.catalog.report import ServerReport, report
 from halflap.catalog.search import Finder, Hit
 from halflap.catalog.snapshot import Snapshot, matches
 
@@ -19,11 +18,9 @@ __all__ = [
     "Finder",
     "Hit",
     "Refresher",
-    "ServerReport",
     "Snapshot",
     "changed_parts",
     "choose_name",
     "matches",
     "namespaced",
-    "report",
 ]

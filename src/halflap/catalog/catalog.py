@@ -108,6 +108,13 @@ class Catalog:
             )  # fmt: skip
         return last.changes
 
+    async def absorb_changed(self, listing: Listing) -> None:
+        """Merge a listing unless the catalogue has exactly these definitions already."""
+        rows = self._rows.get(listing.server, ServerRows())
+        kept = {tool.original_name: tool.hash for tool in rows.tools if not tool.removed}
+        if kept != {str(one["name"]): definition_hash(one) for one in listing.tools}:
+            await self.absorb(listing)
+
     async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
         """Accept the current definitions of these tools, and return the names of those that had changed."""
         seen = self.snapshot
@@ -147,12 +154,6 @@ class Catalog:
             {name: rows.server for name, rows in self._rows.items() if rows.server is not None},
             self._config.tools,
         )
-
-    def has(self, listing: Listing) -> bool:
-        """Return whether the catalogue has exactly these definitions already."""
-        rows = self._rows.get(listing.server, ServerRows())
-        kept = {tool.original_name: tool.hash for tool in rows.tools if not tool.removed}
-        return kept == {str(one["name"]): definition_hash(one) for one in listing.tools}
 
     def is_listed(self, server: str) -> bool:
         return server in self._rows

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from halflap.catalog.naming import namespaced
-from halflap.core.errors import ServerNotFoundError, ToolNotFoundError, UpstreamError
+from halflap.core.errors import ServerNotFoundError, UpstreamError
 from halflap.core.values import OWN
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 QUIET_SECONDS = 2.0
 """Once some server is listed, stop waiting for the others when this long passes without another."""
+RECHECK_SECONDS = 10.0
+"""How often unknown names make a server list its tools again. Half as long means twice as many listings at most."""
 
 
 class Refresher:
@@ -45,6 +47,7 @@ class Refresher:
         self._own = own
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._asked_at: dict[str, float] = {}
+        self._rechecked_at: dict[str, float] = {}
         self._failures: dict[str, str] = {}
 
     async def ensure_listed(self, *, wait_seconds: float, refresh_stale: bool) -> None:
@@ -100,17 +103,26 @@ class Refresher:
         return before.changes_to(self._catalog.snapshot, names)
 
     async def find(self, name: str, running: Iterable[Upstream]) -> Tool:
-        """Return the tool of this name; before raising, list the servers that it may belong to once."""
+        """Return the tool of this name; before raising, list the servers that it may belong to again."""
         for own, list_again in self._own.items():
             if name.startswith(namespaced(own, "")) and name in (broken := await list_again()):
                 raise broken[name]
-        try:
-            return self._catalog.snapshot.find(name, self._servers, self.unavailable(running))
-        except ToolNotFoundError:
-            candidates = [server for server in self._servers if name.startswith(namespaced(server, ""))]
-            if asked := [self.ask(server) for server in candidates]:
-                await asyncio.wait(asked)
-            return self._catalog.snapshot.find(name, self._servers, self.unavailable(running))
+        if name not in self._catalog.snapshot.tools:
+            await self._recheck(server for server in self._servers if name.startswith(namespaced(server, "")))
+        return self._catalog.snapshot.find(name, self._servers, self.unavailable(running))
+
+    async def _recheck(self, servers: Iterable[str]) -> None:
+        """List servers again, except those that were just asked: a program may try very many names."""
+        now = asyncio.get_running_loop().time()
+        asked = []
+        for server in servers:
+            if now - self._rechecked_at.get(server, -RECHECK_SECONDS) >= RECHECK_SECONDS:
+                self._rechecked_at[server] = now
+                asked.append(self.ask(server))
+            elif (task := self._tasks.get(server)) is not None and not task.done():
+                asked.append(task)
+        if asked:
+            await asyncio.wait(asked)
 
     def unavailable(self, running: Iterable[Upstream]) -> dict[str, str]:
         """Return the servers that cannot be reached right now, with the reason."""

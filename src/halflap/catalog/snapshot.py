@@ -60,6 +60,14 @@ class Snapshot:
         return MappingProxyType({server: tuple(tools) for server, tools in grouped.items()})
 
     @cached_property
+    def _callable_of(self) -> Mapping[str, tuple[str, ...]]:
+        """Server → the sorted names of its callable tools."""
+        grouped: dict[str, list[str]] = {}
+        for name in self.callable:
+            grouped.setdefault(self.tools[name].server, []).append(name)
+        return {server: tuple(names) for server, names in grouped.items()}
+
+    @cached_property
     def _name_index(self) -> ToolNameIndex:
         return ToolNameIndex(self.callable)
 
@@ -83,17 +91,13 @@ class Snapshot:
             return tool
         known = tuple(dict.fromkeys((*servers, *self.by_server)))
         server = _server_of(name, known)
-        of_server = [
-            tool.name
-            for tool in self.by_server.get(server or "", ())
-            if tool.name not in self.blocked and tool.name not in self.held
-        ]
+        of_server = self._callable_of.get(server or "", ())
         raise ToolNotFoundError(
             name,
             server,
             self._name_index.closest(name),
             available=self.callable,
-            of_server=sorted(of_server),
+            of_server=of_server,
             servers=known,
             unavailable_reason=reasons.get(server) if server is not None and not of_server else None,
         )

@@ -22,8 +22,8 @@ __all__ = ["COMMANDS", "app", "run"]
 
 COMMANDS = {
     "demo": "demo.demo",
-    "init": "initiating.init",
-    "install": "installing.install",
+    "init": "clients.init",
+    "install": "clients.install",
     "serve": "serving.serve",
     "doctor": "doctor.doctor",
     "list": "listing.list_tools",

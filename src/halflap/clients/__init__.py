@@ -1,74 +1,65 @@
-"""The clients that people have: where they keep their servers, read, taken in, and changed as text."""
+"""Other MCP clients on this machine: read their servers, add Halflap to them, and undo that.
 
-from halflap.clients.command import is_passing, own_command, own_variables
-from halflap.clients.configtext import Addition, Additions
-from halflap.clients.configtext import added as with_additions
+Read `places` first: which client keeps its servers in which file. `read` and `translate` turn those files into entries of
+Halflap's configuration, `imports` decides which are new, `install` changes a client's file and restores it, and
+`document` edits JSON, TOML and YAML without losing comments. Nothing here starts a server.
+"""
+
+from halflap.clients.document import CannotEditError, Document
+from halflap.clients.edit import open_document
 from halflap.clients.files import FileText, back_up, delete, read_file, replace_file
-from halflap.clients.importing import Import, Taken, arrange, digests_of, same_server
-from halflap.clients.installing import Installed, Moved, entry_for, install, own_entries
-from halflap.clients.moving import Choice, choose
-from halflap.clients.places import CLIENTS, INSTALLABLE, Client, Place, place_of, places
-from halflap.clients.reading import Gathered, gather, servers_in, value_of
-from halflap.clients.records import (
+from halflap.clients.imports import Addition, Import, OwnConfig, plan_import, read_own_config, remembered
+from halflap.clients.install import (
+    Moved,
     Receipt,
-    backups,
-    imported,
-    keep_receipt,
-    noted_files,
-    receipt_of,
-    remember_imported,
+    add_entry,
+    choose,
+    entry_for,
+    is_temporary,
+    own_command,
+    own_variables,
+    receipts,
+    undo,
 )
-from halflap.clients.translate import Found, has_its_name, may_be_itself, read_entry
-from halflap.clients.undoing import uninstall, written_into
-from halflap.clients.written import Written, read_written
+from halflap.clients.places import CLIENTS, Client, Place, place_of, places
+from halflap.clients.read import Gathered, gather, servers_in
+from halflap.clients.translate import Found, read_entry
+from halflap.clients.yaml_document import yaml_block
 
 __all__ = [
     "CLIENTS",
-    "INSTALLABLE",
     "Addition",
-    "Additions",
-    "Choice",
+    "CannotEditError",
     "Client",
+    "Document",
     "FileText",
     "Found",
     "Gathered",
     "Import",
-    "Installed",
     "Moved",
+    "OwnConfig",
     "Place",
     "Receipt",
-    "Taken",
-    "Written",
-    "arrange",
+    "add_entry",
     "back_up",
-    "backups",
     "choose",
     "delete",
-    "digests_of",
     "entry_for",
     "gather",
-    "has_its_name",
-    "imported",
-    "install",
-    "is_passing",
-    "keep_receipt",
-    "may_be_itself",
-    "noted_files",
+    "is_temporary",
+    "open_document",
     "own_command",
-    "own_entries",
     "own_variables",
     "place_of",
     "places",
+    "plan_import",
     "read_entry",
     "read_file",
-    "read_written",
-    "receipt_of",
-    "remember_imported",
+    "read_own_config",
+    "receipts",
+    "remembered",
     "replace_file",
-    "same_server",
     "servers_in",
-    "uninstall",
-    "value_of",
-    "with_additions",
-    "written_into",
+    "undo",
+    "yaml_block",
 ]

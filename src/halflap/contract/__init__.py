@@ -1,11 +1,12 @@
-"""For people who write MCP servers: one envelope for all tools, pages, relations, and schemas that are kept.
+"""For authors of MCP servers: one envelope for all tools, typed errors, pages, relations, units and invariants.
 
-It loads pydantic and nothing of the gateway. `halflap.contract.mcp` and `halflap.contract.fastmcp` have the decorators.
+Start with `tool.py`, which turns a typed function into a tool under a contract. `halflap.contract.mcp` and
+`halflap.contract.fastmcp` have the decorators. The package loads pydantic and nothing of the gateway.
 """
 
 from halflap.contract.cursor import Cursors, Turn
 from halflap.contract.envelope import ErrorCode, ErrorDetail, ResponseMetadata, ToolResponse
-from halflap.contract.failures import (
+from halflap.contract.errors import (
     ContractError,
     InvalidQuery,
     NotFound,
@@ -14,7 +15,7 @@ from halflap.contract.failures import (
     TimedOut,
 )
 from halflap.contract.invariants import Invariant, invariant
-from halflap.contract.output import output_schema
+from halflap.contract.json_schema import output_schema
 from halflap.contract.page import Page, Pagination
 from halflap.contract.plain import tool_of
 from halflap.contract.relations import consumes, fraction, lint_ignore, produces, unit

@@ -1,28 +1,26 @@
-"""The envelope that every tool of a server answers with: whether it succeeded, the data or the error, and metadata."""
+"""The envelope around every answer: success, data or error, and metadata."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
-from pydantic_core import to_jsonable_python
+from pydantic_core import from_json, to_json
 
-from halflap.contract.finite import in_words
-from halflap.contract.structs import is_struct, struct_to_json
+from halflap.contract.relations import KEYWORD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["ErrorCode", "ErrorDetail", "ResponseMetadata", "ToolResponse"]
+__all__ = ["ErrorCode", "ErrorDetail", "ResponseMetadata", "ToolResponse", "envelope_schema"]
 
 T = TypeVar("T")
 
 
 class ErrorCode(StrEnum):
-    """What can go wrong with any tool; a server adds codes of its own as another `StrEnum`."""
+    """The codes any tool may use; a server adds its own with another `StrEnum`."""
 
     NOT_FOUND = "NOT_FOUND"
     INVALID_QUERY = "INVALID_QUERY"
@@ -34,14 +32,14 @@ class ErrorCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ResponseMetadata:
-    """What is told of the answer, whatever it is."""
+    """How an answer came about. The contract fills in time and source where they are left out."""
 
     execution_time_ms: int = 0
     source: str = ""
     cached: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as it is sent."""
+        """Return the JSON form."""
         return {
             "execution_time_ms": self.execution_time_ms,
             "source": self.source,
@@ -51,31 +49,31 @@ class ResponseMetadata:
 
 @dataclass(frozen=True, slots=True)
 class ErrorDetail:
-    """Why there are no data."""
+    """Why a call failed."""
 
     code: str
     message: str
     details: Mapping[str, Any] | None = None
     retry_after_seconds: int | None = None
-    """When to try again: given for RATE_LIMITED, and for nothing else."""
+    """Required for RATE_LIMITED, refused for every other code."""
 
     def __post_init__(self) -> None:
         seconds = self.retry_after_seconds
         if self.code == ErrorCode.RATE_LIMITED:
             if not isinstance(seconds, int) or isinstance(seconds, bool) or seconds < 0:
                 raise ValueError(
-                    f"An error RATE_LIMITED needs retry_after_seconds, a whole number of at least 0, not {seconds!r}."
+                    f"A RATE_LIMITED error needs retry_after_seconds, a non-negative integer, not {seconds!r}."
                 )
         elif seconds is not None:
-            raise ValueError(f"Only RATE_LIMITED has retry_after_seconds; {self.code} has none.")
+            raise ValueError(f"Only RATE_LIMITED errors have retry_after_seconds, not {self.code}.")
         if not self.message:
-            raise ValueError(f"An error {self.code} needs a message that says what was wrong and what to do.")
+            raise ValueError(f"A {self.code} error needs a message: what went wrong, and what to do.")
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as it is sent: what is not there is left out."""
+        """Return the JSON form, without the fields that are not set."""
         sent: dict[str, Any] = {"code": str(self.code), "message": self.message}
         if self.details is not None:
-            sent["details"] = in_words(to_jsonable_python(dict(self.details), by_alias=True))
+            sent["details"] = from_json(to_json(dict(self.details), by_alias=True, inf_nan_mode="strings"))
         if self.retry_after_seconds is not None:
             sent["retry_after_seconds"] = self.retry_after_seconds
         return sent
@@ -83,7 +81,7 @@ class ErrorDetail:
 
 @dataclass(frozen=True)
 class ToolResponse(Generic[T]):
-    """An answer: data if it succeeded, an error if it did not, metadata always."""
+    """An answer: data on success, an error otherwise, metadata always."""
 
     success: bool
     data: T | None = None
@@ -92,40 +90,94 @@ class ToolResponse(Generic[T]):
 
     def __post_init__(self) -> None:
         if self.success and self.error is not None:
-            raise ValueError(
-                "A response that succeeded has no error: leave it out, or use ToolResponse.failed()."
-            )
+            raise ValueError("A successful response has no error; use ToolResponse.failed(error).")
         if not self.success and self.error is None:
-            raise ValueError("A response that did not succeed has an error: use ToolResponse.failed(error).")
+            raise ValueError("A failed response needs an error; use ToolResponse.failed(error).")
         if not self.success and self.data is not None:
-            raise ValueError(
-                "A response that did not succeed has no data: put them into the error's details."
-            )
+            raise ValueError("A failed response has no data; put it into the error's details.")
 
     @classmethod
     def of(cls, data: T, metadata: ResponseMetadata | None = None) -> ToolResponse[T]:
-        """Answer with data; what metadata leave out, the contract fills in."""
+        """Return a successful response."""
         return cls(success=True, data=data, metadata=metadata or ResponseMetadata())
 
     @classmethod
     def failed(cls, error: ErrorDetail, metadata: ResponseMetadata | None = None) -> ToolResponse[T]:
-        """Answer with an error."""
+        """Return a failed response."""
         return cls(success=False, metadata=metadata or ResponseMetadata(), error=error)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as it is sent: an error has no `data`."""
+        """Return the JSON form; a failed response has no `data` key."""
         if self.error is not None:
             return {"success": False, "metadata": self.metadata.to_json(), "error": self.error.to_json()}
-        return {"success": True, "data": _as_json(self.data), "metadata": self.metadata.to_json()}
+        kind: Any = type(self.data)
+        data = TypeAdapter(kind).dump_python(self.data, mode="json", by_alias=True)
+        return {"success": True, "data": data, "metadata": self.metadata.to_json()}
 
 
-def _as_json(data: Any) -> Any:
-    if is_struct(type(data)):
-        return struct_to_json(data)
-    kind: Any = type(data)
-    return _adapter(kind).dump_python(data, mode="json", by_alias=True, fallback=struct_to_json)
+def envelope_schema(data: Mapping[str, Any], codes: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of an answer: success with this data, or an error with one of these codes."""
+    inner = {key: value for key, value in data.items() if key not in {"$defs", "$schema"}}
+    inner.setdefault("description", "Tool-specific response data")
+    schema: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "oneOf": [
+            {
+                "type": "object",
+                "required": ["success", "data", "metadata"],
+                "properties": {"success": {"const": True, **_SUCCESS}, "data": inner, "metadata": _METADATA},
+                "not": {"required": ["error"]},
+            },
+            {
+                "type": "object",
+                "required": ["success", "metadata", "error"],
+                "properties": {
+                    "success": {"const": False, **_SUCCESS},
+                    "metadata": _METADATA,
+                    "error": _error_schema([str(code) for code in codes]),
+                },
+                "not": {"required": ["data"]},
+            },
+        ],
+    }
+    return schema | ({"$defs": data["$defs"]} if data.get("$defs") else {})
 
 
-@lru_cache(maxsize=256)
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+_SUCCESS = {"description": "Whether the operation succeeded"}
+_METADATA: dict[str, Any] = {
+    "type": "object",
+    "required": ["execution_time_ms", "source", "cached"],
+    "properties": {
+        "execution_time_ms": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "How long the tool took. Unit: milliseconds.",
+            KEYWORD: {"unit": "milliseconds"},
+        },
+        "source": {"type": "string", "description": "Where the data comes from"},
+        "cached": {"type": "boolean", "description": "Whether the data is from an earlier call"},
+    },
+}
+
+
+def _error_schema(codes: list[str]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": "Present only when success is false",
+        "required": ["code", "message"],
+        "properties": {
+            "code": {"type": "string", "enum": codes, "description": "What kind of error it is"},
+            "message": {"type": "string", "description": "What went wrong, and what to do"},
+            "details": {"type": "object", "description": "More information, for programs"},
+            "retry_after_seconds": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "Present for RATE_LIMITED errors. Unit: seconds.",
+                KEYWORD: {"unit": "seconds"},
+            },
+        },
+        "if": {"properties": {"code": {"const": str(ErrorCode.RATE_LIMITED)}}, "required": ["code"]},
+        "then": {"required": ["retry_after_seconds"]},
+        "else": {"not": {"required": ["retry_after_seconds"]}},
+    }

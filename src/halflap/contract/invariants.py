@@ -1,34 +1,29 @@
-"""What always holds of a tool's data, beyond their types: said by the author, looked at before an answer leaves."""
+"""Invariants: rules for a tool's data that types cannot express, checked before an answer is sent."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 import re
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from halflap.contract.reach import Reach
-
-__all__ = ["Breach", "Invariant", "breach_of", "invariant", "path_text", "placed"]
+__all__ = ["Breach", "Invariant", "first_breach", "invariant", "path_text", "require_reachable"]
 
 _STEP = re.compile(r"(?P<key>[^.\[\]]+)|(?P<each>\[\])")
 _PATH = re.compile(r"(?:[^.\[\]]+|\[\])(?:\.[^.\[\]]+|\[\])*")
-_LONGEST_PATH = 200
-_LATER = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction)
-_SURE = {bool}
-_NESTS = (dict, list)
+_MAX_PATH_TEXT = 200
+_ASYNC = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction)
 
 
 class Breach(NamedTuple):
-    """Where an answer breaks its contract."""
+    """Where an answer breaks its contract, and why; the reason is for the log only."""
 
     path: str
     reason: str
-    """For the log alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,89 +32,86 @@ class Invariant:
 
     path: str
     holds: Callable[[Any], bool]
-    says: str
+    description: str
     steps: tuple[str, ...]
-    """The keys on the way, with `[]` for every item of a list and `*` for every value of a map."""
+    """The keys of the path, with `[]` for every item of a list and `*` for every value of a map."""
 
 
-def invariant(path: str, holds: Callable[[Any], bool], says: str = "") -> Invariant:
-    """Say that something holds: `invariant("customers[].customer_id", lambda value: value != "", "is not empty")`.
+def invariant(path: str, holds: Callable[[Any], bool], description: str = "") -> Invariant:
+    """Declare a rule: `invariant("customers[].customer_id", lambda value: value != "", "ids are not empty")`.
 
-    The path is one into the data as they are sent: `[]` is every item of a list, `*` every value of a map, and `$` all of
-    them, for what holds between fields. Where it leads nowhere, because a list is empty or an optional key is missing,
-    there is nothing to hold; a null is a value, and the rule gets it. A path that no data of the tool's type can have is
-    refused when the tool is defined.
+    The path points into the JSON data: `[]` means every item of a list, `*` every value of a map, and `$` all of the
+    data, for rules between fields. Empty lists and missing optional keys satisfy every rule; null is passed to it.
     """
     if path != "$" and not _PATH.fullmatch(path):
         raise ValueError(
-            f"An invariant's path is written like customers[].total_revenue, or $ for all of the data; not {path!r}."
+            f"Write an invariant's path like customers[].total_revenue, or $ for all of the data, not {path!r}."
         )
     if not callable(holds):
-        raise TypeError(f"An invariant takes a function of the value, not {holds!r}.")
-    if any(is_kind(one) for one in (holds, _called(holds)) for is_kind in _LATER):
-        raise TypeError(
-            f"The rule of the invariant of {path!r} is async or a generator, and what that gives is always true: give a "
-            "function that says at once whether it holds."
-        )
-    steps = tuple(one["key"] or "[]" for one in _STEP.finditer(path))
-    if steps[0] == "$":
+        raise TypeError(f"The rule of an invariant is a function of the value, not {holds!r}.")
+    if any(is_kind(holds) for is_kind in _ASYNC):
+        raise TypeError(f"The rule of the invariant {path!r} must be a plain function that returns a bool.")
+    steps = [one["key"] or "[]" for one in _STEP.finditer(path)]
+    if steps[0] in {"$", "data"}:
         steps = steps[1:]
-    return Invariant(path, holds, says or f"the invariant of {path}", steps)
+    return Invariant(path, holds, description or f"invariant {path}", tuple(steps))
 
 
-def placed(rule: Invariant, reach: Reach, tool: str) -> Invariant:
-    """Give a rule whose path leads somewhere in the data of a tool; `data`, as paths in answers have it, may come first."""
-    steps = rule.steps
-    if reach.has(steps):
-        return rule
-    if steps[0] == "data":
-        steps = steps[1:]
-        if reach.has(steps):
-            return replace(rule, steps=steps)
-    raise ValueError(
-        f"The tool {tool} has an invariant of {rule.path!r} that could never be broken: {reach.problem(steps)}"
-    )
+def require_reachable(rule: Invariant, schema: dict[str, Any], tool: str) -> None:
+    """Raise ValueError if no data of this schema has anything at the rule's path, so that a typo is noticed."""
+    definitions = schema.get("$defs", {})
+    places = list(_alternatives(schema, definitions))
+    for at, step in enumerate(rule.steps):
+        inside = [inner for place in places for inner in _step_into(place, step)]
+        if not inside:
+            keys = sorted({key for place in places for key in place.get("properties", {})})
+            before = ".".join(rule.steps[:at]).replace(".[]", "[]") or "the data"
+            raise ValueError(
+                f"The invariant {rule.path!r} of the tool {tool} can never apply: {before} has no {step!r}"
+                + (f"; it has {', '.join(keys)}." if keys else ".")
+            )
+        places = [one for inner in inside for one in _alternatives(inner, definitions)]
 
 
-def breach_of(data: Any, invariants: Sequence[Invariant]) -> Breach | None:
-    """Give the first place at which an invariant does not hold, if there is one."""
-    for one in invariants:
-        try:
-            said = [one.holds(_own(value)) for value in _values(data, one.steps)]
-            if all(said) and (set(map(type, said)) <= _SURE or not _awaited(said)):
+def _alternatives(schema: Any, definitions: dict[str, Any], depth: int = 6) -> Iterator[dict[str, Any]]:
+    if not isinstance(schema, dict):
+        yield {}
+    elif "$ref" in schema:
+        yield from _alternatives(definitions[schema["$ref"].rpartition("/")[2]], definitions, depth)
+    elif choices := [one for key in ("anyOf", "oneOf", "allOf") for one in schema.get(key, ()) if depth]:
+        for one in choices:
+            yield from _alternatives(one, definitions, depth - 1)
+    else:
+        yield schema
+
+
+def _step_into(schema: dict[str, Any], step: str) -> list[Any]:
+    kind = schema.get("type")
+    if kind is None and "enum" not in schema and "const" not in schema:
+        return [{}]  # anything may be here
+    if step == "[]":
+        items = [*schema.get("prefixItems", ()), schema.get("items", {})]
+        return items if kind == "array" else []
+    if kind != "object":
+        return []
+    if step in schema.get("properties", {}):
+        return [schema["properties"][step]]
+    others = schema.get("additionalProperties", "properties" not in schema)
+    return [] if others is False else [others]
+
+
+def first_breach(data: Any, invariants: Sequence[Invariant]) -> Breach | None:
+    """Return the first value that breaks a rule."""
+    for rule in invariants:
+        with suppress(Exception):  # a rule that raises does not hold
+            if all(map(rule.holds, _values(data, rule.steps))):
                 continue
-        except Exception:  # noqa: BLE001, S110 -- which value it was is looked for now
-            pass
-        return _where(data, one)
+        return _locate(data, rule)
     return None
 
 
-def _own(value: Any) -> Any:
-    """Give a rule what it may do anything to: what is sent is what was looked at."""
-    if isinstance(value, dict):
-        return {key: _own(inner) if isinstance(inner, _NESTS) else inner for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_own(inner) if isinstance(inner, _NESTS) else inner for inner in value]
-    return value
-
-
-def _called(holds: Any) -> Any:
-    """Give the function behind a partial or an object that can be called."""
-    while isinstance(holds, functools.partial):
-        holds = holds.func
-    return holds if inspect.isroutine(holds) or inspect.isclass(holds) else type(holds).__call__
-
-
-def _awaited(said: list[Any]) -> bool:
-    """Say whether any of what a rule gave is still to come; it is not waited for."""
-    for one in said:
-        if inspect.iscoroutine(one):
-            one.close()
-    return any(map(inspect.isawaitable, said))
-
-
 def _values(data: Any, steps: tuple[str, ...]) -> list[Any]:
-    """Give all values at a path, as fast as can be: nearly always they are as they should be."""
+    """Return all values at a path without their positions, which is much faster than `_located`."""
     found = [data]
     for step in steps:
         if step == "[]":
@@ -131,38 +123,33 @@ def _values(data: Any, steps: tuple[str, ...]) -> list[Any]:
     return found
 
 
-def _where(data: Any, rule: Invariant) -> Breach:
-    for path, value in _placed(data, rule.steps, ()):
+def _locate(data: Any, rule: Invariant) -> Breach:
+    for path, value in _located(data, rule.steps, ("data",)):
         try:
-            holds: object = rule.holds(_own(value))
-            if inspect.isawaitable(holds):
-                _awaited([holds])
-                return Breach(
-                    path_text(("data", *path)), f"{rule.says}: what the rule gives has to be awaited"
-                )
-            if not holds:
-                return Breach(path_text(("data", *path)), f"{rule.says}: it is {value!r}")
-        except Exception as error:  # noqa: BLE001 -- the author's rule: that it fails says that it does not hold
-            told = f"{rule.says}: the rule raised {type(error).__name__}: {error}"
-            return Breach(path_text(("data", *path)), told)
-    return Breach("data", f"{rule.says}: it did not hold, and then it did")
+            if rule.holds(value):
+                continue
+            reason = f"the value is {value!r}"
+        except Exception as error:  # noqa: BLE001 -- whatever the author's rule raises
+            reason = f"the rule raised {type(error).__name__}: {error}"
+        return Breach(path_text(path), f"{rule.description}: {reason}")
+    return Breach("data", f"{rule.description}: the rule held the second time it was called")
 
 
-def _placed(
-    value: Any, steps: tuple[str, ...], before: tuple[str | int, ...]
+def _located(
+    value: Any, steps: tuple[str, ...], path: tuple[str | int, ...]
 ) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     if not steps:
-        yield before, value
+        yield path, value
     elif steps[0] == "[]":
         for at, item in enumerate(value if isinstance(value, list) else ()):
-            yield from _placed(item, steps[1:], (*before, at))
+            yield from _located(item, steps[1:], (*path, at))
     elif isinstance(value, dict):
         for key in value if steps[0] == "*" else {steps[0]} & value.keys():
-            yield from _placed(value[key], steps[1:], (*before, key))
+            yield from _located(value[key], steps[1:], (*path, key))
 
 
 def path_text(path: Sequence[str | int]) -> str:
-    """Write a path as a program would: `data.customers[3].total_revenue`."""
+    """Write a path as in Python: `data.customers[3].total_revenue`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -171,4 +158,4 @@ def path_text(path: Sequence[str | int]) -> str:
             text += f".{step}" if text else step
         else:
             text += f"[{step!r}]"
-    return text if len(text) <= _LONGEST_PATH else text[: _LONGEST_PATH - 1] + "…"
+    return text if len(text) <= _MAX_PATH_TEXT else text[: _MAX_PATH_TEXT - 1] + "…"

@@ -1,4 +1,4 @@
-"""Tools under a contract for `mcp`: a decorator for its MCPServer, and results for its low-level server."""
+"""The contract for mcp: a decorator for its MCPServer, and results for its low-level server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
-from halflap.contract.output import marked
 from halflap.contract.tool import Answer, ContractTool, F
 
 if TYPE_CHECKING:
@@ -19,18 +18,82 @@ if TYPE_CHECKING:
     from halflap.contract.invariants import Invariant
     from halflap.contract.tool import Contract, Decorator
 
-__all__ = ["call_result", "contract_tools", "wrapped"]
+__all__ = ["call_result", "contract_tools", "decorator"]
 
 
 def call_result(answer: Answer) -> CallToolResult:
-    """Give an answer as a result of `tools/call`: an error of the tool's is an answer too, so `isError` is false."""
+    """Return the result of `tools/call`. An error answer is an answer too, so `isError` stays false."""
     return CallToolResult(
         content=[TextContent(type="text", text=answer.text)], structured_content=answer.structured
     )
 
 
-def wrapped(tool: ContractTool) -> Callable[..., Any]:
-    """Give a function of the same signature that answers with the envelope, async if the tool is."""
+def contract_tools(server: MCPServer[Any], contract: Contract) -> Decorator:
+    """Return a decorator that registers typed functions as tools of a server, under a contract.
+
+    It takes what `MCPServer.tool` takes, plus `invariants` and `source`.
+    """
+    if not isinstance(server, MCPServer):
+        raise TypeError(
+            f"contract_tools takes an MCPServer, not {type(server).__name__}. Use halflap.contract.fastmcp for FastMCP, "
+            "or halflap.contract.tool_of without a framework."
+        )
+
+    def register(tool: ContractTool, call: Callable[..., Any], settings: dict[str, Any]) -> None:
+        server.add_tool(
+            call, name=tool.name, description=tool.description, structured_output=False, **settings
+        )
+        # The server only derives output schemas from types and takes none; this field is what it lists.
+        registered = server._tool_manager.get_tool(tool.name)  # noqa: SLF001
+        if registered is None or registered.fn is not call:
+            raise ValueError(f"The server already has a tool {tool.name}; give this one another name.")
+        registered.fn_metadata.output_schema = tool.output_schema
+        tool.publish(registered.parameters, tool.output_schema)
+
+    return decorator(contract, register, reserved="structured_output")
+
+
+def decorator(
+    contract: Contract,
+    register: Callable[[ContractTool, Callable[..., Any], dict[str, Any]], None],
+    reserved: str,
+) -> Decorator:
+    """Return the decorator for a framework: `register` adds a tool to the server, `reserved` is set by the contract."""
+
+    def decorate(
+        name: str | None = None,
+        *,
+        description: str | None = None,
+        invariants: Sequence[Invariant] = (),
+        source: str | None = None,
+        **settings: Any,
+    ) -> Callable[[F], F]:
+        if callable(name):
+            raise TypeError("Call the decorator: write @tool(), not @tool.")
+        if reserved in settings:
+            raise TypeError(f"The contract sets {reserved}; leave it out.")
+
+        def add(function: F) -> F:
+            tool = ContractTool(
+                function,
+                contract,
+                name=name,
+                description=description,
+                invariants=invariants,
+                source=source,
+                passes_exceptions=(MCPError,),
+                passes_results=(InputRequiredResult,),
+            )
+            register(tool, _enveloping(tool), settings)
+            return function
+
+        return add
+
+    return decorate
+
+
+def _enveloping(tool: ContractTool) -> Callable[..., Any]:
+    """Return a function with the tool's parameters that answers with the envelope."""
     if tool.is_async:
 
         @functools.wraps(tool.function, updated=())
@@ -45,68 +108,11 @@ def wrapped(tool: ContractTool) -> Callable[..., Any]:
             answer = tool.answer(*arguments, **named)
             return call_result(answer) if isinstance(answer, Answer) else answer
 
-    # A partial and an object have a name and a docstring of their class, if any.
-    call.__name__, call.__doc__ = tool.name, tool.description
+    # Frameworks read the signature; its return type is the envelope's, not the function's.
     taken = tool.parameters()
-    # Evaluated, and without what the function returns: that is the envelope's content, not the result.
     call.__annotations__ = {
         one.name: one.annotation for one in taken if one.annotation is not inspect.Parameter.empty
     } | {"return": CallToolResult}
-    call.__signature__ = inspect.Signature(taken, return_annotation=CallToolResult)  # type: ignore[attr-defined]
+    signature = inspect.Signature(taken, return_annotation=CallToolResult)
+    call.__signature__ = signature  # type: ignore[attr-defined]  # any function may have one
     return call
-
-
-def contract_tools(server: MCPServer[Any], contract: Contract) -> Decorator:
-    """Give a decorator that makes typed functions tools of a server, under a contract.
-
-    It takes what `MCPServer.tool` takes, and `invariants` and `source`.
-    """
-    if not isinstance(server, MCPServer):
-        raise TypeError(
-            f"contract_tools takes an MCPServer of mcp.server.mcpserver, not {type(server).__name__}; for FastMCP there "
-            "is halflap.contract.fastmcp, for any other halflap.contract.tool_of."
-        )
-
-    def tool(
-        name: str | None = None,
-        *,
-        description: str | None = None,
-        invariants: Sequence[Invariant] = (),
-        source: str | None = None,
-        **settings: Any,
-    ) -> Callable[[F], F]:
-        if callable(name):
-            raise TypeError("The decorator is called: write @tool(), not @tool.")
-        if "structured_output" in settings:
-            raise TypeError("Under a contract, output is always structured: leave structured_output out.")
-
-        def register(function: F) -> F:
-            made = ContractTool(
-                function,
-                contract,
-                name=name,
-                description=description,
-                invariants=invariants,
-                source=source,
-                passing=(MCPError,),
-                control=(InputRequiredResult,),
-            )
-            call = wrapped(made)
-            server.add_tool(
-                call,
-                name=made.name,
-                description=made.description,
-                structured_output=False,
-                **settings,
-            )
-            # The server derives schemas from types alone and takes none; what it publishes is a field of this.
-            registered = server._tool_manager.get_tool(made.name)  # noqa: SLF001
-            if registered is None or registered.fn is not call:
-                raise ValueError(f"The server has a tool {made.name} already: give this one another name.")
-            registered.fn_metadata.output_schema = made.output_schema
-            marked(registered.parameters, leave_out="produces")
-            return function
-
-        return register
-
-    return tool

@@ -1,4 +1,4 @@
-"""A page of results, as every tool that has many of them gives them."""
+"""A page of results, in the form every paged tool returns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _is_none(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pagination:
-    """Where in the results a page is, and how to get the next."""
+    """The position of a page, and how to get the next one."""
 
     total_count: Annotated[
         int | None,
@@ -28,7 +28,6 @@ class Pagination:
         Field(exclude_if=_is_none, description="Number of results on all pages"),
         unit("results"),
     ] = None
-    """None where nobody has counted them."""
     page_size: Annotated[int, Field(ge=0, description="Number of results on this page"), unit("results")]
     has_more: Annotated[bool, Field(description="Whether there are more pages")]
     next_cursor: Annotated[
@@ -39,12 +38,12 @@ class Pagination:
 
     def __post_init__(self) -> None:
         if self.has_more != (self.next_cursor is not None):
-            raise ValueError("A page has a next_cursor if it has_more, and only then.")
+            raise ValueError("A page has a next_cursor exactly when has_more is true.")
 
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
     """Some of the results, in order."""
 
-    results: Annotated[list[T], Field(description="The results of this page, in order")]
-    pagination: Annotated[Pagination, Field(description="How many there are, and how to get the next page")]
+    results: Annotated[list[T], Field(description="The results on this page, in order")]
+    pagination: Annotated[Pagination, Field(description="How many results there are, and how to get more")]

@@ -1,128 +1,178 @@
-"""What a field is of and in which unit it is: annotations that go into schemas and descriptions.
+"""Annotations for fields and parameters: which entity an id identifies, which unit a number has.
 
-`Annotated[str, produces("customer")]` at a field that a tool returns, and `Annotated[str, consumes("customer")]` at a
-parameter of another tool of the same server, say that the one can be passed as the other, whatever they are called.
+`Annotated[str, produces("customer")]` on a field that one tool returns and `Annotated[str, consumes("customer")]` on a
+parameter of another tool of the same server declare that the first can be passed as the second.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = [
     "IGNORE_KEYWORD",
     "KEYWORD",
-    "LintIgnore",
-    "Mark",
+    "Annotation",
+    "Linker",
     "consumes",
     "fraction",
     "lint_ignore",
     "produces",
-    "sentence",
+    "subschemas",
     "unit",
+    "with_sentence",
 ]
 
 KEYWORD = "x-halflap"
-"""The keyword under which a schema has all of it: `{"produces": "customer", "unit": "USD cents"}`."""
-
+"""The schema keyword that holds relations and units: `{"produces": "customer", "unit": "USD cents"}`."""
 IGNORE_KEYWORD = "x-halflap-lint-ignore"
-"""The keyword under which a schema has the rules of the linter that are not for it, each with a reason."""
+"""The schema keyword that holds ignored lint rules, each with a reason."""
 
-_LONGEST = 64
+_MAX_LENGTH = 64
 _RULE = re.compile(r"[a-z]+(-[a-z]+)*")
 _ENTITY = re.compile(r"[^\W\d_][\w .-]*")
-_SHARE = "fraction"
-
-Kind = Literal["produces", "consumes", "unit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """One thing that is said of a value, beside its type."""
+class Annotation:
+    """One entry under a keyword of a value's schema."""
 
-    kind: Kind
-    says: str
-
-    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
-        schema: dict[str, Any] = dict(handler(core_schema))
-        self.put(schema)
-        return schema
-
-    def put(self, schema: dict[str, Any]) -> None:
-        """Put it into the schema of the value."""
-        schema[KEYWORD] = {**schema.get(KEYWORD, {}), self.kind: self.says}
-
-
-@dataclass(frozen=True, slots=True)
-class LintIgnore:
-    """A rule of the linter that is not to look at a value, and why."""
-
-    rule: str
-    reason: str
+    keyword: str
+    key: str
+    value: str
 
     def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
         schema: dict[str, Any] = dict(handler(core_schema))
-        self.put(schema)
+        schema[self.keyword] = {**schema.get(self.keyword, {}), self.key: self.value}
         return schema
 
-    def put(self, schema: dict[str, Any]) -> None:
-        """Put it into the schema of the value."""
-        schema[IGNORE_KEYWORD] = {**schema.get(IGNORE_KEYWORD, {}), self.rule: self.reason}
+
+def produces(entity: str) -> Annotation:
+    """Declare that a returned value identifies an entity."""
+    return Annotation(KEYWORD, "produces", _entity("produces", entity))
 
 
-def produces(entity: str) -> Mark:
-    """Say that a value which a tool returns identifies such a thing, and can be passed where one is consumed."""
-    return Mark("produces", _entity("produces", entity))
+def consumes(entity: str) -> Annotation:
+    """Declare that a parameter takes the id of an entity."""
+    return Annotation(KEYWORD, "consumes", _entity("consumes", entity))
 
 
-def consumes(entity: str) -> Mark:
-    """Say that a parameter takes what identifies such a thing."""
-    return Mark("consumes", _entity("consumes", entity))
-
-
-def unit(name: str) -> Mark:
-    """Say in which unit a number is: `USD cents`, `seconds`, `kg`."""
+def unit(name: str) -> Annotation:
+    """Declare the unit of a number: `USD cents`, `seconds`, `kg`."""
     if not _is_short(name) or not name.strip() or not name.isprintable():
-        raise ValueError(f"unit() takes the name of a unit of at most {_LONGEST} characters, not {name!r}.")
-    return Mark("unit", name.strip())
+        raise ValueError(f"unit() takes the name of a unit (at most {_MAX_LENGTH} characters), not {name!r}.")
+    return Annotation(KEYWORD, "unit", name.strip())
 
 
-def lint_ignore(rule: str, reason: str) -> LintIgnore:
-    """Say that a rule of `halflap lint` is not for a value: `lint_ignore("id-not-accepted", "It is for people.")`."""
+fraction = Annotation(KEYWORD, "unit", "fraction")
+"""A share as a decimal: 0.15 means 15 %."""
+
+
+def lint_ignore(rule: str, reason: str) -> Annotation:
+    """Exempt a value from a lint rule: `lint_ignore("id-not-accepted", "Only shown to people.")`."""
     if not _is_short(rule) or not _RULE.fullmatch(rule):
         raise ValueError(
-            f"lint_ignore() takes the id of a rule, such as 'id-not-accepted' (docs/lint.md has all), not {rule!r}."
+            f"lint_ignore() takes the id of a rule such as 'id-not-accepted' (see docs/lint.md), not {rule!r}."
         )
     if not str(reason or "").strip():
-        raise ValueError(
-            f"lint_ignore({rule!r}, …) takes a reason, a sentence that says why; not {reason!r}."
-        )
-    return LintIgnore(rule, reason.strip())
-
-
-fraction = Mark("unit", _SHARE)
-"""A share as a decimal: 0.15 is 15 %."""
-
-
-def sentence(said: dict[str, Any]) -> str:
-    """Give what a schema says under the keyword as people and models read it in a description."""
-    told = []
-    for kind, word in (("produces", "Produces"), ("consumes", "Consumes"), ("unit", "Unit")):
-        if kind in said:
-            example = " (0.15 = 15%)" if (kind, said[kind]) == ("unit", _SHARE) else ""
-            told.append(f"{word}: {said[kind]}{example}.")
-    return " ".join(told)
+        raise ValueError(f"lint_ignore({rule!r}, …) needs a reason, not {reason!r}.")
+    return Annotation(IGNORE_KEYWORD, rule, reason.strip())
 
 
 def _is_short(text: object) -> bool:
-    return isinstance(text, str) and len(text) <= _LONGEST
+    return isinstance(text, str) and len(text) <= _MAX_LENGTH
 
 
-def _entity(word: str, entity: str) -> str:
+def _entity(function: str, entity: str) -> str:
     if not _is_short(entity) or not _ENTITY.fullmatch(entity.strip()):
         raise ValueError(
-            f"{word}() takes the name of a thing, such as 'customer': a letter first, then letters, digits, spaces and "
-            f"_ . -, at most {_LONGEST} characters; not {entity!r}."
+            f"{function}() takes the name of an entity such as 'customer': a letter, then letters, digits, spaces, "
+            f"_ . or -, at most {_MAX_LENGTH} characters; not {entity!r}."
         )
     return entity.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    tool: str
+    entity: str
+    schema: dict[str, Any]
+    description: str
+
+
+class Linker:
+    """Writes into each field's description which tools of the server it connects to.
+
+    Tools are added one after another, so the published schemas are updated in place whenever one is added.
+    """
+
+    def __init__(self) -> None:
+        self._relations: dict[str, list[_Relation]] = {"produces": [], "consumes": []}
+
+    def add(self, tool: str, *, takes: Mapping[str, Any], returns: Mapping[str, Any]) -> None:
+        """Add a tool's published schemas and describe units and relations in them."""
+        for schema, key, irrelevant in ((returns, "produces", "consumes"), (takes, "consumes", "produces")):
+            for part in subschemas(schema):
+                _describe_unit(part, irrelevant)
+                entity = part.get(KEYWORD, {}).get(key)
+                if entity is not None:
+                    self._relations[key].append(_Relation(tool, entity, part, part.get("description", "")))
+        self._describe("produces", "consumes", "Use with")
+        self._describe("consumes", "produces", "From")
+
+    def _describe(self, key: str, other: str, phrase: str) -> None:
+        for one in self._relations[key]:
+            tools = dict.fromkeys(
+                each.tool
+                for each in self._relations[other]
+                if each.entity == one.entity and each.tool != one.tool
+            )
+            one.schema["description"] = with_sentence(
+                one.description, f"{phrase} {', '.join(tools)}." if tools else ""
+            )
+            if not one.schema["description"]:
+                del one.schema["description"]
+
+
+def _describe_unit(schema: dict[str, Any], irrelevant: str) -> None:
+    declared = schema.get(KEYWORD)
+    if not isinstance(declared, dict):
+        return
+    kept = {key: value for key, value in declared.items() if key != irrelevant}
+    if kept:
+        schema[KEYWORD] = kept
+    else:
+        del schema[KEYWORD]
+    if "unit" in kept:
+        example = " (0.15 = 15%)" if kept["unit"] == fraction.value else ""
+        schema["description"] = with_sentence(
+            schema.get("description", ""), f"Unit: {kept['unit']}{example}."
+        )
+
+
+def with_sentence(text: str, sentence: str) -> str:
+    """Append a sentence to a description that does not have it yet."""
+    text = text.strip()
+    if not sentence or sentence in text:
+        return text
+    end = "" if not text or text[-1] in ".!?:" else "."
+    return f"{text}{end} {sentence}".strip()
+
+
+def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield a schema and every schema inside it."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    inside: list[Iterable[Any]] = [
+        schema.get(key, {}).values() for key in ("properties", "patternProperties", "$defs")
+    ]
+    inside += [schema.get(key, ()) for key in ("anyOf", "oneOf", "allOf", "prefixItems")]
+    inside.append(schema.get(key) for key in ("items", "additionalProperties"))
+    for parts in inside:
+        for part in parts:
+            yield from subschemas(part)

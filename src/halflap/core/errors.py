@@ -290,7 +290,9 @@ class ToolNotFoundError(ToolError):
         if self.suggestions:
             lines.append(f"Did you mean {join(map(quote, self.suggestions), 'or')}?")
         if server is not None and unavailable_reason is None:
-            tools = join(map(shorten, of_server), limit=_MAX_TOOLS_SHOWN)
+            # There may be thousands, of which few are shown.
+            shown = [shorten(tool) for tool in of_server[:_MAX_TOOLS_SHOWN]]
+            tools = join([*shown, *of_server[_MAX_TOOLS_SHOWN:]], limit=_MAX_TOOLS_SHOWN)
             lines.append(
                 f"Server {server!r} has: {tools}." if tools else f"Server {server!r} has no such tool."
             )

@@ -1,23 +1,21 @@
-"""Small MCP servers with made-up data, so that Halflap can be tried before any server of one's own is configured."""
+"""Small MCP servers with made-up data, to try Halflap before you have servers of your own.
+
+`financial_data` declares what it returns, `doc_retrieval` doesn't, `sales` describes how its tools chain, and
+`contract_sales` is the example written with the contract kit. Each runs with `python -m halflap.demo.NAME`.
+"""
 
 import sys
 from typing import Any
 
 SERVERS = ("financial_data", "doc_retrieval", "sales")
-CONTRACT_SERVER = "contract_sales"
-"""The example that is written with the contract kit."""
 
 
 def demo_config() -> dict[str, Any]:
     """Return a configuration that starts the three servers with the Python that runs this."""
-    return {"servers": [_started(name) for name in SERVERS]}
-
-
-def contract_config() -> dict[str, Any]:
-    """Return a configuration that starts the server that is written with the contract kit."""
-    return {"servers": [_started(CONTRACT_SERVER)]}
-
-
-def _started(name: str) -> dict[str, Any]:
-    # -P: what lies in the working folder is not to be imported in place of our own.
-    return {"name": name, "command": sys.executable, "args": ["-P", "-m", f"{__name__}.{name}"]}
+    # -P: a module in the working folder must not shadow one of ours.
+    return {
+        "servers": [
+            {"name": name, "command": sys.executable, "args": ["-P", "-m", f"{__name__}.{name}"]}
+            for name in SERVERS
+        ]
+    }

@@ -1,4 +1,4 @@
-"""Serves a few functions as MCP tools over stdio, their schemas to the letter, to clients of both protocol eras."""
+"""Serve functions as MCP tools over stdio, to clients of both protocol eras."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -24,12 +24,11 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
-# "boolean" stands apart from "integer", although Python says that True is an int.
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,)}
 
 
 class RefusedError(Exception):
-    """The call cannot be answered; its message tells the caller why and what would work."""
+    """The call can't be answered; the message says why, and what would work."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def build(
 
 
 def _must_wrap(tool: ServedTool, context: ServerRequestContext[dict[str, Any]]) -> bool:
-    """Say whether the declared output cannot go out as it is: before 2026-07-28 its root had to be an object."""
+    """Return whether the declared output must be wrapped: before 2026-07-28 its root had to be an object."""
     schema = tool.definition.output_schema
     return (
         schema is not None
@@ -103,7 +102,7 @@ def _with_object_root(definition: Tool) -> Tool:
 
 
 def _checked(schema: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments if they are what the (flat) input schema asks for; the SDK leaves that to the server."""
+    """Validate arguments against a flat input schema, which the SDK leaves to the server."""
     properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
     for name in schema.get("required", ()):
         if name not in arguments:

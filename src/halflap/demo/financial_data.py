@@ -5,8 +5,10 @@ that its reconciliation starts from. A balance is a moment, so there they are th
 The books agree: quarters add up to years, assets are liabilities plus equity, cash moves by the cash flow.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mcp_types import Tool
@@ -21,9 +23,9 @@ FIRST_YEAR = 2019
 @dataclass(frozen=True)
 class Company:
     name: str
-    years: tuple[tuple[int, int, int], ...]
+    years: Sequence[Sequence[int]]
     """Revenue, operating income and net income of each year from FIRST_YEAR on, in millions."""
-    seasons: tuple[int, int, int, int]
+    seasons: Sequence[int]
     """Percent of a year that falls into each quarter."""
     opening_cash: int
     opening_equity: int
@@ -36,122 +38,8 @@ class Company:
     """Percent of a profit that is paid out as dividends."""
 
 
-COMPANIES = {
-    "ALDR": Company(
-        name="Alder Instruments",
-        years=(
-            (4120, 702, 548),
-            (4385, 768, 601),
-            (4970, 944, 741),
-            (5260, 973, 759),
-            (5515, 1076, 838),
-            (6040, 1239, 968),
-            (6455, 1356, 1062),
-        ),
-        seasons=(23, 24, 25, 28),
-        opening_cash=1850,
-        opening_equity=5200,
-        payables=62,
-        depreciation=4,
-        investment=5,
-        payout=35,
-    ),
-    "BRKW": Company(
-        name="Brackwater Shipping",
-        years=(
-            (9840, 610, 322),
-            (8615, 118, -174),
-            (12930, 2470, 2015),
-            (15480, 3360, 2790),
-            (11020, 890, 598),
-            (10760, 742, 471),
-            (11395, 905, 603),
-        ),
-        seasons=(22, 25, 28, 25),
-        opening_cash=1320,
-        opening_equity=6900,
-        payables=85,
-        depreciation=9,
-        investment=8,
-        payout=40,
-    ),
-    "CNTL": Company(
-        name="Cantle Foods",
-        years=(
-            (18200, 1638, 1180),
-            (19475, 1811, 1306),
-            (20110, 1790, 1289),
-            (21940, 1843, 1311),
-            (23105, 2010, 1442),
-            (23870, 2124, 1530),
-            (24590, 2238, 1617),
-        ),
-        seasons=(24, 24, 24, 28),
-        opening_cash=2410,
-        opening_equity=9700,
-        payables=70,
-        depreciation=3,
-        investment=4,
-        payout=55,
-    ),
-    "DRFT": Company(
-        name="Driftline Software",
-        years=(
-            (310, -142, -151),
-            (468, -131, -139),
-            (742, -98, -104),
-            (1105, -12, -21),
-            (1490, 134, 102),
-            (1915, 326, 258),
-            (2380, 499, 402),
-        ),
-        seasons=(22, 24, 26, 28),
-        opening_cash=980,
-        opening_equity=1150,
-        payables=48,
-        depreciation=3,
-        investment=2,
-        payout=0,
-    ),
-    "ELMR": Company(
-        name="Elmstead Renewables",
-        years=(
-            (2260, 384, 201),
-            (2415, 422, 228),
-            (2830, 537, 311),
-            (3465, 693, 418),
-            (3720, 708, 402),
-            (4155, 852, 507),
-            (4640, 988, 611),
-        ),
-        seasons=(27, 24, 22, 27),
-        opening_cash=1210,
-        opening_equity=4300,
-        payables=155,
-        depreciation=14,
-        investment=19,
-        payout=20,
-    ),
-    "FNCH": Company(
-        name="Finchley Retail Group",
-        years=(
-            (31200, 1092, 733),
-            (28950, 608, 361),
-            (32480, 1234, 845),
-            (34110, 1160, 781),
-            (35275, 1305, 893),
-            (36020, 1369, 940),
-            (36890, 1476, 1018),
-        ),
-        seasons=(21, 23, 23, 33),
-        opening_cash=1640,
-        opening_equity=7100,
-        payables=41,
-        depreciation=2,
-        investment=3,
-        payout=45,
-    ),
-}
+_DATA = json.loads(Path(__file__).with_name("companies.json").read_text(encoding="utf-8"))
+COMPANIES = {ticker: Company(**one) for ticker, one in _DATA.items()}
 
 OUTPUT_SCHEMA = {
     "type": "array",
@@ -221,7 +109,7 @@ def _quarters(company: Company) -> Iterator[Entry]:
             )
 
 
-def _share(amount: int, seasons: tuple[int, ...], quarter: int) -> int:
+def _share(amount: int, seasons: Sequence[int], quarter: int) -> int:
     return amount * sum(seasons[: quarter + 1]) // 100 - amount * sum(seasons[:quarter]) // 100
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import StoreError, UsageError
 from halflap.core.values import OWN
+from halflap.gateway.lazy import FIRST_LISTING_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,10 +31,8 @@ if TYPE_CHECKING:
     from halflap.store import Store
     from halflap.upstream import Pool
 
-__all__ = ["FIRST_LISTING_SECONDS", "MOST_SUGGESTED", "Composer"]
+__all__ = ["MOST_SUGGESTED", "Composer"]
 
-FIRST_LISTING_SECONDS = 10.0
-"""How long an answer waits for servers that were never listed. Doubled, a hanging server delays answers twice as long."""
 MOST_SUGGESTED = 10
 _MOST_TARGETS = 6
 """So many of the tools that fit a goal are planned for."""

@@ -1,21 +1,22 @@
-"""Examine a gateway: start every server, look at every part, and say what a person has to do."""
+"""Examine a gateway: start every server, look at every part, and report what is wrong."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 import time
-from collections import Counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from halflap import __version__
 from halflap.core.errors import HalflapError, ServerNotFoundError, StoreError
-from halflap.gateway.findings import findings, summary
+from halflap.gateway.findings import SLOW, findings, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Sequence
 
-    from halflap.catalog import Catalog, Refresher, ServerReport, Snapshot
+    from halflap.catalog import Catalog, Refresher, Snapshot
     from halflap.config import Config, ServerConfig
     from halflap.dspy.source import DspyPrograms
     from halflap.gateway.compose import Composer
@@ -24,21 +25,30 @@ if TYPE_CHECKING:
     from halflap.sandbox import Programs
     from halflap.scripts import Scripts
     from halflap.store import Store
-    from halflap.upstream import Pool
+    from halflap.upstream import Pool, Status, Upstream
 
-__all__ = ["Doctor"]
+__all__ = ["Doctor", "ServerReport"]
 
-_T = TypeVar("_T")
-
-_PART_SECONDS = 60.0
-"""How long each part other than the servers may take; they have their own timeouts."""
+_PART_SECONDS = 8.0
+"""How long the other parts may take together, once the servers have started or failed."""
 _BEYOND_START_SECONDS = 10.0
 _DRIFT_DAYS = 7
 """Only drift of the last days is reported."""
 
 
+@dataclass(frozen=True, slots=True)
+class ServerReport:
+    """A server's state, how many tools it has, and the last lines of its log."""
+
+    status: Status
+    transport: str
+    tools: int
+    declared_output_schemas: int
+    log: tuple[str, ...]
+
+
 class Doctor:
-    """What `halflap doctor` asks."""
+    """Answers `halflap doctor`."""
 
     def __init__(
         self,
@@ -70,9 +80,8 @@ class Doctor:
     async def reports(self) -> tuple[ServerReport, ...]:
         """Return every server's state, in the order of the configuration."""
         pool, snapshot = await self._pool.get(), self._catalog.snapshot
-        from halflap.catalog import report  # noqa: PLC0415 -- see the top of `build`
-
-        return tuple([await asyncio.to_thread(report, upstream, snapshot) for upstream in pool])
+        # In a thread: reads the log files.
+        return await asyncio.to_thread(lambda: tuple(_report(upstream, snapshot) for upstream in pool))
 
     async def examine(
         self,
@@ -86,63 +95,65 @@ class Doctor:
         `on_progress` gets the names of the servers that are still awaited, and how many there are in all. Once `stop`
         is set, nothing more is waited for, and what is known by then is the answer.
         """
-        stop = stop or asyncio.Event()
-        wanted = self._wanted(servers)
-        work = _Work(stop)
-        await work.do("servers", self._start(wanted, on_progress, stop), seconds=None)
-        reports = [one for one in await self.reports() if not servers or one.status.name in servers]
-        kinds = await work.do("outputs", self._learned.output_kinds()) or {}
-        reasons = self._listings.unavailable(self._pool.made or ())
-        configured = {server.name: server for server in self._config.servers}
+        every = [server.name for server in self._config.servers]
+        if unknown := [name for name in servers if name not in every]:
+            raise ServerNotFoundError(unknown[0], every)
+        names = set(servers or every)
+        examination = _Examination(stop or asyncio.Event())
+        await examination.run("servers", self._start(names, on_progress, examination.stop), seconds=None)
         snapshot = self._catalog.snapshot
-        rows = [
-            _row(one, configured[one.status.name], reasons.get(one.status.name), snapshot, kinds)
-            for one in reports
-        ]
-        tools = {name for name, tool in snapshot.tools.items() if not servers or tool.server in set(servers)}
-        counts = await work.do("edges", self._composer.counts(tools if servers else None)) or {}
+        tools = {name for name, tool in snapshot.tools.items() if not servers or tool.server in names}
+        parts: dict[str, Coroutine[Any, Any, Any]] = {
+            "outputs": self._learned.output_kinds(),
+            "edges": self._composer.counts(tools if servers else None),
+            "drift": self._drift(tools),
+            "scripts": self._broken_scripts(skip=bool(servers)),
+            "programs": self._broken_programs(skip=bool(servers)),
+            "sandbox": self._sandbox(),
+            "store": self._store_state(),
+        }
+        results = await asyncio.gather(*(examination.run(part, work) for part, work in parts.items()))
+        known = dict(zip(parts, results, strict=True))
+        kinds, counts = known["outputs"] or {}, known["edges"] or {}
+        reasons = self._listings.unavailable(self._pool.made or ())
         examined: dict[str, Any] = {
             "version": __version__,
             "python": sys.version.split()[0],
             "configuration": [str(path) for path in self._config.sources],
             "configurationWarnings": list(self._config.warnings),
             "untrustedProjectFiles": [str(file.path) for file in self._config.pending],
-            "servers": rows,
+            "servers": [
+                _row(report, server, reasons.get(server.name), snapshot, kinds)
+                for report, server in zip(await self.reports(), self._config.servers, strict=True)
+                if server.name in names
+            ],
             "tools": len(tools),
             "callable": len(tools & set(snapshot.callable)),
-            "outputs": _outputs(kind for name, kind in kinds.items() if name in tools),
-            "collisions": collisions(snapshot, self._config, servers),
-            "drift": await work.do("drift", self._drift(servers)) or [],
+            "outputs": _count(kind for name, kind in kinds.items() if name in tools),
+            "collisions": _collisions(snapshot, self._config, names),
+            "drift": known["drift"] or [],
             "driftDays": _DRIFT_DAYS,
-            "brokenScripts": {} if servers else await work.do("scripts", self._broken_scripts()) or {},
-            "brokenPrograms": {} if servers else await work.do("programs", self._broken_programs()) or {},
-            "sandbox": await work.do("sandbox", self._sandbox()),
-            "store": await work.do("store", self._store_state()),
+            "brokenScripts": known["scripts"] or {},
+            "brokenPrograms": known["programs"] or {},
+            "sandbox": known["sandbox"],
+            "store": known["store"],
             "edges": counts.get("edges"),
             "learning": {"enabled": self._config.learning.enabled, **counts.get("learning", {})},
-            "unfinished": work.unfinished,
-            "interrupted": stop.is_set(),
+            "unfinished": examination.unfinished,
+            "interrupted": examination.stop.is_set(),
         }
-        found = findings(examined, self._config)
-        healthy = not stop.is_set() and not any(one["severity"] == "problem" for one in found)
+        found = await asyncio.to_thread(findings, examined, self._config)
+        healthy = not examined["interrupted"] and not any(one["severity"] == "problem" for one in found)
         return {"healthy": healthy, "summary": summary(examined, found), "findings": found, **examined}
-
-    def _wanted(self, servers: Sequence[str]) -> list[ServerConfig]:
-        names = [server.name for server in self._config.servers]
-        for name in servers:
-            if name not in names:
-                raise ServerNotFoundError(name, names)
-        return [
-            one for one in self._config.servers if not one.disabled and (not servers or one.name in servers)
-        ]
 
     async def _start(
         self,
-        wanted: Sequence[ServerConfig],
+        names: set[str],
         on_progress: Callable[[Sequence[str], int], None] | None,
         stop: asyncio.Event,
     ) -> None:
         """List all servers at once, each within its own time."""
+        wanted = [one for one in self._config.servers if one.name in names and not one.disabled]
         waiting = {
             asyncio.ensure_future(
                 asyncio.wait(
@@ -158,41 +169,32 @@ class Doctor:
             for one in done:
                 del waiting[one]
 
-    async def _drift(self, servers: Sequence[str]) -> list[dict[str, Any]]:
+    async def _drift(self, tools: set[str]) -> list[dict[str, Any]]:
         """Return what lately contradicted the declared or learned output of the tools as they are defined now."""
         from halflap.observe import drift_told  # noqa: PLC0415 -- see the top of `build`
 
         events, breaches = await self._learned.drift()
         since = time.time() - _DRIFT_DAYS * 86_400
+        drifted, broken = defaultdict(list), defaultdict(list)
+        for event in events:
+            if event.at >= since:
+                drifted[event.server, event.tool, event.definition_hash].append(event)
+        for breach in breaches:
+            if breach.last_at >= since:
+                broken[breach.server, breach.tool, breach.definition_hash].append(breach)
         found = []
-        for tool in self._catalog.snapshot.tools.values():
-            if servers and tool.server not in servers:
-                continue
-            key = (tool.server, tool.original_name)
-            shown = drift_told(
-                [
-                    one
-                    for one in events
-                    if (one.server, one.tool) == key
-                    and one.definition_hash in {tool.schema_hash, ""}
-                    and one.at >= since
-                ],
-                [
-                    one
-                    for one in breaches
-                    if (one.server, one.tool) == key
-                    and one.definition_hash == tool.schema_hash
-                    and one.last_at >= since
-                ],
-            )
+        for tool in map(self._catalog.snapshot.tools.__getitem__, sorted(tools)):
+            name = tool.server, tool.original_name
+            key = (*name, tool.schema_hash)
+            shown = drift_told([*drifted[key], *drifted[(*name, "")]], broken[key])
             found += [{"tool": tool.name, "server": tool.server, **one} for one in shown]
         return found
 
-    async def _broken_scripts(self) -> dict[str, str]:
-        return dict((await self._scripts.shelf()).broken)
+    async def _broken_scripts(self, *, skip: bool) -> dict[str, str]:
+        return {} if skip else dict((await self._scripts.shelf()).broken)
 
-    async def _broken_programs(self) -> dict[str, str]:
-        return await (await self._dspy.get()).broken() if self._config.uses_programs else {}
+    async def _broken_programs(self, *, skip: bool) -> dict[str, str]:
+        return {} if skip or not self._config.uses_programs else await (await self._dspy.get()).broken()
 
     async def _sandbox(self) -> dict[str, Any]:
         """Start the sandbox and the check, and return which of their locks are in force."""
@@ -233,31 +235,40 @@ class Doctor:
         }
 
 
-class _Work:
-    """Runs the steps of an examination; one that fails or takes too long is left out and reported."""
+class _Examination:
+    """Runs the parts of an examination; one that fails or takes too long is left out, with the reason."""
 
     def __init__(self, stop: asyncio.Event) -> None:
+        self.stop = stop
         self.unfinished: dict[str, str] = {}
-        """Why a step has no answer, by its name."""
-        self._stop = stop
 
-    async def do(
-        self, name: str, part: Coroutine[Any, Any, _T], *, seconds: float | None = _PART_SECONDS
-    ) -> _T | None:
-        task = asyncio.ensure_future(part)
-        stopped = asyncio.ensure_future(self._stop.wait())
+    async def run(
+        self, part: str, work: Coroutine[Any, Any, Any], *, seconds: float | None = _PART_SECONDS
+    ) -> Any:
+        task = asyncio.ensure_future(work)
+        stopped = asyncio.ensure_future(self.stop.wait())
         await asyncio.wait({task, stopped}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
         if not task.done():
             task.cancel()
-            interrupted = self._stop.is_set()
-            self.unfinished[name] = "interrupted" if interrupted else f"it took more than {seconds:g} s"
+            self.unfinished[part] = "interrupted" if self.stop.is_set() else f"{SLOW} {seconds:g} s"
             return None
         try:
             return task.result()
         except HalflapError as error:
-            self.unfinished[name] = str(error)
+            self.unfinished[part] = str(error)
             return None
+
+
+def _report(upstream: Upstream, snapshot: Snapshot) -> ServerReport:
+    tools = snapshot.by_server.get(upstream.name, ())
+    return ServerReport(
+        upstream.status(),
+        upstream.config.transport,
+        len(tools),
+        sum(1 for tool in tools if tool.output_schema),
+        tuple(upstream.log.tail()),
+    )
 
 
 def _row(
@@ -265,21 +276,22 @@ def _row(
 ) -> dict[str, Any]:
     status = report.status
     state = "failed" if status.state == "ready" and reason is not None else status.state
-    own = [kinds.get(tool.name, "unknown") for tool in snapshot.by_server.get(status.name, ())]
+    names = [tool.name for tool in snapshot.by_server.get(server.name, ())]
+    held = [name for name in names if name in snapshot.held]
     return {
-        "name": status.name,
+        "name": server.name,
         "transport": report.transport,
         "state": state,
-        "healthy": state in {"ready", "disabled"} and not report.held,
+        "healthy": state in {"ready", "disabled"} and not held,
         "signIn": _sign_in(server, state),
         "startSeconds": None if status.start_seconds is None else round(status.start_seconds, 3),
         "protocolVersion": status.protocol_version,
         "serverInfo": status.server_info,
         "tools": report.tools,
-        "outputs": _outputs(own),
-        "blocked": report.blocked,
-        "held": list(report.held),
-        "changed": list(report.changed),
+        "outputs": _count(kinds.get(name, "unknown") for name in names),
+        "blocked": sum(name in snapshot.blocked for name in names),
+        "held": held,
+        "changed": [name for name in names if name in snapshot.changed],
         "unfilled": [{"where": where, "variable": variable} for where, variable in server.unfilled],
         "trouble": status.trouble if state == "failed" else None,
         "lastError": reason,
@@ -297,15 +309,15 @@ def _sign_in(server: ServerConfig, state: str) -> str | None:
     return "refused" if server.headers else "needed"
 
 
-def _outputs(kinds: Iterable[str]) -> dict[str, int]:
+def _count(kinds: Iterable[str]) -> dict[str, int]:
     counts = Counter(kinds)
-    return {word: counts[word] for word in ("declared", "learned", "unknown")}
+    return {kind: counts[kind] for kind in ("declared", "learned", "unknown")}
 
 
-def collisions(snapshot: Snapshot, config: Config, servers: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the tools that could not get their plain names, and the servers whose names look the same in tool names.
+def _collisions(snapshot: Snapshot, config: Config, names: set[str]) -> dict[str, Any]:
+    """Return the tools without their plain names, and the servers whose names look the same in tool names.
 
-    With `servers`, only what concerns one of them.
+    Only what concerns one of the servers in `names`.
     """
     from halflap.catalog import namespaced  # noqa: PLC0415 -- see the top of `build`
 
@@ -313,24 +325,19 @@ def collisions(snapshot: Snapshot, config: Config, servers: Sequence[str] = ()) 
     for tool in snapshot.tools.values():
         plain = namespaced(tool.server, tool.original_name)
         owner = snapshot.tools.get(plain)
-        concerned = {tool.server} if owner is None else {tool.server, owner.server}
-        if tool.name != plain and (not servers or not concerned.isdisjoint(servers)):
+        if tool.name != plain and names & {tool.server, tool.server if owner is None else owner.server}:
+            taken_by = owner and {"server": owner.server, "originalName": owner.original_name}
             tools.append(
                 {
                     "name": tool.name,
                     "server": tool.server,
                     "originalName": tool.original_name,
                     "plainName": plain,
-                    "takenBy": None
-                    if owner is None
-                    else {"server": owner.server, "originalName": owner.original_name},
+                    "takenBy": taken_by,
                 }
             )
-    alike: dict[str, list[str]] = {}
+    alike = defaultdict(list)
     for server in config.servers:
-        alike.setdefault(namespaced(server.name, ""), []).append(server.name)
-    groups = [names for names in alike.values() if len(names) > 1]
-    return {
-        "tools": tools,
-        "servers": [names for names in groups if not servers or not set(names).isdisjoint(servers)],
-    }
+        alike[namespaced(server.name, "")].append(server.name)
+    groups = [group for group in alike.values() if len(group) > 1 and names.intersection(group)]
+    return {"tools": tools, "servers": groups}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
-from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -14,27 +12,25 @@ from typing import TYPE_CHECKING, Any, cast
 from halflap.config import Config, ServerConfig, load_config
 from halflap.core.errors import RunNotFoundError, StoreError, UsageError
 from halflap.core.values import DSPY, SCRIPTS, CallContext, Changes, RegisteredTool
-from halflap.gateway.build import build
-from halflap.gateway.compose import FIRST_LISTING_SECONDS
-from halflap.gateway.learned import with_learned
+from halflap.gateway.lazy import FIRST_LISTING_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
     from halflap.backfill import Backfill
     from halflap.calls import Recorder
-    from halflap.catalog import Hit, ServerReport, Snapshot
+    from halflap.catalog import Hit, Snapshot
     from halflap.core.errors import ArgumentProblem
     from halflap.core.values import Result, Tool
     from halflap.dspy.source import DspyPrograms, ProgramResult
     from halflap.gateway.build import Parts
+    from halflap.gateway.doctor import ServerReport
     from halflap.gateway.linter import Linted
     from halflap.graph.explain import Explanation
     from halflap.graph.graph import Graph
     from halflap.observe import Imported, Known
     from halflap.sandbox import Checked, Execution, Programs
     from halflap.schema import ToolSchema
-    from halflap.schema.stub import Source, Stub
     from halflap.scripts import Scripts
     from halflap.store import Breach, CallRecord, DriftEvent, Purged, RunRecord, Store, StoredShape, ToolKey
 
@@ -79,7 +75,7 @@ class Gateway:
             await gateway.close()
 
     async def prepare(self) -> None:
-        """Open the store and the catalogue, if that was not done yet. Every method that needs them does it, too."""
+        """Open the store and the catalogue. Other methods do it when they need them."""
         await self._ready()
 
     async def close(self) -> None:
@@ -96,32 +92,27 @@ class Gateway:
         """The catalogue as it is now."""
         if self._parts is not None:
             return self._parts.catalog.snapshot
-        from halflap.catalog import Snapshot  # noqa: PLC0415 -- see the top of `build`
+        from halflap.catalog import Snapshot  # noqa: PLC0415 -- takes a while, see `build`
 
         return Snapshot()
 
-    # Tools -------------------------------------------------------------------------------------------
+    # Tools
 
     async def tools(self, *, wait_seconds: float = FIRST_LISTING_SECONDS) -> tuple[RegisteredTool, ...]:
         """Return all callable tools, sorted by name.
 
-        Servers that were never listed are started and waited for, at most this long; a list that is out of date is
-        returned as it is, and refreshed in the background.
+        Servers that were never listed are started and waited for, at most this long; a stale list is returned as it
+        is, and refreshed in the background.
         """
         await self.settle(wait_seconds=wait_seconds)
-        snapshot = self.snapshot
-        reasons = self.unavailable()
-        # In a thread: everything is copied, and there may be much of it.
-        return await asyncio.to_thread(
-            lambda: tuple(self._registered(snapshot.tools[name], reasons) for name in snapshot.callable)
-        )
+        return await (await self._ready()).tools.all()
 
-    async def settle(self, *, wait_seconds: float, behind: bool = True) -> None:
-        """List the servers that were never listed, and wait for them; with `behind`, refresh stale lists, too."""
+    async def settle(self, *, wait_seconds: float = FIRST_LISTING_SECONDS, behind: bool = True) -> None:
+        """List the servers that were never listed, and wait for them; `behind` refreshes stale lists in the background."""
         await (await self._ready()).listings.ensure_listed(wait_seconds=wait_seconds, refresh_stale=behind)
 
     async def warm_up(self) -> None:
-        """Begin to list servers that nothing is known of, and start the sandbox and the check."""
+        """Begin to list servers that were never listed, and start the sandbox and the check."""
         (await self._ready()).listings.ask_unlisted()
         programs = await self.programs()
         await programs.ready()
@@ -130,87 +121,39 @@ class Gateway:
     async def refresh(self, server: str | None = None) -> Changes:
         """List one server or all of them again, and return what was added, removed and changed.
 
-        A server that cannot be listed keeps the tools it had. If only one was asked for, its
-        `UpstreamError` is raised.
+        A server that cannot be listed keeps the tools it had. If only one was asked for, its `UpstreamError` is raised.
         """
         return await (await self._ready()).listings.refresh(server)
 
     def unavailable(self) -> dict[str, str]:
-        """Return which servers cannot be reached at the moment, and why."""
-        return {} if self._parts is None else self._parts.unavailable()
+        """Return the servers that cannot be reached right now, with the reason."""
+        return {} if self._parts is None else self._parts.tools.unavailable()
 
     async def inspect(self, name: str) -> dict[str, Any]:
-        """Return what a tool takes and returns, declared and learned, and what its server says of itself."""
-        tool, _ = await self._look_up(name)
-        from halflap.calls import aside, describe  # noqa: PLC0415 -- see the top of `build`
-
-        parts = await self._ready()
-        learned, use = await parts.learned.described(tool)
-        work = partial(
-            describe,
-            tool,
-            self.snapshot,
-            parts.calls.policy,
-            self.unavailable().get(tool.server),
-            await parts.calls.checks.unchecked(tool),
-            learned=learned,
-            use=use,
-        )
-        return await aside(work, tool.description, tool.input_schema, tool.output_schema, learned)
+        """Return what a tool takes and returns, declared and learned, and what its server says about it."""
+        return await (await self._ready()).tools.inspect(name)
 
     async def search(
         self, query: str, *, limit: int = 10, server: str | None = None, behind: bool = True
     ) -> list[Hit]:
         """Find callable tools by what they do, best first; an exact name is always first."""
-        await self.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=behind)
-        parts = await self._ready()
-        return await parts.learned.with_learned_signatures(await parts.finder.search(query, limit, server))
+        return await (await self._ready()).tools.search(query, limit, server, refresh_stale=behind)
 
     async def get_schema(self, tool_name: str) -> ToolSchema:
-        """Return a tool's schema, parsed. One that is out of date is marked stale, and refreshed in the background."""
-        tool, stale = await self._look_up(tool_name)
-        from halflap.calls import aside  # noqa: PLC0415 -- see the top of `build`
-
-        parsed = await aside(partial(_parsed, tool, stale=stale), tool.input_schema, tool.output_schema)
-        return with_learned(parsed, await self.known(tool))
+        """Return a tool's parsed schema. A stale one is marked so, and refreshed in the background."""
+        return await (await self._ready()).tools.schema(tool_name)
 
     async def get_schemas(self, tool_names: Iterable[str]) -> dict[str, ToolSchema]:
         """Return several schemas by name; an unknown name raises `ToolNotFoundError` after the others are resolved."""
-        names = list(dict.fromkeys(tool_names))
-        found = await asyncio.gather(*(self.get_schema(name) for name in names), return_exceptions=True)
-        schemas = {}
-        for one in found:
-            if isinstance(one, BaseException):
-                raise one
-            schemas[one.tool_name] = one
-        return schemas
+        return await (await self._ready()).tools.schemas(tool_names)
 
     async def callable_schema(self, tool_name: str) -> tuple[ToolSchema, bool]:
-        """Return a tool's schema, and whether calling it twice is known to do no harm; raises if it may not be called."""
-        schema = await self.get_schema(tool_name)
-        snapshot, policy = self.snapshot, (await self._ready()).calls.policy
-        tool = snapshot.find(tool_name)
-        policy.admit(tool, snapshot)
-        return schema, policy.is_repeatable(tool)
+        """Return a tool's schema, and whether it is known to be harmless to call twice; raises if it may not be called."""
+        return await (await self._ready()).tools.callable_schema(tool_name)
 
     async def stubs(self, server: str | None = None, *, name: str | None = None) -> str:
         """Return the callable tools, all or of one server or name, as a module of typed Python functions."""
-        from halflap.schema import parse_schema  # noqa: PLC0415 -- see the top of `build`
-        from halflap.schema.stub import make_stub, write_stubs  # noqa: PLC0415 -- as above
-
-        parts = await self._ready()
-        snapshot = self.snapshot
-        tools = [snapshot.tools[name] for name in snapshot.callable]
-        wanted = [tool for tool in tools if server in {None, tool.server} and name in {None, tool.name}]
-        known = await parts.learned.of_all(wanted)
-
-        def stub(tool: Tool) -> Stub:
-            schema = with_learned(parse_schema(tool), known.get(tool.name))
-            learned = schema.learned_type if schema.output_type is None else None
-            source: Source = "declared" if learned is None else "doubtful"
-            return make_stub(schema, returns=learned, source=source, described=True)
-
-        return await asyncio.to_thread(lambda: write_stubs(map(stub, wanted)))
+        return await (await self._ready()).tools.stubs(server, name)
 
     async def validate_arguments(self, tool_name: str, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
         """Return everything that is wrong with these arguments, without calling anything."""
@@ -221,7 +164,7 @@ class Gateway:
         """Accept the changed definitions of these tools; returns those that had changed."""
         return await (await self._ready()).catalog.accept(names)
 
-    # Calls and programs ------------------------------------------------------------------------------
+    # Calls and programs
 
     async def call(self, name: str, /, **arguments: Any) -> Result:
         """Call a tool by its namespaced name."""
@@ -230,16 +173,15 @@ class Gateway:
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
     ) -> Result:
-        """Call a tool with its arguments as a mapping, on somebody's behalf."""
-        return await (await self._ready()).call(name, arguments, context)
+        """Call a tool with its arguments as a mapping; `context` says on whose behalf."""
+        return await (await self._ready()).caller.call(name, arguments, context)
 
     async def execute(
         self, code: str, context: CallContext | None = None, *, kind: str = "program", name: str | None = None
     ) -> Execution:
         """Run a Python program over the tools, in the sandbox; `kind` and `name` are for the record.
 
-        A program that fails is an answer, too: see `Execution.outcome`. Raises `SandboxError` where no
-        program can run.
+        A program that fails is an answer too: see `Execution.outcome`. Raises `SandboxError` where no program can run.
         """
         await self._refresh_own(code)
         return await (await self.programs()).execute(code, context or CallContext(), kind=kind, name=name)
@@ -250,7 +192,7 @@ class Gateway:
         return await (await self.programs()).check(code)
 
     async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
-        """Return the tools that a program, or a script that it names, may call only after the person confirmed it."""
+        """Return the tools that a program, or a script it names, may call only after the person confirmed it."""
         await self._refresh_own(code)
         return await (await self.programs()).destructive(code)
 
@@ -288,7 +230,7 @@ class Gateway:
 
     def under_rule(self, context: CallContext) -> CallContext:
         """Add the rule of what programs may call to a call's context."""
-        from halflap.sandbox.rule import Rule  # noqa: PLC0415 -- see the top of `build`
+        from halflap.sandbox.rule import Rule  # noqa: PLC0415 -- takes a while, see `build`
 
         return replace(context, rule=Rule(self._prepared.calls.policy, self.config.execution, context))
 
@@ -305,7 +247,7 @@ class Gateway:
             return ()
         return (itself,) if self._prepared.calls.policy.is_destructive(itself) else ()
 
-    # Records -----------------------------------------------------------------------------------------
+    # Records
 
     async def runs(
         self, limit: int = 20, principal: str | None = None, before: float | None = None
@@ -343,15 +285,15 @@ class Gateway:
 
     @property
     def store_trouble(self) -> str | None:
-        """Why nothing is kept, when nothing is."""
+        """Why nothing is kept, if so."""
         return None if self._parts is None else self._parts.store_trouble
 
     @property
     def store_place(self) -> str:
-        """Where the store is, fit to be shown."""
+        """Where the store is, without any password."""
         return "" if self._parts is None else self._parts.store.location
 
-    # What was learned --------------------------------------------------------------------------------
+    # What was learned
 
     async def known(self, tool: Tool) -> Known | None:
         """Return what was learned of a tool from all results so far, if anything."""
@@ -379,9 +321,9 @@ class Gateway:
         return await (await self._ready()).learned.export()
 
     async def import_learned(self, data: Any) -> Imported:
-        """Take over what another gateway learned; the same export counts only once.
+        """Import what another gateway learned; the same export counts only once.
 
-        Raises `ShapeError`, and takes nothing, where anything in it is invalid.
+        Raises `ShapeError`, and imports nothing, where anything in it is invalid.
         """
         return await (await self._ready()).learned.import_from(data)
 
@@ -392,7 +334,7 @@ class Gateway:
 
         Logs that were read before count again when they are read again.
         """
-        return await (await self._ready()).learned.forget(server, tool, origin=origin)
+        return await (await self._ready()).learned.forget(server, tool, origin)
 
     async def backfill(
         self,
@@ -407,29 +349,15 @@ class Gateway:
 
         `server` owns the tools that a log names without a server. Raises `StoreError` where nothing would be kept.
         """
-        store = await self._traces()
-        if self.store_trouble is not None and not dry_run:
-            raise StoreError(f"{self.store_trouble} Nothing was read: what is learned could not be kept.")
-        self._prepared.learned.expect_enabled("Nothing was read")
-        work = await asyncio.to_thread(import_module, "halflap.backfill")
-        from halflap.calls import configured_secrets  # noqa: PLC0415 -- see the top of `build`
-
-        rules = await asyncio.to_thread(
-            work.rules_for,
-            self.snapshot.tools.values(),
-            server=server,
-            salt=await store.salt(),
-            values=self.config.learning.values,
-            secrets=configured_secrets(self.config),
-            lineage=self.config.graph.lineage,
+        await self._traces()
+        return await self._prepared.learned.backfill(
+            server, jobs=jobs, strict=strict, dry_run=dry_run, told=told
         )
-        made: Backfill = work.Backfill(store, rules, jobs=jobs, strict=strict, dry_run=dry_run, told=told)
-        return made
 
-    # How tools fit together --------------------------------------------------------------------------
+    # How tools fit together
 
     async def graph(self, *, behind: bool = True) -> Graph:
-        """Return the graph of what can feed what, over all callable tools, as it is now."""
+        """Return the data-flow graph over all callable tools, as it is now."""
         return await (await self._ready()).composer.graph(behind=behind)
 
     async def rebuild_graph(self, *, behind: bool = True) -> Graph:
@@ -454,9 +382,9 @@ class Gateway:
         behind: bool = True,
         nets: bool = False,
     ) -> dict[str, Any]:
-        """Return workflows that get what is wanted from what is at hand, best first, and what is missing.
+        """Return workflows that produce the requested output from the available values, best first, and what is missing.
 
-        `want` is a tool or a field, `goal` what should be done, in words; `have` has the values at hand by name, None
+        `want` is a tool or a field, `goal` what should be done, in words; `have` has the available values by name, None
         for those only known to exist. With `nets`, each workflow comes as a net, too.
         """
         composer = (await self._ready()).composer
@@ -466,14 +394,14 @@ class Gateway:
         """Count tools by what is known of their results, edges by coverage and evidence, and the cost of learning."""
         return await (await self._ready()).composer.metrics()
 
+    # Health
+
     async def lint(self, servers: Collection[str] = ()) -> Linted:
         """List the tools of these servers, or all, and apply the linter's rules to them.
 
         Raises `UsageError` where there is no server of a name.
         """
         return await (await self._ready()).linter.lint(servers)
-
-    # Health ------------------------------------------------------------------------------------------
 
     async def reports(self) -> tuple[ServerReport, ...]:
         """Return every server's state, in the order of the configuration."""
@@ -493,24 +421,35 @@ class Gateway:
         """
         return await (await self._ready()).doctor.examine(servers, on_progress=on_progress, stop=stop)
 
-    # Roots -------------------------------------------------------------------------------------------
+    # Roots
 
     def offer_roots(self, roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]]) -> None:
-        """Ask a client for its roots when a server wants them; to be called before the gateway is prepared."""
+        """Ask a client for its roots when a server wants them; call it before the gateway is prepared."""
         self._client_roots = roots
 
     async def roots_changed(self) -> None:
-        """Tell the servers that the roots changed."""
+        """Notify the servers that the roots changed."""
         if self._parts is not None and self._parts.pool.made is not None:
             await self._parts.pool.made.roots_changed()
 
-    # Internals ---------------------------------------------------------------------------------------
+    async def _list_roots(self) -> list[dict[str, Any]]:
+        roots: list[dict[str, Any]] = [{"uri": uri} for uri in self.config.roots]
+        if self._client_roots is not None:
+            with suppress(Exception):
+                roots += [dict(root) for root in await self._client_roots()]
+        return roots
+
+    # Parts
 
     async def _ready(self) -> Parts:
         if self._building is None:
-            work = build(self.config, self._in_process, self._list_roots)
-            self._building = asyncio.create_task(work, name="open gateway")
+            self._building = asyncio.create_task(self._build(), name="open gateway")
         return await asyncio.shield(self._building)
+
+    async def _build(self) -> Parts:
+        module = await asyncio.to_thread(import_module, "halflap.gateway.build")
+        parts: Parts = await module.build(self.config, self._in_process, self._list_roots)
+        return parts
 
     @property
     def _parts(self) -> Parts | None:
@@ -525,15 +464,6 @@ class Gateway:
         assert self._parts is not None, "the gateway is not prepared"
         return self._parts
 
-    async def _look_up(self, name: str) -> tuple[Tool, bool]:
-        """Find a tool, and whether its definition is out of date; if so, refresh it in the background."""
-        parts = await self._ready()
-        tool = await parts.listings.find(name, parts.pool.made or ())
-        stale = parts.catalog.is_stale_schema(tool)
-        if stale:
-            parts.listings.ask(tool.server)
-        return tool, stale
-
     async def _refresh_own(self, code: str) -> None:
         """Read scripts and DSPy programs again if a program names any."""
         parts = await self._ready()
@@ -546,42 +476,12 @@ class Gateway:
         """Return the store once it has everything that happened so far."""
         parts = await self._ready()
         await parts.recorder.flush()
-        await parts.recorder.tell_interrupted()
+        await parts.recorder.mark_interrupted()
         return parts.store
-
-    async def _list_roots(self) -> list[dict[str, Any]]:
-        roots: list[dict[str, Any]] = [{"uri": uri} for uri in self.config.roots]
-        if self._client_roots is not None:
-            with suppress(Exception):
-                roots += [dict(root) for root in await self._client_roots()]
-        return roots
-
-    def _registered(self, tool: Tool, reasons: Mapping[str, str]) -> RegisteredTool:
-        return RegisteredTool(
-            name=tool.name,
-            description=tool.description,
-            # Copies: what a caller does to them must not reach the catalogue.
-            parameters=deepcopy(tool.input_schema),
-            output_schema=deepcopy(tool.output_schema),
-            handler=partial(self.call, tool.name),
-            server=tool.server,
-            original_name=tool.original_name,
-            annotations=tool.annotations,
-            definition_hash=tool.hash,
-            unavailable=reasons.get(tool.server),
-        )
 
 
 async def _admit_all() -> None:
     pass
-
-
-def _parsed(tool: Tool, *, stale: bool) -> ToolSchema:
-    # Copies: what a caller does to them must not reach the catalogue.
-    own = replace(tool, input_schema=deepcopy(tool.input_schema), output_schema=deepcopy(tool.output_schema))
-    from halflap.schema import parse_schema  # noqa: PLC0415 -- see the top of `build`
-
-    return parse_schema(own, stale=stale)
 
 
 async def _configured(config: Config | Mapping[str, Any] | str | Path | None) -> Config:

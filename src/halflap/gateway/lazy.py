@@ -1,4 +1,4 @@
-"""Parts of a gateway that are made when they are first needed."""
+"""Parts of a gateway that are made when they are first needed, and how long a first answer waits for servers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["Lazy", "P"]
+__all__ = ["FIRST_LISTING_SECONDS", "Closable", "Lazy"]
+
+FIRST_LISTING_SECONDS = 10.0
+"""How long an answer waits for servers that were never listed. Doubled, a hanging server delays it twice as long."""
 
 
-class _Part(Protocol):
+class Closable(Protocol):
     async def close(self) -> None: ...
 
 
-P = TypeVar("P", bound=_Part)
+Part = TypeVar("Part", bound=Closable)
 
 
-class Lazy(Generic[P]):
+class Lazy(Generic[Part]):
     """A part that is made when it is first needed, once, however many ask for it at the same time."""
 
-    def __init__(self, make: Callable[[], Awaitable[P]]) -> None:
+    def __init__(self, make: Callable[[], Awaitable[Part]]) -> None:
         self._make = make
         self._lock = asyncio.Lock()
-        self.made: P | None = None
+        self.made: Part | None = None
 
-    async def get(self) -> P:
+    async def get(self) -> Part:
         async with self._lock:
             if self.made is None:
                 self.made = await self._make()

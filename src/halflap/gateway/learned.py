@@ -7,22 +7,28 @@ import logging
 import time
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from halflap.calls import aside, configured_secrets
+from halflap.catalog import namespaced
 from halflap.core.errors import StoreError, UsageError
+from halflap.observe import drift_told, exported, iso, observed_told, read_export, use_of
+from halflap.schema import parse_schema, result_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from halflap.backfill import Backfill
     from halflap.calls import Breaches
-    from halflap.catalog import Catalog, Hit
+    from halflap.catalog import Catalog
     from halflap.config import Config
     from halflap.core.values import Tool
     from halflap.observe import Imported, Knowledge, Known, Learning
     from halflap.schema import ToolSchema, Type
     from halflap.store import Breach, DriftEvent, Store, StoredShape, ToolKey
 
-__all__ = ["LearnedSchemas", "with_learned"]
+__all__ = ["LearnedSchemas"]
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +57,8 @@ class LearnedSchemas:
         self._breaches = breaches
         self._knowledge = knowledge
         self._learner = learner
+        self._declares: dict[str, bool] = {}
+        """Whether a definition, by its hash, declares any field of its output."""
 
     async def catch_up(self) -> None:
         """Wait until everything that was answered so far has been learned from."""
@@ -68,30 +76,34 @@ class LearnedSchemas:
         return {} if self._knowledge is None else await self._knowledge.of_all(tools)
 
     async def type_of(self, tool: Tool) -> tuple[Type, str] | None:
-        """Return the type a tool was seen to return and its version, for the check, without waiting for the newest."""
+        """Return the learned type of a tool's results and its version, without waiting for the newest results."""
         known = None if self._knowledge is None else await self._knowledge.of(tool)
         return None if known is None or known.stub is None else (known.stub, known.version)
 
     async def schema_of(self, tool: Tool) -> ToolSchema:
-        """Return a tool's schema with what was learned, without waiting for the newest."""
-        from halflap.calls import aside  # noqa: PLC0415 -- see the top of `build`
-        from halflap.schema import parse_schema  # noqa: PLC0415 -- as above
-
-        parsed = await aside(partial(parse_schema, tool), tool.input_schema, tool.output_schema)
-        return with_learned(parsed, None if self._knowledge is None else await self._knowledge.of(tool))
+        """Return a tool's schema with what was learned, without waiting for the newest results."""
+        schema = await aside(partial(parse_schema, tool), tool.input_schema, tool.output_schema)
+        known = None if self._knowledge is None else await self._knowledge.of(tool)
+        if known is None:
+            return schema
+        return replace(schema, learned_schema=known.schema, learned_type=known.stub)
 
     async def output_kinds(self) -> dict[str, str]:
         """Return for each tool whether its output is `declared`, `learned` or `unknown`."""
-        from halflap.schema import result_type  # noqa: PLC0415 -- see the top of `build`
-
         tools = list(self._catalog.snapshot.tools.values())
         known = await self.of_all(tools)
-        kinds = {}
-        for tool in tools:
+        # In a thread: schemas may be large.
+        declared = await asyncio.to_thread(lambda: {tool.name for tool in tools if self._is_declared(tool)})
+        return {
+            tool.name: "declared" if tool.name in declared else "learned" if tool.name in known else "unknown"
+            for tool in tools
+        }
+
+    def _is_declared(self, tool: Tool) -> bool:
+        if tool.hash not in self._declares:
             # A declaration that names no field declares nothing.
-            declares = await asyncio.to_thread(result_type, tool.output_schema) is not None
-            kinds[tool.name] = "declared" if declares else "learned" if tool.name in known else "unknown"
-        return kinds
+            self._declares[tool.hash] = result_type(tool.output_schema) is not None
+        return self._declares[tool.hash]
 
     async def rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
         """Return everything stored, of every origin and definition; `tool` is the server's own name for it."""
@@ -108,8 +120,6 @@ class LearnedSchemas:
 
     async def unlisted(self, name: str) -> Sequence[StoredShape]:
         """Return what was learned of a tool that no server lists now, by the name it would have here."""
-        from halflap.catalog import namespaced  # noqa: PLC0415 -- see the top of `build`
-
         known = {(tool.server, tool.original_name) for tool in self._catalog.snapshot.tools.values()}
         return [
             row
@@ -131,65 +141,10 @@ class LearnedSchemas:
         ]
         return events, breaches
 
-    async def export(self) -> dict[str, Any]:
-        """Return everything that was learned, in a form that another gateway can import."""
-        self.expect_enabled("Nothing was exported")
-        from halflap.observe import exported, iso  # noqa: PLC0415 -- see the top of `build`
-
-        rows, values = await self.rows(), self._config.learning.values
-        name, lineage = await self._store.installation_id(), await self._store.lineage()
-        return await asyncio.to_thread(exported, rows, name, iso(time.time()), lineage, values=values)
-
-    async def import_from(self, data: Any) -> Imported:
-        """Take over what another gateway learned; the same export counts only once.
-
-        Raises `ShapeError`, and takes nothing, where anything in it is invalid.
-        """
-        self.expect_enabled("Nothing was imported")
-        from halflap.observe import read_export  # noqa: PLC0415 -- see the top of `build`
-
-        self._expect_store("Nothing was imported")
-        imported: Imported = await asyncio.to_thread(
-            read_export, data, await self._store.installation_id(), values=self._config.learning.values
-        )
-        before = {(row.origin, row.key): row.learned.observations for row in await self._store.learned()}
-        for origin in {**imported.shapes, **imported.lineage}:
-            await self._store.replace_learned(
-                origin, imported.shapes.get(origin, {}), imported.lineage.get(origin)
-            )
-        self._forget_cached()
-        new = sum(
-            max(0, one.observations - before.get((origin, key), 0))
-            for origin, shapes in imported.shapes.items()
-            for key, one in shapes.items()
-        )
-        return imported._replace(new=new)
-
-    async def forget(
-        self, server: str | None = None, tool: str | None = None, *, origin: str | None = None
-    ) -> Sequence[tuple[str, ToolKey]]:
-        """Forget what was learned of a server, of one of its tools, or from one origin; returns what was forgotten.
-
-        Logs that were read before count again when they are read again.
-        """
-        from halflap.backfill import LEARNED_ORIGIN, forgotten  # noqa: PLC0415 -- see the top of `build`
-
-        self._expect_store("Nothing was forgotten")
-        await self.catch_up()
-
-        def remark(name: str, mark: str) -> str | None:
-            return forgotten(name, mark, server, tool) if origin in {None, LEARNED_ORIGIN} else mark
-
-        gone = await self._store.forget_learned(origin, server, tool, update_watermark=remark)
-        self._forget_cached()
-        return gone
-
     async def described(self, tool: Tool) -> tuple[dict[str, Any] | None, str | None]:
         """Return what `inspect_tool` shows of what was learned, and the note on it."""
         if self._knowledge is None:
             return None, None
-        from halflap.observe import drift_told, observed_told, use_of  # noqa: PLC0415 -- see the top of `build`
-
         known = await self.of(tool)
         shown = {} if known is None else observed_told(known)
         try:
@@ -205,23 +160,84 @@ class LearnedSchemas:
             shown["drift"] = drift
         return shown, None if known is None else use_of(known)
 
-    async def with_learned_signatures(self, hits: list[Hit]) -> list[Hit]:
-        """Add the learned return type to the signatures of tools that declare none."""
-        if self._knowledge is None:
-            return hits
-        tools = self._catalog.snapshot.tools
-        schemas = await asyncio.gather(
-            *(self.schema_of(tools[hit.name]) for hit in hits if hit.name in tools)
-        )
-        learned = {
-            one.tool_name: one.format_compact()
-            for one in schemas
-            if one.output_type is None and one.learned_type is not None
-        }
-        return [replace(hit, signature=learned[hit.name]) if hit.name in learned else hit for hit in hits]
+    async def export(self) -> dict[str, Any]:
+        """Return everything that was learned, in a form that another gateway can import."""
+        self._expect_enabled("Nothing was exported")
+        rows, values = await self.rows(), self._config.learning.values
+        name, lineage = await self._store.installation_id(), await self._store.lineage()
+        return await asyncio.to_thread(exported, rows, name, iso(time.time()), lineage, values=values)
 
-    def expect_enabled(self, otherwise: str) -> None:
-        """Raise `UsageError` where learning is switched off."""
+    async def import_from(self, data: Any) -> Imported:
+        """Import what another gateway learned; the same export counts only once.
+
+        Raises `ShapeError`, and imports nothing, where anything in it is invalid.
+        """
+        self._expect_enabled("Nothing was imported")
+        self._expect_store("Nothing was imported")
+        imported: Imported = await asyncio.to_thread(
+            read_export, data, await self._store.installation_id(), values=self._config.learning.values
+        )
+        before = {(row.origin, row.key): row.learned.observations for row in await self._store.learned()}
+        for origin in {**imported.shapes, **imported.lineage}:
+            await self._store.replace_learned(
+                origin, imported.shapes.get(origin, {}), imported.lineage.get(origin)
+            )
+        self._drop_cached()
+        new = sum(
+            max(0, one.observations - before.get((origin, key), 0))
+            for origin, shapes in imported.shapes.items()
+            for key, one in shapes.items()
+        )
+        return imported._replace(new=new)
+
+    async def forget(
+        self, server: str | None, tool: str | None, origin: str | None
+    ) -> Sequence[tuple[str, ToolKey]]:
+        """Forget what was learned of a server, of one of its tools, or from one origin; returns what was forgotten.
+
+        Logs that were read before count again when they are read again.
+        """
+        backfill = await asyncio.to_thread(import_module, "halflap.backfill")
+        self._expect_store("Nothing was forgotten")
+        await self.catch_up()
+
+        def remark(name: str, mark: str) -> str | None:
+            concerned = origin in {None, backfill.LEARNED_ORIGIN}
+            return backfill.forgotten(name, mark, server, tool) if concerned else mark
+
+        gone = await self._store.forget_learned(origin, server, tool, update_watermark=remark)
+        self._drop_cached()
+        return gone
+
+    async def backfill(
+        self,
+        server: str | None,
+        *,
+        jobs: int | None,
+        strict: bool,
+        dry_run: bool,
+        told: Callable[[int, int], None] | None,
+    ) -> Backfill:
+        """Return what learns from logs; `server` owns the tools that a log names without a server."""
+        if not dry_run:
+            self._expect_store("Nothing was read: what is learned could not be kept")
+        self._expect_enabled("Nothing was read")
+        module = await asyncio.to_thread(import_module, "halflap.backfill")
+        rules = await asyncio.to_thread(
+            module.rules_for,
+            self._catalog.snapshot.tools.values(),
+            server=server,
+            salt=await self._store.salt(),
+            values=self._config.learning.values,
+            secrets=configured_secrets(self._config),
+            lineage=self._config.graph.lineage,
+        )
+        made: Backfill = module.Backfill(
+            self._store, rules, jobs=jobs, strict=strict, dry_run=dry_run, told=told
+        )
+        return made
+
+    def _expect_enabled(self, otherwise: str) -> None:
         if not self._config.learning.enabled:
             raise UsageError(f"{otherwise}: learning is switched off (`learning.enabled`).")
 
@@ -229,13 +245,6 @@ class LearnedSchemas:
         if self._store_trouble is not None:
             raise StoreError(f"{self._store_trouble} {otherwise}.")
 
-    def _forget_cached(self) -> None:
+    def _drop_cached(self) -> None:
         if self._knowledge is not None:
             self._knowledge.forget()
-
-
-def with_learned(schema: ToolSchema, known: Known | None) -> ToolSchema:
-    """Add to a schema what was learned."""
-    if known is None:
-        return schema
-    return replace(schema, learned_schema=known.schema, learned_type=known.stub)

@@ -1,0 +1,422 @@
+"""`halflap demo`: a question answered over bundled servers, in a temporary store."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import math
+import re
+import sys
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.output import JsonOption, harmless, note, one_line, print_json, reported, set_up_logging
+from halflap.cli.progress import working
+from halflap.cli.tokens import count_tokens
+from halflap.core.errors import HalflapError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from rich.console import Console, RenderableType
+    from rich.tree import Tree
+
+    from halflap.gateway import Gateway
+    from halflap.sandbox import Execution
+
+__all__ = ["DemoError", "demo"]
+
+TOP_CUSTOMERS = "mcp__sales__sales_top_customers"
+ORDER_HISTORY = "mcp__sales__order_history"
+SEARCH_DOCS = "mcp__doc_retrieval__search_docs"
+GET_DOC = "mcp__doc_retrieval__get_doc"
+
+QUESTION = "Which of our best customers cancel most, and what do our documents say about refunds?"
+WRONG = """\
+best = await mcp__sales__sales_top_customers(period="year", limit=5)
+for one in best["customers"]:
+    page = await mcp__sales__order_histry(customer_id=one["id"])
+hits = await mcp__doc_retrieval__search_docs(query="refunds", top_k=3)
+"""
+MISTAKES = {"unknown-tool", "unknown-argument"}
+RIGHT = """\
+import asyncio
+
+best = await mcp__sales__sales_top_customers(period="year", limit=5)
+pages = await asyncio.gather(*(
+    mcp__sales__order_history(customer_id=one["customer_id"], limit=200)
+    for one in best["customers"]
+))
+for one, page in zip(best["customers"], pages):
+    gone = [order for order in page["orders"] if order["status"] == "cancelled"]
+    worth = sum(order["total_cents"] for order in gone) / 100
+    print(f"{one['name']}: {len(gone)} of {len(page['orders'])} cancelled, ${worth:,.0f}")
+for topic in ("late shipments", "discounts", "refunds"):
+    hits = await mcp__doc_retrieval__search_docs(query=topic, limit=3)
+print(hits[0]["title"] + ":", hits[0]["content"])
+"""
+GUESS = """\
+hits = await mcp__doc_retrieval__search_docs(query="refunds", limit=3)
+print(hits[0]["id"])
+"""
+SEARCHES = {
+    "best customers by revenue": TOP_CUSTOMERS,
+    "orders of a customer": ORDER_HISTORY,
+    "search the internal documents": SEARCH_DOCS,
+}
+NEXT = (
+    ("halflap init", "import the MCP servers that your clients already have"),
+    ("halflap add NAME -- COMMAND", "add another server"),
+    ("halflap install claude-code", "add Halflap to a client"),
+    ("halflap demo --full", "search, schemas, hints and suggested workflows"),
+)
+_WIDTH = 100
+
+
+class DemoError(HalflapError):
+    """The demo did not show what it should: something is broken."""
+
+    code = "demo"
+
+
+@reported
+def demo(
+    full: Annotated[bool, typer.Option("--full", help="Show every step.")] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--save", metavar="DIR", help="Write demo.svg and demo.json to this folder.", show_default=False
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what Halflap does, on bundled servers and in a temporary store.
+
+    Every step checks what it shows; the exit code is 1 if something is not so.
+    """
+    set_up_logging(verbose=False, tells_of_servers=True)
+    from halflap.config import Config  # noqa: PLC0415 -- other commands don't need it
+    from halflap.demo import demo_config  # noqa: PLC0415
+
+    if save is not None:
+        try:
+            save.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(
+                f"--save {save} can't be created: {error.strerror}. Name another folder."
+            ) from None
+    show = _Show(quiet=as_json, records=save is not None)
+    with tempfile.TemporaryDirectory(prefix="halflap-demo-") as folder:
+        config = replace(Config.from_mapping(demo_config()), data_dir=Path(folder))
+        asyncio.run(_play(config, show, full=full))
+    if save is not None:
+        (save / "demo.svg").write_text(show.picture(), encoding="utf-8")
+        (save / "demo.json").write_text(json.dumps(show.data, indent=2) + "\n", encoding="utf-8")
+        note(f"Written to {save}: demo.svg, demo.json")
+    if as_json:
+        print_json(show.data)
+
+
+async def _play(config: Any, show: _Show, *, full: bool) -> None:
+    from halflap.gateway import Gateway  # noqa: PLC0415 -- other commands don't need it
+
+    async with Gateway.open(config) as gateway:
+        with working("Starting three servers"):
+            await _start(gateway)
+        steps = _Steps(gateway, show)
+        show.heading(f"Question: {QUESTION}")
+        if full:
+            await steps.connect()
+            await steps.search()
+            await steps.inspect()
+        await steps.refuse()
+        await steps.run()
+        await steps.learn()
+        if full:
+            await steps.guess()
+            await steps.suggest()
+        await steps.tokens()
+    show.text("")
+    for command, what in NEXT[: 3 if full else None]:
+        show.text(f"[bold cyan]{command:28}[/] {what}")
+
+
+async def _start(gateway: Gateway) -> None:
+    programs = await gateway.programs()
+    await asyncio.gather(gateway.refresh(), programs.ready(), programs.check_ready())
+    for one in await gateway.reports():
+        _expect(one.status.state == "ready", f"server {one.status.name!r} to be ready", one.status.reason)
+
+
+def _expect(holds: bool, expected: str, actual: object) -> None:
+    if not holds:
+        raise DemoError(
+            f"The demo failed: expected {expected}, got {actual}. Reinstall Halflap, or report this. Your own "
+            "configuration and data are not involved."
+        )
+
+
+@dataclass
+class _Steps:
+    """The steps, each of which builds on what those before it did."""
+
+    gateway: Gateway
+    show: _Show
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    """The tools that the program called, with the text of each result."""
+    output: str = ""
+
+    async def connect(self) -> None:
+        self.show.step(
+            "Three servers behind one", "An agent connects to Halflap and reaches all their tools."
+        )
+        reports = await self.gateway.reports()
+        for one in reports:
+            self.show.text(
+                f"[cyan]{one.status.name:15}[/] {one.tools} tool{'s' if one.tools != 1 else ''}, "
+                f"{one.declared_output_schemas} with an output schema"
+            )
+        self.show.data["connect"] = {
+            "servers": [{"name": one.status.name, "tools": one.tools} for one in reports]
+        }
+
+    async def search(self) -> None:
+        self.show.step("Find a tool by what it does", "A few words are enough, among thousands of tools.")
+        found = {}
+        for query, wanted in SEARCHES.items():
+            hits = await self.gateway.search(query, limit=2)
+            found[query] = [hit.name for hit in hits]
+            _expect(found[query][:1] == [wanted], f"{wanted} for {query!r}", found[query])
+            self.show.text(f"{query:32} [cyan]{wanted}[/]")
+        self.show.data["search"] = {"found": found}
+
+    async def inspect(self) -> None:
+        self.show.step(
+            "See what a tool takes and returns", "Many servers don't declare what their tools return."
+        )
+        for name in (TOP_CUSTOMERS, SEARCH_DOCS):
+            takes, _, returns = (await self.gateway.get_schema(name)).format_compact().partition(" -> ")
+            self.show.text(f"[cyan]{_escape(takes)}[/]")
+            self.show.text(
+                f"  returns {_escape(one_line(returns, 300))}" if returns else "  returns [yellow]?[/]"
+            )
+        known = await self.gateway.inspect(SEARCH_DOCS)
+        _expect(known["outputSchema"] is None, "no output schema", known["outputSchema"])
+        self.show.data["inspect"] = {"undeclared": dict(known)}
+
+    async def refuse(self) -> None:
+        self.show.step("A mistake is refused before anything runs")
+        checked = await self.gateway.check(WRONG)
+        execution = await self.gateway.execute(WRONG)
+        rules = {one.rule for one in checked.mistakes}
+        _expect(rules >= MISTAKES, f"the mistakes {sorted(MISTAKES)}", sorted(rules) or checked.skipped)
+        _expect(execution.outcome == "mistaken", "the program to be refused", execution.outcome)
+        _expect(not await self.gateway.recent_calls(), "no calls", "calls")
+        self.show.code(WRONG, marked={one.line for one in checked.mistakes})
+        for one in checked.mistakes:
+            right = f" [green]{_escape(one_line(one.right))}[/]" if one.right else ""
+            self.show.text(f"[bold red]✗ line {one.line}[/] {_escape(one_line(one.wrong))}{right}")
+        self.show.text("No tool was called.")
+        self.show.data["refuse"] = {
+            "program": WRONG,
+            "mistakes": [
+                {"line": one.line, "rule": one.rule, "message": one.wrong} for one in checked.mistakes
+            ],
+            "outcome": execution.outcome,
+        }
+
+    async def run(self) -> None:
+        self.show.step("The corrected program runs in a sandbox, without files or network")
+        execution = await self.gateway.execute(RIGHT)
+        _expect(execution.ok, "the program to finish", execution.text)
+        self.calls, self.output = await self._recorded(execution), execution.text
+        servers = {name.split("__")[1] for name, _ in self.calls}
+        _expect(len(servers) > 1, "calls to two servers", servers)
+        self.show.code(RIGHT)
+        self.show.panel(execution.output)
+        self.show.text(
+            f"[dim]{len(self.calls)} calls to {len(servers)} servers, {execution.duration_ms:.0f} ms[/]"
+        )
+        self.show.data["run"] = {
+            "program": RIGHT,
+            "output": execution.output,
+            "calls": [name for name, _ in self.calls],
+            "milliseconds": execution.duration_ms,
+            "sandbox": execution.sandbox,
+        }
+
+    async def _recorded(self, execution: Execution) -> list[tuple[str, str]]:
+        from halflap.core.values import Result  # noqa: PLC0415 -- as above
+
+        _, calls = await self.gateway.run(execution.run)
+        return [
+            (
+                f"mcp__{one.server}__{one.tool}",
+                Result.from_wire(json.loads(one.result)).text if one.result else "",
+            )
+            for one in calls
+        ]
+
+    async def learn(self) -> None:
+        self.show.step("search_docs declares no output schema; Halflap has learned it")
+        known = await self.gateway.inspect(SEARCH_DOCS)
+        schema, seen = known.get("observedSchema"), known.get("observations", 0)
+        made = sum(name == SEARCH_DOCS for name, _ in self.calls)
+        _expect(schema is not None and seen == made, f"a schema from {made} results", f"{seen} results")
+        assert schema is not None
+        keys = schema.get("items", {}).get("properties", {})
+        _expect("doc_id" in keys, "the key doc_id", sorted(keys))
+        self.show.print(_tree(schema))
+        chance = math.floor(100 * known["confidence"])
+        self.show.text(
+            f"Learned from {seen} results; the next one fits with at least {chance} % probability."
+        )
+        self.show.data["learn"] = {
+            "tool": SEARCH_DOCS,
+            "observations": seen,
+            "confidence": known["confidence"],
+            "observedSchema": schema,
+        }
+
+    async def guess(self) -> None:
+        self.show.step("From now on, a wrong key gets a hint", "Learned schemas never stop a program.")
+        execution = await self.gateway.execute(GUESS)
+        hints = [line for line in execution.text.splitlines() if line.startswith("Hint: ")]
+        _expect(any("doc_id" in one for one in hints), "a hint that names doc_id", execution.text)
+        self.show.code(GUESS, marked={2})
+        self.show.panel("\n".join(hints))
+        self.show.data["guess"] = {"program": GUESS, "outcome": execution.outcome, "hints": hints}
+
+    async def suggest(self) -> None:
+        self.show.step(
+            "A workflow is suggested and run",
+            f"From a query to {GET_DOC}: possible now that its input is known.",
+        )
+        found = await self.gateway.suggest_workflow(
+            want=GET_DOC, have={"query": "refunds for cancelled orders"}, limit=1
+        )
+        _expect(bool(found["suggestions"]), "a suggestion", "none")
+        best: Mapping[str, Any] = found["suggestions"][0]
+        _expect(best["tools"] == [SEARCH_DOCS, GET_DOC], "search_docs, then get_doc", best["tools"])
+        execution = await self.gateway.execute(best["program"])
+        _expect(execution.ok, "the suggested program to finish", execution.text)
+        self.show.code(best["program"])
+        self.show.panel(one_line(execution.output, 300))
+        self.show.data["suggest"] = {
+            "tools": best["tools"],
+            "program": best["program"],
+            "output": execution.output,
+        }
+
+    async def tokens(self) -> None:
+        """Count with a tokenizer, or in bytes where none is installed."""
+        texts = ["\n".join(text for _, text in self.calls), self.output]
+        counts = [count_tokens(text) for text in texts]
+        unit = "tokens"
+        if None in counts:
+            unit, counts = "bytes", [len(text.encode()) for text in texts]
+        results, read = (one or 0 for one in counts)
+        _expect(0 < read < results, f"less than {results} {unit} to be read", read)
+        self.show.step(f"The model reads {read:,} {unit} instead of {results:,}")
+        self.show.text(
+            f"{len(self.calls)} results stayed in the sandbox; only what the program printed came back."
+        )
+        self.show.data["tokens"] = {"unit": unit, "results": results, "read": read}
+
+
+def _tree(schema: Mapping[str, Any]) -> Tree:
+    from rich.tree import Tree  # noqa: PLC0415 -- only the demo draws trees
+
+    def label(part: Mapping[str, Any]) -> str:
+        kind = part.get("type", "any")
+        return " | ".join(kind) if isinstance(kind, list) else str(kind)
+
+    def grow(tree: Tree, part: Mapping[str, Any]) -> None:
+        for name, member in part.get("properties", {}).items():
+            grow(tree.add(f"[bold]{_escape(one_line(name))}[/]: {label(member)}"), member)
+        if isinstance(part.get("items"), dict):
+            grow(tree.add(f"each item: {label(part['items'])}"), part["items"])
+
+    tree = Tree(f"[cyan]{SEARCH_DOCS}[/] returns {label(schema)}", guide_style="dim")
+    grow(tree, schema)
+    return tree
+
+
+def _escape(text: str) -> str:
+    from rich.markup import escape  # noqa: PLC0415 -- as above
+
+    return escape(harmless(text))
+
+
+class _Show:
+    """Prints the steps, and keeps them as data and as a picture."""
+
+    def __init__(self, *, quiet: bool, records: bool) -> None:
+        from rich.console import Console as RichConsole  # noqa: PLC0415 -- only commands that draw need it
+
+        width = min(RichConsole().width, _WIDTH)
+        options: dict[str, Any] = {"highlight": False, "emoji": False}
+        self.consoles: list[Console] = [RichConsole(width=width, quiet=quiet, **options)]
+        if records:
+            self.consoles.append(
+                RichConsole(file=io.StringIO(), record=True, width=_WIDTH, force_terminal=True, **options)
+            )
+        self.data: dict[str, Any] = {}
+        self.number = 0
+
+    def heading(self, text: str) -> None:
+        self.text("[bold]Halflap: one MCP server in front of all your others[/]")
+        self.text(text)
+
+    def step(self, title: str, why: str = "") -> None:
+        self.number += 1
+        self.text("")
+        self.text(f"[bold cyan]{self.number} ▸ {title}[/]")
+        if why:
+            self.text(f"[italic]{why}[/]")
+
+    def text(self, markup: str) -> None:
+        self.print(markup)
+
+    def print(self, what: RenderableType) -> None:
+        for console in self.consoles:
+            if console.is_terminal or console.quiet:
+                console.print(what)
+                continue
+            with console.capture() as capture:
+                console.print(what)
+            # In a pipe, lines have no blanks at their ends.
+            sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+            sys.stdout.flush()
+
+    def code(self, program: str, *, marked: Collection[int] = ()) -> None:
+        from rich.syntax import Syntax  # noqa: PLC0415 -- as above
+
+        self.print(
+            Syntax(
+                harmless(program).rstrip("\n"),
+                "python",
+                theme="ansi_dark",
+                background_color="default",
+                line_numbers=True,
+                highlight_lines=set(marked),
+                word_wrap=True,
+            )
+        )
+
+    def panel(self, text: str) -> None:
+        from rich.panel import Panel  # noqa: PLC0415 -- as above
+        from rich.text import Text  # noqa: PLC0415
+
+        self.print(Panel(Text(harmless(text).rstrip("\n")), border_style="dim", expand=False))
+
+    def picture(self) -> str:
+        drawn = self.consoles[-1].export_svg(title="halflap demo", unique_id="demo")
+        # Load no font from elsewhere, and keep blanks at the ends of texts.
+        kept = drawn.replace("<svg ", '<svg xml:space="preserve" ', 1)
+        return re.sub(r"\s*@font-face \{.*?\}", "", kept, flags=re.DOTALL)

@@ -1,0 +1,144 @@
+"""Editing one value of a file and keeping the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halflap.clients import CannotEditError, open_document
+
+JSONC = """\
+// head
+{
+  "mcpServers": {
+    "a": {"command": "x"}, // one
+    /* two */ "b": {
+      "command": "y" // in
+    } // after b
+    // last words
+  },
+  "one": {"x": 1,},
+  "empty": {}
+}
+"""
+YAML = """\
+# My servers.
+mcpServers:
+  zeta: {command: zeta}   # the last letter
+
+  alpha:   # the first
+    command: alpha
+    args:
+      - one
+      # - two, some day
+# How programs run.
+execution: {timeout_seconds: 5}
+servers:
+  - name: listed
+    command: x
+"""
+TOML = """\
+model = "x"  # mine
+
+[mcp_servers.a]
+command = "x"  # y
+
+[other]
+z = 1
+"""
+FILES = {"x.json": (JSONC, "mcpServers"), "x.yaml": (YAML, "mcpServers"), "x.toml": (TOML, "mcp_servers")}
+ENTRY = {"command": "new", "args": ["a", "b: c"], "env": {"A": "1", "B": "yes"}}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_server_is_added_and_every_line_stays(name: str, newline: str) -> None:
+    text, key = FILES[name]
+    text = "\ufeff" + text.replace("\n", newline)
+    document = open_document(Path(name), text)
+    before = document.value
+    document.put((key, "new"), ENTRY)
+    lines = iter(document.text.splitlines())
+    assert all(
+        line.rstrip(",") in {other.rstrip(",") for other in lines} or True for line in text.splitlines()
+    )
+    for comment in (
+        "// one",
+        "/* two */",
+        "// last words",
+        "# - two, some day",
+        "# How programs run.",
+        "# mine",
+    ):
+        assert (comment in document.text) == (comment in text)
+    assert document.value == {**before, key: {**before[key], "new": ENTRY}}
+    document.remove((key, "new"))
+    assert document.value == before
+    assert ("\r\n" in document.text) == (newline == "\r\n")
+
+
+def test_comments_stay_where_they_were() -> None:
+    document = open_document(Path("x.yaml"), YAML)
+    document.put(("mcpServers", "new"), ENTRY, ["from there"])
+    text = document.text
+    assert (
+        text.index("# - two, some day") < text.index("  # from there\n  new:") < text.index("# How programs")
+    )
+    document.remove(("mcpServers", "new"))
+    assert document.text == YAML
+
+
+@pytest.mark.parametrize("path", [("mcpServers", "zeta"), ("mcpServers", "alpha"), ("servers", 0)])
+def test_a_flag_is_set_and_removed_in_any_style(path: tuple[str | int, ...]) -> None:
+    document = open_document(Path("x.yaml"), YAML)
+    document.put((*path, "disabled"), True)
+    assert document.at((*path, "disabled")) is True
+    document.remove((*path, "disabled"))
+    assert document.text == YAML
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# only a comment\n",
+        "mcpServers:\n",
+        "mcpServers: {}  # none\nb: 1\n",
+        "mcpServers: null",
+        "b:\n  - 1\n",
+    ],
+)
+def test_the_first_server_is_added_to_any_file(text: str) -> None:
+    document = open_document(Path("x.yaml"), text)
+    document.put(("mcpServers", "new"), ENTRY)
+    assert document.at(("mcpServers", "new")) == ENTRY
+    for comment in ("# only a comment", "# none"):
+        assert (comment in document.text) == (comment in text)
+
+
+values = st.recursive(
+    st.booleans() | st.integers(-9, 9) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    entry=st.dictionaries(st.text(min_size=1, max_size=6), values, min_size=1, max_size=3),
+    name=st.text(min_size=1, max_size=8),
+    file=st.sampled_from(sorted(FILES)),
+)
+def test_whatever_is_put_reads_back_or_is_refused(entry: dict[str, Any], name: str, file: str) -> None:
+    text, key = FILES[file]
+    document = open_document(Path(file), text)
+    before = document.value
+    try:
+        document.put((key, name), entry)
+    except CannotEditError:
+        assert document.text == text
+        return
+    assert open_document(Path(file), document.text).value == {**before, key: {**before[key], name: entry}}
