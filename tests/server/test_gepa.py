@@ -12,9 +12,9 @@ from blockbuster import blockbuster_ctx
 
 from halflap.core.codes import CODES
 from halflap.workflows import workers
-from halflap.workflows.form import read_net
-from halflap.workflows.published import example_nets
-from halflap.workflows.specification import Specification
+from halflap.workflows.model.form import read_net
+from halflap.workflows.examples import example_nets
+from halflap.workflows.model.net import Specification
 from halflap.workflows.yawl import write_yawl
 from server.faces import in_memory
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from halflap.workflows.net import Condition, Flow, Gate, Kept, Net, Rule, Task
+from halflap.workflows.model.net import Condition, Flow, Gate, Kept, Net, Rule, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 import pytest
+from halflap.workflows.source import decoded, parse_source
 from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.checking import check_net, remarks
-from halflap.workflows.form import read_net, read_specification, write_net, write_specification
-from halflap.workflows.net import Flow, Kept, Task
-from halflap.workflows.published import example_nets, net_schema
-from halflap.workflows.source import decoded, parse_source
-from halflap.workflows.specification import Specification
+from halflap.workflows.examples import example_nets, net_schema
+from halflap.workflows.model.checks import check_net, remarks
+from halflap.workflows.model.form import read_net, read_specification, write_net, write_specification
+from halflap.workflows.model.net import Flow, Kept, Specification, Task
 from workflows.nets import nets, told_nets
 
 if TYPE_CHECKING:
-    from halflap.workflows.net import Net
+    from halflap.workflows.model.net import Net
 
 VALIDATOR = jsonschema_rs.Draft202012Validator(net_schema())
 

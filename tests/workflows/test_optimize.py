@@ -10,19 +10,19 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from halflap.workflows.dependence import reversals
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.dependence import reversals
-from halflap.workflows.form import read_net, write_net
-from halflap.workflows.net import Bound, Rule
-from halflap.workflows.optimize import optimize
-from halflap.workflows.optimizing import genetic
-from halflap.workflows.score import score
-from halflap.workflows.soundness import soundness
-from halflap.workflows.study import Study
-from halflap.workflows.transform import TRANSFORMATIONS, transformed
+from halflap.workflows.analysis.soundness import soundness
+from halflap.workflows.analysis.study import Study
+from halflap.workflows.model.form import read_net, write_net
+from halflap.workflows.model.net import Bound, Rule
+from halflap.workflows.optimize import genetic
+from halflap.workflows.optimize.optimizer import optimize
+from halflap.workflows.score.score import score
+from halflap.workflows.transform.catalogue import TRANSFORMATIONS, transformed
 from support import examples
 from workflows.brute import TooMuchError, traces
 from workflows.nets import block_net, block_nets, general_nets, net
@@ -31,9 +31,9 @@ from workflows.timed import busy, line, lines, ruled, small_nets, task, timed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from halflap.workflows.net import Net
-    from halflap.workflows.optimize import Engine
-    from halflap.workflows.optimizing.evaluation import Target
+    from halflap.workflows.model.net import Net
+    from halflap.workflows.optimize.evaluate import Target
+    from halflap.workflows.optimize.optimizer import Engine
 
 TARGETS = st.sampled_from(["performance", "behavioral", "balanced"])
 ENGINES: list[Engine] = ["beam", "gepa"] if genetic.is_there() else ["beam"]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.form import read_net
-from halflap.workflows.running.runnable import check_runnable
+from halflap.workflows.model.form import read_net
+from halflap.workflows.run.check import check_runnable
 from workflows.tooled import Played, net, task
 
 

@@ -6,14 +6,14 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from halflap.workflows.render import net_mermaid
 from hypothesis import given
 
-from halflap.workflows.net import Condition, Flow, Task
-from halflap.workflows.render import net_mermaid
+from halflap.workflows.model.net import Condition, Flow, Task
 from workflows.nets import net, told_nets
 
 if TYPE_CHECKING:
-    from halflap.workflows.net import Net
+    from halflap.workflows.model.net import Net
 
 HOSTILE = '"]; click n1 "javascript:alert(1)" </text><script>alert(1)</script> --> x\n%%{init}%%\u202e&amp;'
 

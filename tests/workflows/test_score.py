@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.form import read_net
-from halflap.workflows.net import Bound, Rule
-from halflap.workflows.published import example_nets
-from halflap.workflows.score import PATTERN_SHARE, score
+from halflap.workflows.examples import example_nets
+from halflap.workflows.model.form import read_net
+from halflap.workflows.model.net import Bound, Rule
+from halflap.workflows.score.score import PATTERN_SHARE, score
 from support import examples
 from workflows.nets import net, nets, told_nets
 from workflows.timed import line, task
 
 if TYPE_CHECKING:
-    from halflap.workflows.net import Net
+    from halflap.workflows.model.net import Net
 
 ALL = ["sequential", "parallel", "choice", "loop"]
 STUCK = net({"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "and/and"}, "i>a a>b a>c b>d c>d d>o")

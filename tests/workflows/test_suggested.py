@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from halflap.workflows.validate import validate_footprint
 
 from graph.made import Made, edge, link, ports
 from halflap.core.errors import WorkflowError
 from halflap.graph.plan import plan
 from halflap.graph.want import target_of
-from halflap.workflows.form import read_net, write_net
-from halflap.workflows.running.runnable import check_runnable
-from halflap.workflows.soundness import soundness
-from halflap.workflows.specification import Specification
-from halflap.workflows.study import Study
-from halflap.workflows.suggested import suggested_net
-from halflap.workflows.validate import validate_footprint
+from halflap.workflows.analysis.soundness import soundness
+from halflap.workflows.analysis.study import Study
+from halflap.workflows.model.form import read_net, write_net
+from halflap.workflows.model.net import Specification
+from halflap.workflows.run.check import check_runnable
+from halflap.workflows.run.suggested import suggested_net
 from halflap.workflows.yawl import read_yawl, write_yawl
 
 if TYPE_CHECKING:
-    from halflap.workflows.net import Net
+    from halflap.workflows.model.net import Net
 
 PERSON = ports("get_person", "person_id", "address.city firm_id", latency=250.0)
 FIRM = ports("get_firm", "firm_id", "sector")

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.workflows.constraints import Constraints
-from halflap.workflows.form import read_net
-from halflap.workflows.net import Kept, Rule
-from halflap.workflows.transform import transformed
+from halflap.workflows.model.form import read_net
+from halflap.workflows.model.net import Kept, Rule
+from halflap.workflows.transform.catalogue import transformed
+from halflap.workflows.transform.constraints import Constraints
 from workflows.nets import block_net, net
 from workflows.timed import line, task
 
 if TYPE_CHECKING:
-    from halflap.workflows.net import Net
+    from halflap.workflows.model.net import Net
 
 
 def only(name: str, one: Net, constraints: Constraints | None = None) -> Net:

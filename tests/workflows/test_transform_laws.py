@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halflap.workflows.dependence import reversals
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.checking import structure_problems
-from halflap.workflows.dependence import reversals
-from halflap.workflows.footprint import Unknown
-from halflap.workflows.form import write_net
-from halflap.workflows.net import Bound
-from halflap.workflows.soundness import soundness
-from halflap.workflows.study import Study
-from halflap.workflows.transform import TRANSFORMATIONS, transformed
+from halflap.workflows.analysis.footprint import Unknown
+from halflap.workflows.analysis.soundness import soundness
+from halflap.workflows.analysis.study import Study
+from halflap.workflows.model.checks import structure_problems
+from halflap.workflows.model.form import write_net
+from halflap.workflows.model.net import Bound
+from halflap.workflows.transform.catalogue import TRANSFORMATIONS, transformed
 from support import examples
 from workflows import brute
 from workflows.nets import block_nets, general_nets, told_nets
 from workflows.timed import busy, lines, small_nets, timed
 
 if TYPE_CHECKING:
-    from halflap.workflows.net import Net
+    from halflap.workflows.model.net import Net
 
 ANY = st.one_of(
     timed(block_nets(leaves=7, gates=("and", "xor", "or"))),

@@ -7,17 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from halflap.workflows.validate import validate_footprint
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from halflap.core.errors import UsageError, WorkflowError
-from halflap.workflows.net import Bound
-from halflap.workflows.validate import validate_footprint
+from halflap.workflows.model.net import Bound
 from workflows.nets import block_net, net, nets
 
 if TYPE_CHECKING:
-    from halflap.workflows.net import Net
     from halflap.workflows.validation import Mode, Validation
+
+    from halflap.workflows.model.net import Net
 
 MODES: list[Mode] = ["strict", "balanced", "lenient"]
 LONG = "a b c d e f g h i1 j k l"

@@ -12,17 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.form import read_specification, write_specification
-from halflap.workflows.net import Kept
-from halflap.workflows.soundness import soundness
-from halflap.workflows.specification import Specification, subnets
-from halflap.workflows.study import Study
+from halflap.workflows.analysis.soundness import soundness
+from halflap.workflows.analysis.study import Study
+from halflap.workflows.model.form import read_specification, write_specification
+from halflap.workflows.model.net import Kept, Specification, subnets
 from halflap.workflows.yawl import read_yawl, write_yawl
 from support import shared_data
 from workflows.nets import told_nets
 
 if TYPE_CHECKING:
-    from halflap.workflows.net import Net
+    from halflap.workflows.model.net import Net
 
 
 def small(inside: str = "", *, task: str = "<name>A</name>", flow: str = "") -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from halflap.workflows.form import read_net
-from halflap.workflows.net import Net, Rule
+from halflap.workflows.model.form import read_net
+from halflap.workflows.model.net import Net, Rule
 from workflows.nets import block_net, distinct, trees
 
 if TYPE_CHECKING:

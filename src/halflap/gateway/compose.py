@@ -308,8 +308,8 @@ class _Allowed:
 def _json(planned: Planned, *, nets: bool) -> dict[str, Any]:
     found = planned.to_json()
     if nets:
-        from halflap.workflows.form import write_net  # noqa: PLC0415 -- see the top of `build`
-        from halflap.workflows.suggested import suggested_net  # noqa: PLC0415 -- as above
+        from halflap.workflows.model.form import write_net  # noqa: PLC0415 -- see the top of `build`
+        from halflap.workflows.run.suggested import suggested_net  # noqa: PLC0415 -- as above
 
         for told, workflow in zip(found["suggestions"], planned.suggestions, strict=True):
             told["net"] = write_net(suggested_net(workflow))

@@ -88,9 +88,10 @@ class ProgramHost:
             raise ToolRefusal(str(error)) from error
         if known is not None:
             return await self._make(name, partial(_at_once, known), well=_RECALLED)
-        call = partial(self._call, name, arguments, self._context)
+        context = replace(self._context, mark=marked.removeprefix(name))
+        call = partial(self._call, name, arguments, context)
         async with self._places:
-            return await self._make(name, partial(journal.make, marked, arguments, call))
+            return await self._make(name, partial(journal.make, marked, call))
 
     async def _make(self, name: str, made: Callable[[], Awaitable[Result]], well: str = "ok") -> Any:
         place = len(self.calls)

@@ -50,7 +50,7 @@ class Automaton:
     """A determinised machine: a state is the set of markings after a trace. States are made when asked for."""
 
     def __init__(self, machine: Machine, budget: Budget, ending: Container[Marking] | None = None) -> None:
-        """`ending` are the markings that can lead to the end, if that is known."""
+        """Begin; `ending` are the markings that can lead to the end, if that is known."""
         self.budget = budget
         self.ending = ending
         self.stepper = Stepper(machine)
@@ -159,51 +159,66 @@ class Distinction:
 
 def compared(first: Automaton, second: Automaton) -> Distinction | None:
     """Return a trace that only one of the two has; None is a proof that there is none."""
-    pairs = [(first.start, second.start)]
-    came: list[tuple[int, str]] = [(-1, "")]
-    classes: dict[tuple[bool, int], tuple[bool, int]] = {}
+    return _Comparison(first, second).run()
 
-    def class_of(one: tuple[bool, int]) -> tuple[bool, int]:
-        while (up := classes.get(one, one)) != one:
-            classes[one] = classes.get(up, up)
+
+class _Comparison:
+    """Pairs of states that the same trace leads to, shorter traces first."""
+
+    def __init__(self, first: Automaton, second: Automaton) -> None:
+        self.first, self.second = first, second
+        self.pairs = [(first.start, second.start)]
+        self.came: list[tuple[int, str]] = [(-1, "")]
+        self.classes: dict[tuple[bool, int], tuple[bool, int]] = {}
+        self.alone: int | None = None
+        """The first pair of which only one side goes on."""
+
+    def run(self) -> Distinction | None:
+        for at, (one, two) in enumerate(self.pairs):
+            accepts = self.first.accepts(one)
+            if accepts != self.second.accepts(two):
+                return Distinction(tuple(self.trace_to(at)), accepts, shortest=True)
+            if self.alone is None and (self.first.nowhere == one) != (self.second.nowhere == two):
+                self.alone = at
+            if self.alone is not None and len(self.pairs) > _SHORTEST_WITHIN:
+                return self.completed(self.alone)
+            try:
+                self.expand(at)
+            except PastBoundError:
+                if self.alone is None:
+                    raise
+                return self.completed(self.alone)
+        return None
+
+    def expand(self, at: int) -> None:
+        one, two = self.pairs[at]
+        ahead, beside = self.first.moves(one), self.second.moves(two)
+        for label in sorted({**ahead, **beside}):
+            pair = ahead.get(label, self.first.nowhere), beside.get(label, self.second.nowhere)
+            mine, yours = self.class_of((True, pair[0])), self.class_of((False, pair[1]))
+            if mine != yours:
+                self.classes[mine] = yours
+                self.pairs.append(pair)
+                self.came.append((at, label))
+
+    def class_of(self, one: tuple[bool, int]) -> tuple[bool, int]:
+        while (up := self.classes.get(one, one)) != one:
+            self.classes[one] = self.classes.get(up, up)
             one = up
         return one
 
-    def trace_to(at: int) -> list[str]:
+    def trace_to(self, at: int) -> list[str]:
         found = []
         while at > 0:
-            at, label = came[at]
+            at, label = self.came[at]
             found.append(label)
         return found[::-1]
 
-    alone: int | None = None
-    """The first pair of which only one side goes on."""
-    for at, (one, two) in enumerate(pairs):
-        if first.accepts(one) != second.accepts(two):
-            return Distinction(tuple(trace_to(at)), first.accepts(one), shortest=True)
-        if (first.nowhere == one) != (second.nowhere == two):
-            alone = at if alone is None else alone
-        try:
-            if alone is not None and len(pairs) > _SHORTEST_WITHIN:
-                raise PastBoundError  # noqa: TRY301 -- the same as a bound that is reached now
-            ahead, beside = first.moves(one), second.moves(two)
-        except PastBoundError:
-            if alone is None:
-                raise
-            return _completed(first, second, pairs[alone], trace_to(alone))
-        for label in sorted({**ahead, **beside}):
-            pair = ahead.get(label, first.nowhere), beside.get(label, second.nowhere)
-            mine, yours = class_of((True, pair[0])), class_of((False, pair[1]))
-            if mine != yours:
-                classes[mine] = yours
-                pairs.append(pair)
-                came.append((at, label))
-    return None
-
-
-def _completed(first: Automaton, second: Automaton, pair: tuple[int, int], trace: list[str]) -> Distinction:
-    in_first = pair[0] != first.nowhere
-    rest = first.completion(pair[0]) if in_first else second.completion(pair[1])
-    if rest is None:
-        raise PastBoundError("One of them can begin something of which it is not known whether it ends.")
-    return Distinction((*trace, *rest), in_first, shortest=False)
+    def completed(self, at: int) -> Distinction:
+        """Complete a trace that only one side can begin."""
+        one, two = self.pairs[at]
+        in_first = one != self.first.nowhere
+        rest = self.first.completion(one) if in_first else self.second.completion(two)
+        if rest is None:
+            raise PastBoundError("One of them can begin something of which it is unknown whether it ends.")
+        return Distinction((*self.trace_to(at), *rest), in_first, shortest=False)

@@ -80,13 +80,7 @@ class Comparison:
     def response(self) -> dict[str, Any]:
         """Return it as JSON."""
         found, difference = self.agreement, self.equivalence.difference
-        starts, ends = (
-            {
-                name: None if isinstance(one, Unknown) else list(ends(one))
-                for name, one in zip(_NAMES, self.footprints, strict=True)
-            }
-            for ends in (lambda one: one.start_activities(), lambda one: one.end_activities())
-        )
+        prints = dict(zip(_NAMES, self.footprints, strict=True))
         return {
             "validation_passed": self.passed,
             "validation_mode": self.mode,
@@ -109,8 +103,14 @@ class Comparison:
             ],
             "differing_cells": None if found is None else found.differing,
             "activities": None if found is None else list(found.activities),
-            "start_activities": starts,
-            "end_activities": ends,
+            "start_activities": {
+                name: None if isinstance(one, Unknown) else list(one.start_activities())
+                for name, one in prints.items()
+            },
+            "end_activities": {
+                name: None if isinstance(one, Unknown) else list(one.end_activities())
+                for name, one in prints.items()
+            },
             "sound": {name: one.sound for name, one in zip(_NAMES, self.soundness, strict=True)},
             "anomalies": [one.response() for one in self.anomalies],
             "warnings": list(self.warnings),
@@ -172,9 +172,7 @@ def _check_or_gates(*studies: Study) -> None:
         raise WorkflowError(problems, what)
 
 
-def _incomplete(
-    prints: Iterable[Footprint | Unknown], sound: Iterable[Soundness]
-) -> Iterable[str]:
+def _incomplete(prints: Iterable[Footprint | Unknown], sound: Iterable[Soundness]) -> Iterable[str]:
     """Explain of each workflow without any visible activity why it cannot replace, or be replaced."""
     for name, one, judged in zip(_NAMES, prints, sound, strict=True):
         if isinstance(one, Unknown) or one.activities:
@@ -189,14 +187,18 @@ def _incomplete(
 def _activities(found: Agreement, prints: tuple[Footprint | Unknown, ...]) -> list[Anomaly]:
     new = _NAMES[1]
     anomalies = [Anomaly("missing_activity", f"No complete case has '{one}'.", new) for one in found.missing]
-    anomalies += [Anomaly("added_activity", f"It has '{one}'; the original has not.", new) for one in found.added]
+    anomalies += [
+        Anomaly("added_activity", f"It has '{one}'; the original has not.", new) for one in found.added
+    ]
     ends: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
         (one.start_activities(), one.end_activities()) for one in prints if not isinstance(one, Unknown)
     ]
     for at, (kind, verb) in enumerate((("start_activities", "begin"), ("end_activities", "end"))):
         before, after = ends[0][at], ends[1][at]
         if before != after:
-            message = f"Cases {verb} with {_listed(after)}; in the original they {verb} with {_listed(before)}."
+            message = (
+                f"Cases {verb} with {_listed(after)}; in the original they {verb} with {_listed(before)}."
+            )
             anomalies.append(Anomaly(kind, message, new))
     return anomalies
 
@@ -204,7 +206,9 @@ def _activities(found: Agreement, prints: tuple[Footprint | Unknown, ...]) -> li
 def _reversals(pairs: tuple[tuple[str, str], ...]) -> list[Anomaly]:
     kind = "reversed_order"
     found = [
-        Anomaly(kind, f"'{after}' depends on '{before}', which came first, and can now precede it.", _NAMES[1])
+        Anomaly(
+            kind, f"'{after}' depends on '{before}', which came first, and can now precede it.", _NAMES[1]
+        )
         for before, after in pairs[:_MAX_REVERSALS]
     ]
     if len(pairs) > _MAX_REVERSALS:
@@ -221,19 +225,7 @@ def _reasons(
     *,
     judged: bool,
 ) -> Iterable[str]:
-    if mode == "strict":
-        if same.equivalent is None:
-            yield f"Whether the traces are the same is unknown: {same.problem}"
-        elif not same.equivalent:
-            yield "The traces are not the same; the counterexample is a trace that only one of them has."
-    elif found is None and judged:
-        yield "How far the footprints agree is unknown."
-    elif found is not None:
-        least = BALANCED if mode == "balanced" else _LENIENT
-        if found.cells < least:
-            yield f"The footprints agree in {found.cells:.3f} of the cells; {least:g} are required."
-        if mode == "lenient" and (found.missing or found.added):
-            yield "The activities are not the same."
+    yield from _traces(same) if mode == "strict" else _cells(mode, found, judged=judged)
     if mode == "balanced" and reversed_ is None:
         yield "Whether the order of dependent activities is kept is unknown."
     elif mode == "balanced" and reversed_:
@@ -243,6 +235,24 @@ def _reasons(
             yield f"Whether the optimised workflow is sound is unknown: {sound[1].problem}"
         elif not sound[1].sound:
             yield "The optimised workflow is not sound."
+
+
+def _traces(same: Equivalence) -> Iterable[str]:
+    if same.equivalent is None:
+        yield f"Whether the traces are the same is unknown: {same.problem}"
+    elif not same.equivalent:
+        yield "The traces are not the same; the counterexample is a trace that only one of them has."
+
+
+def _cells(mode: Mode, found: Agreement | None, *, judged: bool) -> Iterable[str]:
+    if found is None:
+        yield from ["How far the footprints agree is unknown."] if judged else []
+        return
+    least = BALANCED if mode == "balanced" else _LENIENT
+    if found.cells < least:
+        yield f"The footprints agree in {found.cells:.3f} of the cells; {least:g} are required."
+    if mode == "lenient" and (found.missing or found.added):
+        yield "The activities are not the same."
 
 
 def _warnings(

@@ -155,7 +155,9 @@ def _part(block: Block, bits: dict[str, int]) -> _Part:
         last = body.last | (again.last if body.skips else 0)
         return _Part(first, last, everything, body.skips, parts)
     skips = (all if block.kind == "and" else any)(part.skips for part in parts)
-    return _Part(union(part.first for part in parts), union(part.last for part in parts), everything, skips, parts)
+    return _Part(
+        union(part.first for part in parts), union(part.last for part in parts), everything, skips, parts
+    )
 
 
 def _following(

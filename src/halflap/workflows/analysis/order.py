@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from halflap.workflows.model.block import Block
     from halflap.workflows.model.net import Net
 
-__all__ = ["Data", "Order", "ReadsAndWrites", "data_by_label", "depend", "dependents", "first_order", "reversals"]
+__all__ = [
+    "Data",
+    "Order",
+    "ReadsAndWrites",
+    "data_by_label",
+    "depend",
+    "dependents",
+    "first_order",
+    "reversals",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,11 @@ class Pair:
     def is_even(self, forms: Forms) -> bool:
         """Return whether what surrounds the parts is equally long in both wholes."""
         lengths = [
-            sum(forms.shortest[part] for before, after in self.around for part in (*before[side], *after[side]))
+            sum(
+                forms.shortest[part]
+                for before, after in self.around
+                for part in (*before[side], *after[side])
+            )
             for side in (0, 1)
         ]
         return lengths[0] == lengths[1]

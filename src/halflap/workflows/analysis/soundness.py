@@ -90,7 +90,9 @@ def _stuck(net: Net, space: Space) -> tuple[Failure | None, bool]:
     )
     state = next(dead_ends, None)
     if state is not None:
-        return _failure("option_to_complete", f"Nothing can happen: {_waiting(net, space, state)}.", space, state), True
+        return _failure(
+            "option_to_complete", f"Nothing can happen: {_waiting(net, space, state)}.", space, state
+        ), True
     if space.problem is not None:
         return None, False
     every = range(len(space.markings))
@@ -133,7 +135,9 @@ def _left_over(space: Space) -> Failure | None:
     alone = 1 << space.machine.end
     for state, marking in enumerate(space.markings):
         if space.reaches_end(state) and (marking.places != alone or marking.more):
-            beside = bits_of(marking.places & ~alone) or [one for one in marking.more if one != space.machine.end]
+            beside = bits_of(marking.places & ~alone) or [
+                one for one in marking.more if one != space.machine.end
+            ]
             why = (
                 f"The output is reached while a token is left in {_places(space, beside)}."
                 if beside

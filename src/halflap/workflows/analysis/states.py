@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
     from halflap.workflows.model.net import Bound, Flow, Net, Task
 
-__all__ = ["Machine", "MachineBuilder", "Marking", "Space", "Stepper", "Transition", "bits_of", "explore", "machine_of"]
+__all__ = [
+    "Machine",
+    "MachineBuilder",
+    "Marking",
+    "Space",
+    "Stepper",
+    "Transition",
+    "bits_of",
+    "explore",
+    "machine_of",
+]
 
 _CLOCK_EVERY = 512
 

@@ -177,7 +177,10 @@ class _Builder:
                 node.name = self.free(node.name, tasks) or self.fresh(node.kind, tasks)
                 tasks[node.name] = self.gate(node, node.name)
         flows = self.flows(tasks)
-        places = {node.name for node in self.nodes if node.kind == "place"} | {self.net.input, self.net.output}
+        places = {node.name for node in self.nodes if node.kind == "place"} | {
+            self.net.input,
+            self.net.output,
+        }
         conditions = {name: one for name, one in self.net.conditions.items() if name in places}
         known = {*tasks, *conditions, "", *(flow.key for flow in flows)}
         lost = dict.fromkeys(

@@ -59,7 +59,9 @@ def _flows(net: Net) -> Iterator[tuple[str, str]]:
         if earlier != at:
             yield f"flows[{at}]", f"{flow.key!r} is already flows[{earlier}]. Remove one of them."
         if flow.source in net.conditions and flow.target in net.conditions:
-            message = f"{flow.source!r} and {flow.target!r} are both conditions. Put a silent task between them."
+            message = (
+                f"{flow.source!r} and {flow.target!r} are both conditions. Put a silent task between them."
+            )
             yield f"flows[{at}]", message
         if flow.predicate is not None:
             try:
@@ -94,9 +96,15 @@ def _paths(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     last = _leading([node for node in nodes if node not in ending], back)
     for node in nodes:
         if node in first:
-            yield where[node], f"No path leads from {net.input!r} to {node!r}. Add a flow to it, or remove it."
+            yield (
+                where[node],
+                f"No path leads from {net.input!r} to {node!r}. Add a flow to it, or remove it.",
+            )
         if node in last:
-            yield where[node], f"No path leads from {node!r} to {net.output!r}. Add a flow from it, or remove it."
+            yield (
+                where[node],
+                f"No path leads from {node!r} to {net.output!r}. Add a flow from it, or remove it.",
+            )
     if not first and not last and net.output not in reached:
         yield "output", f"No path leads from {net.input!r} to {net.output!r}."
 
@@ -134,20 +142,25 @@ def _choices(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
                 yield f"{places[id(flow)]}.default", f"{node!r} has another default. Keep one."
         else:
             yield from _unconditional(net, node, flows, places)
-        if task is not None and len(flows) == 1:
-            only = flows[0].probability
-            if only is not None and not math.isclose(only, 1, abs_tol=_CLOSE):
-                path = f"{places[id(flows[0])]}.probability"
-                yield path, f"It is the only flow out of {node!r}: its probability is 1, not {only:g}."
-        elif net.splits(node, flows):
-            chances = [flow.probability for flow in flows if flow.probability is not None]
-            if chances and len(chances) < len(flows):
-                for flow in flows:
-                    if flow.probability is None:
-                        message = f"It is missing, though other flows out of {node!r} have one."
-                        yield f"{places[id(flow)]}.probability", message
-            elif chances and (task is None or task.split == "xor") and abs(sum(chances) - 1) > _CLOSE:
-                yield where[node], f"The probabilities out of {node!r} sum to {sum(chances):g}, not to 1."
+        yield from _probabilities(net, node, flows, places, where[node])
+
+
+def _probabilities(
+    net: Net, node: str, flows: list[Flow], places: Mapping[int, str], where: str
+) -> Iterator[tuple[str, str]]:
+    chances = [flow.probability for flow in flows if flow.probability is not None]
+    if node in net.tasks and len(flows) == 1:
+        if chances and not math.isclose(chances[0], 1, abs_tol=_CLOSE):
+            path = f"{places[id(flows[0])]}.probability"
+            yield path, f"It is the only flow out of {node!r}: its probability is 1, not {chances[0]:g}."
+    elif chances and net.splits(node, flows):
+        for flow in flows:
+            if flow.probability is None:
+                message = f"It is missing, though other flows out of {node!r} have one."
+                yield f"{places[id(flow)]}.probability", message
+        exclusive = node in net.conditions or net.tasks[node].split == "xor"
+        if exclusive and len(chances) == len(flows) and abs(sum(chances) - 1) > _CLOSE:
+            yield where, f"The probabilities out of {node!r} sum to {sum(chances):g}, not to 1."
 
 
 def _unconditional(
@@ -155,7 +168,11 @@ def _unconditional(
 ) -> Iterator[tuple[str, str]]:
     """Find conditions on flows that are all taken, or of which whichever task comes first takes the token."""
     condition = node in net.conditions
-    what = "a condition: whichever task comes first takes the token" if condition else "an and-split: all flows are taken"
+    what = (
+        "a condition: whichever task comes first takes the token"
+        if condition
+        else "an and-split: all flows are taken"
+    )
     for flow in flows:
         stated = {
             "predicate": flow.predicate is not None,
@@ -164,4 +181,7 @@ def _unconditional(
             "probability": not condition and flow.probability is not None and len(flows) > 1,
         }
         for key in (key for key, there in stated.items() if there):
-            yield f"{places[id(flow)]}.{key}", f"{node!r} is {what}. Remove it, or use a task with an xor-split."
+            yield (
+                f"{places[id(flow)]}.{key}",
+                f"{node!r} is {what}. Remove it, or use a task with an xor-split.",
+            )

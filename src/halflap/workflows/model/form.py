@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -61,12 +60,13 @@ class _Net:
     flows: Annotated[list[Flow], Field(max_length=5 * _MANY)]
     label: Name | None = None
     conditions: Annotated[
-        list[Condition], Field(max_length=_MANY, description="The named ones; input and output may be left out.")
+        list[Condition],
+        Field(max_length=_MANY, description="The named ones; input and output may be left out."),
     ] = field(default_factory=list)
     rules: Annotated[list[_Rule], Field(max_length=_MANY)] = field(default_factory=list)
-    kept: Annotated[
-        list[Kept], Field(max_length=5 * _MANY, description="What the form cannot express.")
-    ] = field(default_factory=list)
+    kept: Annotated[list[Kept], Field(max_length=5 * _MANY, description="What the form cannot express.")] = (
+        field(default_factory=list)
+    )
     notes: list[str] = field(default_factory=list)
     schema_: Annotated[str | None, Field(alias="$schema")] = None
 
@@ -82,9 +82,14 @@ class _Specification:
     schema_: Annotated[str | None, Field(alias="$schema")] = None
 
 
-@cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    return TypeAdapter(kind)
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+
+
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    """Return the adapter of a dataclass; making one takes milliseconds."""
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
 
 
 def net_schema() -> dict[str, Any]:
@@ -102,7 +107,7 @@ def validated(kind: type[T], value: Any) -> T:
     """Validate a JSON value as a dataclass; a `WorkflowError` has every problem with its path."""
     try:
         # As JSON text: strict about types there, while lists may become sets and tuples.
-        return _adapter(kind).validate_json(json.dumps(value))
+        found: T = _adapter(kind).validate_json(json.dumps(value))
     except ValidationError as error:
         problems = [
             WorkflowProblem(_path(one["loc"]), _message(one)) for one in error.errors(include_url=False)
@@ -110,6 +115,7 @@ def validated(kind: type[T], value: Any) -> T:
         raise WorkflowError(list(dict.fromkeys(problems))) from None
     except (TypeError, RecursionError):
         raise WorkflowError([("", "It is not JSON, or nested too deeply.")]) from None
+    return found
 
 
 def _path(location: Sequence[str | int]) -> str:
@@ -178,7 +184,9 @@ def read_specification(value: Any, *, structure: bool = True) -> Specification:
             problems += error.problems
     names = [one.id for one in found.nets]
     if found.root not in names:
-        problems.append(("root", f"There is no net {found.root!r}. {did_you_mean(found.root, names)}".rstrip()))
+        problems.append(
+            ("root", f"There is no net {found.root!r}. {did_you_mean(found.root, names)}".rstrip())
+        )
     if problems:
         raise WorkflowError(problems)
     return Specification(found.id, found.root, nets, tuple(found.notes), found.yawl)
@@ -187,11 +195,11 @@ def read_specification(value: Any, *, structure: bool = True) -> Specification:
 def _net(form: _Net, prefix: str, *, structure: bool) -> Net:
     problems: list[tuple[str, str]] = []
     seen: dict[str, str] = {}
-    for key, listed in (("tasks", form.tasks), ("conditions", form.conditions)):
-        for at, node in enumerate(listed):
-            where = f"{key}[{at}]"
-            if seen.setdefault(node.id, where) != where:
-                problems.append((f"{where}.id", f"{node.id!r} is already the id of {seen[node.id]}."))
+    places = [(f"tasks[{at}]", task.id) for at, task in enumerate(form.tasks)]
+    places += [(f"conditions[{at}]", one.id) for at, one in enumerate(form.conditions)]
+    for where, node in places:
+        if seen.setdefault(node, where) != where:
+            problems.append((f"{where}.id", f"{node!r} is already the id of {seen[node]}."))
     tasks = {task.id: task for task in form.tasks}
     conditions = {one.id: one for one in form.conditions}
     for key in ("input", "output"):

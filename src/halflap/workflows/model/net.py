@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping  # noqa: TC003 -- pydantic reads the annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
 __all__ = [
+    "CANCELLATION",
+    "FIXING",
     "ITEM",
     "Bound",
     "Condition",
     "Flow",
     "Gate",
     "Kept",
+    "Name",
     "Net",
     "Rule",
     "RuleKind",
@@ -30,6 +33,13 @@ Names = frozenset[Annotated[str, Field(pattern=r"\S")]]
 
 ITEM = "each"
 """The name of the current item in the arguments of a task that is done for each item of a list."""
+
+FIXING = frozenset(
+    {"timer", "minimum", "maximum", "threshold", "creationMode", "miDataInput", "miDataOutput"}
+)
+"""Kept elements of YAWL about when, or how often, a task is done."""
+CANCELLATION = frozenset({"removesTokens", "removesTokensFromFlow"})
+"""Kept elements of YAWL that concern other parts of the workflow too."""
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 
@@ -90,9 +100,9 @@ class Flow:
     predicate: Annotated[str | None, Field(description="When an xor- or or-split takes it.")] = None
     probability: Annotated[float | int | None, Field(ge=0, le=1, allow_inf_nan=False)] = None
     default: Annotated[bool, Field(description="Taken if no predicate holds.")] = False
-    order: Annotated[
-        int | None, Field(description="Predicates are evaluated by this, then as listed.")
-    ] = None
+    order: Annotated[int | None, Field(description="Predicates are evaluated by this, then as listed.")] = (
+        None
+    )
 
     @property
     def key(self) -> str:

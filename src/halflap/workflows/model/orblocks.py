@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import WorkflowError
+from halflap.workflows.model.reduce import structure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from halflap.workflows.model.net import Flow, Net
+    from halflap.workflows.model.net import Flow, Net, Specification
 
-__all__ = ["OrBlock", "or_blocks"]
+__all__ = ["OrBlock", "check_or_gates", "or_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,22 @@ def or_blocks(net: Net) -> Mapping[str, OrBlock]:
     if problems:
         raise WorkflowError(problems, "Or-gates are only supported as matched blocks.")
     return found
+
+
+def check_or_gates(specification: Specification, *, is_yawl: bool) -> None:
+    """Refuse or-gates that form no block, each with its place in the file."""
+    net = specification.net
+    gates = {gate for task in net.tasks.values() for gate in (task.join, task.split)}
+    if "or" not in gates or structure_of(net).block is not None:
+        return
+    try:
+        or_blocks(net)
+    except WorkflowError as error:
+        at = list(specification.nets).index(net.id)
+        prefix = f"net {net.id!r}: " if is_yawl else f"nets[{at}]." if len(specification.nets) > 1 else ""
+        raise WorkflowError(
+            [(f"{prefix}{one.path}", one.message) for one in error.problems], error.what
+        ) from None
 
 
 def _reached(start: str, outgoing: Mapping[str, list[Flow]]) -> Iterator[str]:

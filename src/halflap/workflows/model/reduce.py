@@ -34,7 +34,15 @@ if TYPE_CHECKING:
 
     from halflap.workflows.model.net import Gate, Net
 
-__all__ = ["MAX_DEPTH", "Mismatch", "loose_gates", "mismatches", "structure_of", "unstructured_because", "whole"]
+__all__ = [
+    "MAX_DEPTH",
+    "Mismatch",
+    "loose_gates",
+    "mismatches",
+    "structure_of",
+    "unstructured_because",
+    "whole",
+]
 
 MAX_DEPTH = 100
 """How many blocks may be nested; the analysis recurses over them."""
@@ -57,7 +65,7 @@ class _Arrow:
     source: _Gate
     target: _Gate
     parts: deque[Block]
-    way: Way = Way(NOTHING)
+    way: Way
     """Weight, choice and rank; the block is in `parts`."""
     depth: int = 0
 
@@ -79,7 +87,7 @@ class _Reduction:
             leave[node] = _Gate(node, task.split if task else "xor", joins=False)
             self.gates += [entry[node], leave[node]]
             ends = node in {net.input, net.output}
-            self.add(_Arrow(entry[node], leave[node], deque([] if ends else [Step(node)])))
+            self.add(_Arrow(entry[node], leave[node], deque([] if ends else [Step(node)]), Way(NOTHING)))
         for rank, flow in enumerate(net.flows):
             weight = 1.0 if flow.probability is None else flow.probability
             way = Way(NOTHING, weight, Choice.of(flow), rank)
@@ -151,7 +159,11 @@ class _Reduction:
         ways: list[Way] = []
         for way in (arrow.finished() for arrow in together):
             inside = way.block
-            if isinstance(inside, Branches) and (inside.split, inside.join) == (split.node, join.node) and way.choice == PLAIN:
+            if (
+                isinstance(inside, Branches)
+                and (inside.split, inside.join) == (split.node, join.node)
+                and way.choice == PLAIN
+            ):
                 ways += inside.ways
             else:
                 ways.append(way)

@@ -177,7 +177,9 @@ class Evaluator:
         }
         size = len(net.tasks) + len(net.conditions) + len(net.flows)
         excess = self._excess(times)
-        refused, agreed = (None, 1.0) if start is None else self._refused(study, times, broken, excess, start, sound=sound)
+        refused, agreed = (
+            (None, 1.0) if start is None else self._refused(study, times, broken, excess, start, sound=sound)
+        )
         made = Evaluation(
             study.structure, net, times, size, dimensions, total(dimensions, DEFAULT_WEIGHTS, patterns), 0.0, patterns,
             agreed, excess, (), refused,
@@ -241,7 +243,10 @@ class Evaluator:
             return "Its agreement with the original is unknown.", None
         agreed = agreement(self._footprint, found, 0)
         if agreed is not None and agreed.cells < BALANCED:
-            return f"Its footprint agrees in {agreed.cells:.3f} of the cells; {BALANCED:g} are required.", agreed.cells
+            return (
+                f"Its footprint agrees in {agreed.cells:.3f} of the cells; {BALANCED:g} are required.",
+                agreed.cells,
+            )
         return None, 1.0 if agreed is None else agreed.cells
 
     def keeps_order(self, study: Study) -> bool:
@@ -261,7 +266,10 @@ class Evaluator:
             times = performance(study, self._facts, self._timing)
             dimensions = {**one.dimensions, "performance": times.score}
             made = replace(
-                one, times=times, dimensions=dimensions, total=total(dimensions, DEFAULT_WEIGHTS, one.patterns)
+                one,
+                times=times,
+                dimensions=dimensions,
+                total=total(dimensions, DEFAULT_WEIGHTS, one.patterns),
             )
             start = None if one.structure == self.start.structure else self.precisely(self.start)
             if start is not None and made.refused is None and _slower(times, one.excess, start):
@@ -273,5 +281,6 @@ class Evaluator:
 def _slower(times: Performance, excess: tuple[float, float], start: Evaluation) -> bool:
     if times.makespan is None or start.times.makespan is None:
         return False
+    noise = (times.error or 0.0) + (start.times.error or 0.0)
     # Doing less at once may take longer.
-    return times.makespan > start.times.makespan + _CLOSE and not excess < start.excess
+    return times.makespan > start.times.makespan + noise + _CLOSE and not excess < start.excess

@@ -122,7 +122,9 @@ class _Adapter:
             return None
         self.reflections += 1
         unseen = [one for one in self._expanded(structure) if one not in self.taken]
-        names = {one: self.evaluator.came[one].transformation.name for one in unseen if one in self.evaluator.came}
+        names = {
+            one: self.evaluator.came[one].transformation.name for one in unseen if one in self.evaluator.came
+        }
         if len(set(names.values())) <= 1:
             return None
         answer = self.reflect(

@@ -135,7 +135,9 @@ def optimize(
     else:
         beam_search(evaluator)
     if evaluator.out_of_time and bound is not None:
-        notes.append(f"The search was stopped after {bound.seconds:g} s; more time may find a better workflow.")
+        notes.append(
+            f"The search was stopped after {bound.seconds:g} s; more time may find a better workflow."
+        )
     elif evaluator.cut_short:
         notes.append(
             f"The search was stopped after {evaluator.evaluations} workflows, before every sequence of changes was tried."
@@ -159,7 +161,9 @@ def _check_sound(net: Net, bound: Bound | None) -> list[str]:
     return [one.task for one in judged.failures if one.task is not None]
 
 
-def _finished(evaluator: Evaluator, engine: Engine, seed: int, notes: list[str], dead: list[str]) -> Optimized:
+def _finished(
+    evaluator: Evaluator, engine: Engine, seed: int, notes: list[str], dead: list[str]
+) -> Optimized:
     chosen = choose(evaluator)
     best = chosen.best
     path: list[Move] = []

@@ -51,10 +51,13 @@ def _check(text: str, node: ast.AST) -> None:
         number = isinstance(node.value, int | float) and not isinstance(node.value, bool)
         if not number and not isinstance(node.value, str):
             raise _wrong(text, f"{node.value!r} is not allowed. {_HINT}")
-        if number and not abs(node.value) < _LARGEST:  # type: ignore[arg-type, operator]
+        if number and not abs(node.value) < _LARGEST:  # type: ignore[arg-type]
             raise _wrong(text, "A number in it is too large.")
     elif not isinstance(node, _ALLOWED):
-        raise _wrong(text, f"{shorten(ast.unparse(node), 80) if isinstance(node, ast.expr) else type(node).__name__} is not allowed. {_HINT}")
+        raise _wrong(
+            text,
+            f"{shorten(ast.unparse(node), 80) if isinstance(node, ast.expr) else type(node).__name__} is not allowed. {_HINT}",
+        )
     elif isinstance(node, ast.Compare) and len(node.ops) > 1:
         raise _wrong(text, "Comparisons cannot be chained; write `a < b and b < c`.")
     elif isinstance(node, ast.Attribute) and _path(node.value) is None:
@@ -138,9 +141,13 @@ class _Translation:
         return self.value(node) if certain else _call("_truth", self.value(node), _text(node))
 
     def number(self, node: ast.expr) -> ast.expr:
-        return self.value(node) if isinstance(node, ast.BinOp) else _call("_number", self.value(node), _text(node))
+        return (
+            self.value(node)
+            if isinstance(node, ast.BinOp)
+            else _call("_number", self.value(node), _text(node))
+        )
 
-    def value(self, node: ast.expr) -> ast.expr:
+    def value(self, node: ast.expr) -> ast.expr:  # noqa: PLR0911 -- one for each kind of node
         path = _path(node)
         if path is not None:
             return self.name(path)

@@ -52,7 +52,12 @@ class Advice:
     why: str
 
     def response(self) -> dict[str, Any]:
-        return {"dimension": self.dimension, "tasks": list(self.tasks), "change": self.change, "why": self.why}
+        return {
+            "dimension": self.dimension,
+            "tasks": list(self.tasks),
+            "change": self.change,
+            "why": self.why,
+        }
 
 
 def advice(
@@ -141,7 +146,13 @@ def _gate(facts: Facts, block: Block) -> tuple[str, str]:
         node = next(steps_of(last))
         return f"'{node}'", node
     node = last.split or ""
-    kind = "the loop at" if isinstance(last, Loop) else "the parallel block of" if last.kind == "and" else "the choice at"
+    kind = (
+        "the loop at"
+        if isinstance(last, Loop)
+        else "the parallel block of"
+        if last.kind == "and"
+        else "the choice at"
+    )
     return f"{kind} '{node}'", node if node in facts.net.tasks else next(iter(facts.doing(block)), node)
 
 
@@ -172,7 +183,9 @@ def _loops(facts: Facts, block: Block) -> Iterator[Advice]:
         if not has_limit(facts, facts.steps(one)):
             tasks = facts.doing(one)[:1]
             change = f"Give {_named(tasks) or 'a task of the loop'} a limit."
-            yield Advice("maintainability", tuple(tasks), change, "Nothing states how often the loop may run.")
+            yield Advice(
+                "maintainability", tuple(tasks), change, "Nothing states how often the loop may run."
+            )
 
 
 def _undecided(facts: Facts, structure: Structure) -> Iterator[Advice]:

@@ -152,7 +152,9 @@ def _of_atom(facts: Facts, block: Block) -> float:
         case Branches():
             inside = [critical_path(facts, way.block) for way in block.ways]
             if block.kind == "xor":
-                return sum(p * one for p, one in zip(shares([w.weight for w in block.ways]), inside, strict=True))
+                return sum(
+                    p * one for p, one in zip(shares([w.weight for w in block.ways]), inside, strict=True)
+                )
             done = zip(or_chances(block), inside, strict=True)
             return longest([(p, certain(one)) for p, one in done if p]).mean
         case Loop():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,11 @@ class Durations:
     @property
     def mean(self) -> float:
         return sum(time * chance for time, chance in self.points)
+
+    @property
+    def deviation(self) -> float:
+        mean = self.mean
+        return math.sqrt(sum(chance * (time - mean) ** 2 for time, chance in self.points))
 
     def __add__(self, other: Durations) -> Durations:
         pairs = ((a + b, p * q) for a, p in self.points for b, q in other.points)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.order import Data, depend
 from halflap.workflows.model.block import Branches, Loop, Step, inner, steps_of
+from halflap.workflows.model.net import CANCELLATION, FIXING
 from halflap.workflows.predicates import names, parse
 
 if TYPE_CHECKING:
@@ -19,12 +20,8 @@ if TYPE_CHECKING:
     from halflap.workflows.model.block import Block, Way
     from halflap.workflows.model.net import Net
 
-__all__ = ["CANCELLATION", "FIXING", "UNKNOWN", "Facts"]
+__all__ = ["UNKNOWN", "Facts"]
 
-FIXING = frozenset({"timer", "minimum", "maximum", "threshold", "creationMode", "miDataInput", "miDataOutput"})
-"""Kept elements about when, or how often, a task is done."""
-CANCELLATION = frozenset({"removesTokens", "removesTokensFromFlow"})
-"""Kept elements that concern other parts of the workflow too."""
 UNKNOWN = Data(None, None)
 
 
@@ -32,7 +29,7 @@ class Facts:
     """The tasks of one workflow. Everything made from it has the same tasks, or fewer."""
 
     def __init__(self, net: Net, fixed: Iterable[str] = (), ordered: Iterable[tuple[str, str]] = ()) -> None:
-        """`fixed` tasks are not moved; of each pair of `ordered` the first stays before the second."""
+        """Begin; `fixed` tasks are not moved, of each pair of `ordered` the first stays before the second."""
         self.net = net
         self.held = frozenset(fixed) | {one.at for one in net.kept if one.name in FIXING}
         """Tasks that are not moved."""
@@ -50,7 +47,11 @@ class Facts:
     def untouchable(self) -> str | None:
         """Why nothing in the workflow may be changed, if so."""
         found = sorted({one.name for one in self.net.kept if one.name in CANCELLATION})
-        return f"It has cancellation ({', '.join(found)}), whose effects the model cannot follow." if found else None
+        return (
+            f"It has cancellation ({', '.join(found)}), whose effects the model cannot follow."
+            if found
+            else None
+        )
 
     def duration(self, node: str) -> float:
         task = self.net.tasks.get(node)
@@ -143,12 +144,16 @@ class Facts:
         # One way, the default, needs no predicate.
         if len(without) <= 1 < len(listed):
             try:
-                read = [names(parse(way.choice.predicate)) for way in listed if way.choice.predicate is not None]
+                read = [
+                    names(parse(way.choice.predicate)) for way in listed if way.choice.predicate is not None
+                ]
             except WorkflowError:
                 return UNKNOWN
             return Data(frozenset(name[0] for one in read for name in one))
         task = self.net.tasks.get(split or "")
-        declared = task is not None and task.reads is not None and (task.label is None or task.writes is not None)
+        declared = (
+            task is not None and task.reads is not None and (task.label is None or task.writes is not None)
+        )
         return Data() if declared else UNKNOWN
 
 

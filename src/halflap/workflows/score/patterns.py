@@ -6,7 +6,6 @@ state, how much they do. Outside of blocks only choices are judged. A pattern wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -15,12 +14,20 @@ from halflap.workflows.model.block import Branches, Loop, Sequence, Step, blocks
 from halflap.workflows.score.critical import Atoms, closure, fused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from halflap.workflows.model.block import Block, Structure, Way
     from halflap.workflows.score.facts import Facts
 
-__all__ = ["PATTERNS", "Pattern", "PatternScore", "has_limit", "is_decided", "loose_choices", "pattern_scores"]
+__all__ = [
+    "PATTERNS",
+    "Pattern",
+    "PatternScore",
+    "has_limit",
+    "is_decided",
+    "loose_choices",
+    "pattern_scores",
+]
 
 Pattern = Literal["sequential", "parallel", "choice", "loop"]
 PATTERNS: tuple[Pattern, ...] = ("sequential", "parallel", "choice", "loop")
@@ -94,7 +101,10 @@ def _choice(facts: Facts, structure: Structure) -> PatternScore:
     loose = loose_choices(structure)
     decided = sum(is_decided(facts, one.split, one.ways) for one in closed)
     decided += sum(is_decided(facts, node, ways) for node, ways in loose)
-    looks = [[_look(facts, way.block) for way in ways] for ways in (*(one.ways for one in closed), *(ways for _, ways in loose))]
+    looks = [
+        [_look(facts, way.block) for way in ways]
+        for ways in (*(one.ways for one in closed), *(ways for _, ways in loose))
+    ]
     distinct = sum(len(set(one)) == len(one) for one in looks)
     raw = {"choices": len(looks), "decided": decided, "distinct": distinct, "closed": len(closed)}
     return _share(decided + distinct + len(closed), 3 * len(looks), raw)

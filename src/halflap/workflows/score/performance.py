@@ -10,7 +10,7 @@ from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.score.critical import EndlessError, critical_path
 from halflap.workflows.score.simulate import StuckError, simulate
-from halflap.workflows.score.timing import Timing
+from halflap.workflows.score.timing import SAMPLES, Timing
 
 if TYPE_CHECKING:
     from halflap.workflows.analysis.study import Study
@@ -63,8 +63,9 @@ def _by_blocks(block: Block, facts: Facts, timing: Timing) -> Performance:
     makespan, exact = timing.mean(block)
     sampled = timing.shares_resources(block) and not timing.quick
     method: Method = "exact" if exact else "simulated" if sampled else "estimated"
+    error = timing.durations(block).deviation / math.sqrt(SAMPLES) if method == "simulated" else None
     cost, width = timing.cost(block), timing.width(block)
-    return Performance(_share(shortest, makespan), shortest, makespan, cost, width, method)
+    return Performance(_share(shortest, makespan), shortest, makespan, cost, width, method, error)
 
 
 def _by_states(study: Study, facts: Facts) -> Performance:
@@ -73,12 +74,13 @@ def _by_states(study: Study, facts: Facts) -> Performance:
         why = judged.problem or judged.failures[0].why
         what = "it is not sound" if judged.sound is False else "its soundness is unknown"
         return Performance(None, problem=f"The makespan is unknown, since {what}: {why}")
-    cases = simulate(study.net, facts, exhaustive=_EVERY_CASE)
+    cases = simulate(study.net, facts, exhaustive=_EVERY_CASE, samples=SAMPLES)
     assert cases is not None
-    method: Method = "exact" if cases.error is None else "simulated"
+    method: Method = "simulated" if cases.sampled else "exact"
+    error = cases.durations.deviation / math.sqrt(SAMPLES) if cases.sampled else None
     makespan = cases.durations.mean
     score = _share(cases.critical, makespan)
-    return Performance(score, cases.critical, makespan, cases.cost, cases.width, method, cases.error)
+    return Performance(score, cases.critical, makespan, cases.cost, cases.width, method, error)
 
 
 def _share(shortest: float, makespan: float) -> float:

@@ -160,7 +160,9 @@ def total(
     """Return the weighted dimensions, with a fifth for the mean of the patterns where there are any."""
     weighted = sum(weight * (dimensions[name] or 0.0) for name, weight in weights.items())
     there = [one for one in patterns if one is not None]
-    return weighted if not there else (1 - _PATTERN_SHARE) * weighted + _PATTERN_SHARE * sum(there) / len(there)
+    return (
+        weighted if not there else (1 - _PATTERN_SHARE) * weighted + _PATTERN_SHARE * sum(there) / len(there)
+    )
 
 
 def read_patterns(value: Any, problems: list[tuple[str, str]]) -> tuple[Pattern, ...]:

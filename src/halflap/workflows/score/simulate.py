@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Simulated", "StuckError", "simulate"]
 
-_SAMPLES = 200
 _SEED = 0
 _MAX_STEPS = 100_000
 _Chooser = Callable[[Sequence[float]], int]
@@ -44,25 +43,22 @@ class Simulated:
     cost: float
     width: int
     """The most tasks that were under way at once."""
-    error: float | None
-    """The standard error of the time; None if every case was played."""
+    sampled: bool
+    """Whether these are samples, and not every case."""
 
 
-def simulate(net: Net, facts: Facts, *, exhaustive: int, samples: int = _SAMPLES) -> Simulated | None:
+def simulate(net: Net, facts: Facts, *, exhaustive: int, samples: int) -> Simulated | None:
     """Play every case if there are at most `exhaustive`, else so many samples; without samples return None."""
     plan = _Plan(net, facts)
-    found = _every_case(plan, exhaustive)
-    if found is not None:
-        return found
-    if not samples:
-        return None
+    every = _every_case(plan, exhaustive)
+    if every is not None or not samples:
+        return every
     chance = random.Random(_SEED)  # noqa: S311 -- no secret
     played = [plan.play(lambda chances: _drawn(chance.random(), chances)) for _ in range(samples)]
     found = gathered(((case.clock, 1 / samples) for case in played), exact=False)
-    spread = sum((case.clock - found.mean) ** 2 for case in played) / max(samples - 1, 1)
     critical = sum(case.critical() for case in played) / samples
     cost = sum(case.cost for case in played) / samples
-    return Simulated(found, critical, cost, max(case.most for case in played), (spread / samples) ** 0.5)
+    return Simulated(found, critical, cost, max(case.most for case in played), sampled=True)
 
 
 def _drawn(at: float, chances: Sequence[float]) -> int:
@@ -81,8 +77,13 @@ def _every_case(plan: _Plan, most: int) -> Simulated | None:
     for _ in range(most):
         made: list[tuple[int, Sequence[float]]] = []
 
-        def choose(chances: Sequence[float], made: list[tuple[int, Sequence[float]]] = made) -> int:
-            if len(made) > _MAX_STEPS // 100:
+        def choose(
+            chances: Sequence[float],
+            made: list[tuple[int, Sequence[float]]] = made,
+            script: list[int] = script,
+        ) -> int:
+            if len(made) > most:
+                # Of so many choices there are more cases than may be played.
                 raise EndlessError
             chosen = script[len(made)] if len(made) < len(script) else _possible(chances, 0)
             made.append((chosen, chances))
@@ -102,7 +103,7 @@ def _every_case(plan: _Plan, most: int) -> Simulated | None:
         while made and _possible(made[-1][1], made[-1][0] + 1) == len(made[-1][1]):
             made.pop()
         if not made:
-            return Simulated(gathered(times, exact=True), critical, cost, width, None)
+            return Simulated(gathered(times, exact=True), critical, cost, width, sampled=False)
         script = [*(chosen for chosen, _ in made[:-1]), _possible(made[-1][1], made[-1][0] + 1)]
     return None
 
@@ -201,7 +202,13 @@ class _Case:
         self.tokens.setdefault(flow, []).append(before)
         join, flows = self.plan.net.tasks[node].join, self.plan.incoming[node]
         there = [one for one in flows if self.tokens.get(one)]
-        needed = len(flows) if join == "and" else self.awaited.get(node, 1) if join == "or" and len(flows) > 1 else 1
+        needed = (
+            len(flows)
+            if join == "and"
+            else self.awaited.get(node, 1)
+            if join == "or" and len(flows) > 1
+            else 1
+        )
         if len(there) < needed:
             return
         for one in there[:1] if join == "xor" else there:
@@ -249,7 +256,9 @@ class _Case:
         """Return the longest chain of tasks each of which depends on, or was chosen by, the one before."""
         ends: list[float] = []
         for node, before in self.done:
-            start = max((ends[at] for at in bits_of(before) if self.waits(self.done[at][0], node)), default=0.0)
+            start = max(
+                (ends[at] for at in bits_of(before) if self.waits(self.done[at][0], node)), default=0.0
+            )
             ends.append(start + self.plan.facts.duration(node))
         return max(ends, default=0.0)
 

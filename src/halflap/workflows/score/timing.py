@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from halflap.workflows.model.block import Block
     from halflap.workflows.score.facts import Facts
 
-__all__ = ["Timing"]
+__all__ = ["SAMPLES", "Timing"]
 
 _FEW_CASES, _MANY_CASES = 4, 64
 """Up to so many cases of a block that shares resources are all played."""
-_SAMPLES = 200
+SAMPLES = 200
 
 
 class Timing:
     """Times of blocks; each is computed once."""
 
     def __init__(self, facts: Facts, *, quick: bool = False) -> None:
-        """A `quick` one samples nothing, but estimates."""
+        """Begin; a `quick` one samples nothing, but estimates."""
         self.facts = facts
         self.quick = quick
         self._durations: dict[Block, Durations] = {}
@@ -67,7 +67,9 @@ class Timing:
                     found += self.durations(part)
                 return found
             case Loop():
-                return repeated(self.durations(block.body), self.durations(block.again.block), way_back(block))
+                return repeated(
+                    self.durations(block.body), self.durations(block.again.block), way_back(block)
+                )
             case Branches():
                 inside = [self.durations(way.block) for way in block.ways]
                 if block.kind == "xor":
@@ -79,9 +81,13 @@ class Timing:
 
     def _simulated(self, block: Block) -> Durations:
         net = build(self.facts.net, whole(self.facts.net, block))
-        most, samples = (_FEW_CASES, 0) if self.quick else (_MANY_CASES, _SAMPLES)
+        most, samples = (_FEW_CASES, 0) if self.quick else (_MANY_CASES, SAMPLES)
         played = simulate(net, self.facts, exhaustive=most, samples=samples)
-        return Durations(certain(self.estimate(block)).points, exact=False) if played is None else played.durations
+        return (
+            Durations(certain(self.estimate(block)).points, exact=False)
+            if played is None
+            else played.durations
+        )
 
     def estimate(self, block: Block) -> float:
         """Estimate the mean duration: in parallel the longest mean, or what one resource has to do."""
@@ -92,7 +98,9 @@ class Timing:
             elif isinstance(block, Branches) and block.kind != "xor":
                 means = [self.estimate(way.block) for way in block.ways]
                 done = [1.0] * len(means) if block.kind == "and" else or_chances(block)
-                expected = longest([(p, certain(time)) for p, time in zip(done, means, strict=True) if p]).mean
+                expected = longest(
+                    [(p, certain(time)) for p, time in zip(done, means, strict=True) if p]
+                ).mean
                 found = max(expected, *self.load(block).values(), 0.0)
             else:
                 found = sum(times * self.estimate(part) for part, times in self._counts(block))
@@ -107,8 +115,8 @@ class Timing:
             for part, times in self._counts(block):
                 for resource, time in self.load(part).items():
                     found[resource] = found.get(resource, 0.0) + times * time
-            if isinstance(block, Step) and (resource := self.facts.resource(block.node)) is not None:
-                found = {resource: self.facts.duration(block.node)}
+            if isinstance(block, Step) and (own := self.facts.resource(block.node)) is not None:
+                found = {own: self.facts.duration(block.node)}
             self._load[block] = found
         return found
 
@@ -117,7 +125,9 @@ class Timing:
         found = self._cost.get(block)
         if found is None:
             own = self.facts.cost(block.node) if isinstance(block, Step) else 0.0
-            found = self._cost[block] = own + sum(times * self.cost(part) for part, times in self._counts(block))
+            found = self._cost[block] = own + sum(
+                times * self.cost(part) for part, times in self._counts(block)
+            )
         return found
 
     def width(self, block: Block) -> int:
@@ -137,9 +147,9 @@ class Timing:
         """Return whether branches anywhere in a block share a resource."""
         found = self._shared.get(block)
         if found is None:
-            found = self._shared[block] = (isinstance(block, Branches) and self._share_a_resource(block)) or any(
-                self.shares_resources(part) for part in inner(block)
-            )
+            found = self._shared[block] = (
+                isinstance(block, Branches) and self._share_a_resource(block)
+            ) or any(self.shares_resources(part) for part in inner(block))
         return found
 
     def _share_a_resource(self, block: Branches) -> bool:

@@ -58,7 +58,9 @@ class Arranger:
         left = [at for at, one in enumerate(found.atoms) if not _idle(ground, one)]
         place = {at: new for new, at in enumerate(left)}
         self.atoms = [found.atoms[at] for at in left]
-        self.needs = [sum(1 << place[other] for other in bits_of(needed[at]) if other in place) for at in left]
+        self.needs = [
+            sum(1 << place[other] for other in bits_of(needed[at]) if other in place) for at in left
+        ]
         self.needed_by = [0] * len(left)
         for at, needs in enumerate(self.needs):
             for other in bits_of(needs):

@@ -54,7 +54,9 @@ def read_constraints(value: Any, net: Net, problems: list[tuple[str, str]]) -> C
         if key not in _KNOWN
     ]
     cost, parallel, keep = (value.get(key) for key in ("max_cost", "max_parallel", "keep_order"))
-    if cost is not None and (isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf):
+    if cost is not None and (
+        isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf
+    ):
         problems.append(("constraints.max_cost", "It must be a number of 0 or more."))
         cost = None
     if parallel is not None and (isinstance(parallel, bool) or not isinstance(parallel, int) or parallel < 1):
@@ -87,7 +89,9 @@ def _ordered(value: Any, net: Net, problems: list[tuple[str, str]]) -> tuple[tup
             continue
         first, then = tasks
         if can is not None and (then, first) in can and (first, then) not in can:
-            problems.append((path, f"In the workflow '{then}' comes before '{first}'. Swap the pair, or leave it out."))
+            problems.append(
+                (path, f"In the workflow '{then}' comes before '{first}'. Swap the pair, or leave it out.")
+            )
             continue
         found.append((first, then))
     return tuple(found)

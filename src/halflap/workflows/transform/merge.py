@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.workflows.analysis.order import depend
-from halflap.workflows.model.block import Branches, Loop, Sequence, Step, inner, parts_of, rewritten, sequence
+from halflap.workflows.model.block import Branches, Sequence, Step, inner, parts_of, rewritten, sequence
 from halflap.workflows.predicates import either
 from halflap.workflows.score.critical import fused
 from halflap.workflows.transform.ground import named
@@ -73,7 +73,7 @@ def _branches(ground: Ground, block: Branches) -> Iterator[tuple[Block, str]]:
             yield new, f"Merged the identical branches of '{block.split}': {what}."
 
 
-def _either(block: Branches, one: Way, other: Way) -> Way | None:
+def _either(block: Branches, one: Way, other: Way) -> Way | None:  # noqa: PLR0911 -- one for each case
     """Return the way that is taken if one of two would be; None where that cannot be expressed."""
     chances = (one.choice.probability, other.choice.probability)
     probability = None if chances[0] is None or chances[1] is None else chances[0] + chances[1]
@@ -111,7 +111,10 @@ def _ends(ground: Ground, block: Branches) -> Iterator[tuple[Block, str]]:
         pairs = zip(block.ways, inside, strict=True)
         ways = tuple(replace(way, block=sequence(parts[:-1])) for way, parts in pairs)
         what = named(ground.facts.doing(lasts[0])) or "the common end"
-        yield sequence((replace(block, ways=ways), lasts[0])), f"Moved {what} behind the choice of '{block.split}'."
+        yield (
+            sequence((replace(block, ways=ways), lasts[0])),
+            f"Moved {what} behind the choice of '{block.split}'.",
+        )
 
 
 def _begins(ground: Ground, block: Branches) -> Iterator[tuple[Block, str]]:

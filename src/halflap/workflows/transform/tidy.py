@@ -52,7 +52,9 @@ def _without(ground: Ground, block: Block, gone: list[str], after: Block | None 
         return NOTHING
     if isinstance(block, Sequence):
         following: list[Block | None] = [*block.parts, after][1:]
-        return sequence(_without(ground, part, gone, then) for part, then in zip(block.parts, following, strict=True))
+        return sequence(
+            _without(ground, part, gone, then) for part, then in zip(block.parts, following, strict=True)
+        )
     if isinstance(block, Branches):
         ways = tuple(replace(way, block=_without(ground, way.block, gone)) for way in block.ways)
         return _fewer(replace(block, ways=ways))
@@ -121,7 +123,11 @@ def _taken_in(
         return None
     likely = [chance * share for share in shares([one.weight for one in inside.ways])]
     return [
-        replace(one, weight=p if known else 1.0, choice=one.choice._replace(probability=p) if known else one.choice)
+        replace(
+            one,
+            weight=p if known else 1.0,
+            choice=one.choice._replace(probability=p) if known else one.choice,
+        )
         for one, p in zip(inside.ways, likely, strict=True)
     ]
 

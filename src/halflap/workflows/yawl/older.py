@@ -29,9 +29,13 @@ def read_process_model(document: Document) -> Specification:
     document.check()
     header = children(root, "header")
     first = next(iter(nets))
-    notes = ["The older processModel form is only read: exported, it becomes a specificationSet with its control flow."]
+    notes = [
+        "The older processModel form is only read: exported, it becomes a specificationSet with its control flow."
+    ]
     if len(nets) > 1:
-        notes.append(f"Nothing states which of the {len(nets)} nets is the root; {first!r}, the first, is used.")
+        notes.append(
+            f"Nothing states which of the {len(nets)} nets is the root; {first!r}, the first, is used."
+        )
     return Specification(header[0].get("name") or first if header else first, first, nets, tuple(notes))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +9,17 @@ from halflap.core.errors import WorkflowError
 from halflap.core.text import join
 from halflap.workflows.model.checks import structure_problems
 from halflap.workflows.model.form import validated
-from halflap.workflows.model.net import Condition, Flow, Kept, Net, Rule, Specification, Task
-from halflap.workflows.score.facts import CANCELLATION, FIXING
+from halflap.workflows.model.net import (
+    CANCELLATION,
+    FIXING,
+    Condition,
+    Flow,
+    Kept,
+    Net,
+    Rule,
+    Specification,
+    Task,
+)
 from halflap.workflows.yawl.xml import attributes_of, children, local, text_of
 
 if TYPE_CHECKING:
@@ -20,7 +28,17 @@ if TYPE_CHECKING:
 
     from halflap.workflows.yawl.xml import Document
 
-__all__ = ["FLOW_KEYS", "NET_KEYS", "TASK_KEYS", "finished", "gates", "is_net", "node_values", "read_set"]
+__all__ = [
+    "FLOW_KEYS",
+    "NET_KEYS",
+    "NODES",
+    "TASK_KEYS",
+    "finished",
+    "gates",
+    "is_net",
+    "node_values",
+    "read_set",
+]
 
 NODES = ("inputCondition", "task", "condition", "outputCondition")
 _BEHAVIOUR = FIXING | CANCELLATION
@@ -59,8 +77,12 @@ def read_set(document: Document, source: str) -> Specification:
 def is_net(element: Element) -> bool:
     if local(element.tag) == "rootNet":
         return True
-    typed = any(local(key) == "type" and local(value) == "NetFactsType" for key, value in element.attrib.items())
-    return local(element.tag) == "decomposition" and (typed or bool(children(element, "processControlElements")))
+    typed = any(
+        local(key) == "type" and local(value) == "NetFactsType" for key, value in element.attrib.items()
+    )
+    return local(element.tag) == "decomposition" and (
+        typed or bool(children(element, "processControlElements"))
+    )
 
 
 def gates(join_: str, split: str) -> dict[str, str] | None:
@@ -106,7 +128,9 @@ class _Reader:
             self.wrong(self.element, "A net needs one processControlElements.")
             return Net(self.name, "", "", {}, {}, ())
         listed = {kind: children(control[0], kind) for kind in NODES}
-        ends = [listed[kind][0].get("id", "") if len(listed[kind]) == 1 else "" for kind in (NODES[0], NODES[-1])]
+        ends = [
+            listed[kind][0].get("id", "") if len(listed[kind]) == 1 else "" for kind in (NODES[0], NODES[-1])
+        ]
         if not all(ends):
             self.wrong(control[0], "A net needs one inputCondition and one outputCondition.")
         nodes: dict[str, Element] = {}
@@ -121,7 +145,9 @@ class _Reader:
                 self.task(name, one, nets)
             else:
                 own = {"id": name, "label": text_of(one, "name")}
-                self.conditions[name] = node_values(Condition, attributes_of(one), frozenset({"label"}), **own)
+                self.conditions[name] = node_values(
+                    Condition, attributes_of(one), frozenset({"label"}), **own
+                )
         for name, one in nodes.items():
             for flow in children(one, "flowsInto"):
                 self.flow(name, flow, nodes)
@@ -133,18 +159,20 @@ class _Reader:
         return finished(net, self.subnets, own_.get("notes", ())) if not self.document.problems else net
 
     def task(self, name: str, element: Element, nets: Iterable[str]) -> None:
-        codes = [one[0].get("code", "") if (one := children(element, key)) else "" for key in ("join", "split")]
+        codes = [
+            one[0].get("code", "") if (one := children(element, key)) else "" for key in ("join", "split")
+        ]
         found = gates(*codes)
         if found is None:
             self.wrong(element, f"Gates are and, xor or or, not {join(map(repr, codes))}.", f"task {name!r}")
             return
-        decomposition = next((one.get("id", "") for one in children(element, "decomposesTo")), None)
+        decomposition = next((one.get("id", "") for one in children(element, "decomposesTo")), "")
         if decomposition in nets:
-            self.subnets[name] = decomposition or ""
-        label = text_of(element, "name") or (None if decomposition is None else name)
+            self.subnets[name] = decomposition
+        label = text_of(element, "name") or (name if decomposition else None)
         self.tasks[name] = node_values(Task, attributes_of(element), TASK_KEYS, id=name, label=label, **found)
         self.kept += [
-            Kept(local(one.tag), "".join(one.itertext()).strip() or one.get("id") or one.get("code") or "", name)
+            Kept(local(one.tag), (one.text or "").strip() or one.get("id") or one.get("code") or "", name)
             for one in element
             if local(one.tag) in _BEHAVIOUR
         ]
@@ -160,8 +188,10 @@ class _Reader:
         predicates = children(element, "predicate")
         if chooses:
             own["default"] = bool(children(element, "isDefaultFlow"))
-            order = (predicates[0].get("ordering") if predicates else None) or text_of(element, "predicateOrdering")
-            own["order"] = int(order) if (order or "").isdigit() else None
+            order = (predicates[0].get("ordering") if predicates else None) or text_of(
+                element, "predicateOrdering"
+            )
+            own["order"] = int(order) if order is not None and order.isdigit() else None
         flow: Flow = node_values(Flow, values, FLOW_KEYS if chooses else frozenset({"probability"}), **own)
         self.flows.append(flow)
         xpath = text_of(element, "predicate")
@@ -172,7 +202,9 @@ class _Reader:
 def _rules(values: dict[str, Any], tasks: dict[str, Task]) -> tuple[Rule, ...]:
     found = []
     for one in values.get("rules", ()):
-        names = [one.get("first"), one.get("then")] if "first" in one else one.get("tasks") or [one.get("task")]
+        names = (
+            [one.get("first"), one.get("then")] if "first" in one else one.get("tasks") or [one.get("task")]
+        )
         if all(name in tasks for name in names):
             found.append(Rule(one.get("kind", "required"), tuple(names)))
     return tuple(found)
@@ -180,19 +212,30 @@ def _rules(values: dict[str, Any], tasks: dict[str, Task]) -> tuple[Rule, ...]:
 
 def finished(net: Net, subnets: dict[str, str], notes: Iterable[str] = ()) -> Net:
     """Add notes about what the model does not follow, and what is wrong with the net."""
-    found = [f"{task!r} decomposes to the net {name!r}, which is a workflow of its own." for task, name in subnets.items()]
-    places: dict[str, list[str]] = defaultdict(list)
-    for one in net.kept:
-        places[one.name].append(repr(one.at))
-    for name, where in places.items():
-        if name in _BEHAVIOUR:
-            found.append(f"{name} of {join(dict.fromkeys(where), limit=8)} is kept, but behaviour is analysed without it.")
-    if "predicate" in places:
-        found.append(f"XPath predicates of {join(places['predicate'], limit=8)} are kept as text; any way may be taken.")
+    found = [
+        f"{task!r} decomposes to the net {name!r}, which is a workflow of its own."
+        for task, name in subnets.items()
+    ]
+    beyond = dict.fromkeys(repr(one.at) for one in net.kept if one.name in _BEHAVIOUR)
+    if beyond:
+        where = join(beyond, limit=8)
+        found.append(
+            f"Timers, multiple instances or cancellation of {where} are kept; behaviour is analysed without."
+        )
+    xpaths = [repr(one.at) for one in net.kept if one.name == "predicate"]
+    if xpaths:
+        found.append(f"XPath predicates of {join(xpaths, limit=8)} are kept as text; any way may be taken.")
     found += [f"Not valid: {problem}" for problem in structure_problems(net)]
     merged = dict.fromkeys((*notes, *found))
     return Net(
-        net.id, net.input, net.output, net.tasks, net.conditions, net.flows, net.rules, net.kept, tuple(merged), net.label
+        net.id,
+        net.input,
+        net.output,
+        net.tasks,
+        net.conditions,
+        net.flows,
+        net.rules,
+        net.kept,
+        tuple(merged),
+        net.label,
     )
-
-

@@ -126,7 +126,9 @@ class _Writer:
         element.extend([*flows, self.made("join", code=task.join), self.made("split", code=task.split)])
         self.extend(element, stated, TASK_KEYS)
         ranks = {name: at for at, name in enumerate(_ORDER)}
-        element[:] = sorted(element, key=lambda one: ranks.get(local(one.tag), len(ranks)) if local(one.tag) else -1)
+        element[:] = sorted(
+            element, key=lambda one: ranks.get(local(one.tag), len(ranks)) if local(one.tag) else -1
+        )
         return element
 
     def flows(self, source: str, old: dict[str, Element]) -> list[Element]:
@@ -140,7 +142,9 @@ class _Writer:
         element = self.made("flowsInto") if old is None else old
         kept = [] if old is None else [one for one in old if local(one.tag) not in _OF_FLOW]
         foreign = [] if old is None else children(old, "extendedAttributes")
-        values = {key: getattr(flow, key) for key in ("predicate", "probability") if getattr(flow, key) is not None}
+        values = {
+            key: getattr(flow, key) for key in ("predicate", "probability") if getattr(flow, key) is not None
+        }
         nodes = [self.made("nextElementRef", id=flow.target)]
         xpath = self.xpaths.get(flow.key)
         if xpath is not None:

@@ -47,7 +47,9 @@ class _Reader:
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
         self.parser.CommentHandler = lambda text: self._mark(Comment(text))
-        self.parser.ProcessingInstructionHandler = lambda target, data: self._mark(ProcessingInstruction(target, data))
+        self.parser.ProcessingInstructionHandler = lambda target, data: self._mark(
+            ProcessingInstruction(target, data)
+        )
         for name in ("StartDoctypeDeclHandler", "EntityDeclHandler", "ExternalEntityRefHandler"):
             setattr(self.parser, name, self._doctype)
 
@@ -75,7 +77,7 @@ class _Reader:
         else:
             here.text = (here.text or "") + text
 
-    def _mark(self, mark: Element) -> None:
+    def _mark(self, mark: Any) -> None:
         if self.open:
             self.open[-1].append(mark)
 
@@ -86,12 +88,16 @@ class _Reader:
 def read_xml(text: str) -> Document:
     """Parse XML; one that is too large, too deep or has a document type is refused."""
     if len(text) > _LARGEST:
-        raise WorkflowError([("", f"It has more than {_LARGEST // 1_000_000} MB.")], "This XML cannot be read.")
+        raise WorkflowError(
+            [("", f"It has more than {_LARGEST // 1_000_000} MB.")], "This XML cannot be read."
+        )
     reader = _Reader()
     try:
-        reader.parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", "", text).lstrip().encode(), True)  # noqa: FBT003 -- the end
+        reader.parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", "", text).lstrip().encode(), True)
     except expat.ExpatError as error:
-        raise WorkflowError([(f"line {error.lineno}", f"{expat.ErrorString(error.code)}.")], "This is not XML.") from None
+        raise WorkflowError(
+            [(f"line {error.lineno}", f"{expat.ErrorString(error.code)}.")], "This is not XML."
+        ) from None
     except UnicodeError:
         raise WorkflowError([("", "It has half a character.")], "This is not XML.") from None
     assert reader.root is not None
