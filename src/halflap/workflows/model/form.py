@@ -212,7 +212,7 @@ def _net(form: _Net, prefix: str, *, structure: bool) -> Net:
         form.id, form.input, form.output, tasks, conditions, tuple(form.flows), rules, tuple(form.kept),
         tuple(form.notes), form.label,
     )  # fmt: skip
-    problems += structure_problems(net, seen, complete=structure)
+    problems = problems or list(structure_problems(net, seen, complete=structure))
     if problems:
         raise WorkflowError([(f"{prefix}{path}", message) for path, message in problems])
     return net

@@ -94,15 +94,20 @@ class _Reduction:
             self.add(_Arrow(leave[flow.source], entry[flow.target], deque(), way))
         self.ends = (entry[net.input], leave[net.output])
         self.waiting = deque(self.gates)
+        self.partial: deque[tuple[_Gate, _Gate]] = deque()
+        """Splits and joins with several ways between them and others elsewhere: merged only if nothing else fits."""
 
     def run(self) -> None:
         for together in list(self.between.values()):
             if together:
                 self.merge(together[0])
-        while self.waiting:
-            gate = self.waiting.popleft()
-            if len(gate.into) == len(gate.out) == 1:
-                self.pass_through(gate)
+        while self.waiting or self.partial:
+            if self.waiting:
+                gate = self.waiting.popleft()
+                if len(gate.into) == len(gate.out) == 1:
+                    self.pass_through(gate)
+            else:
+                self.branch(list(self.together(*self.partial.popleft())))
 
     @property
     def left(self) -> list[_Arrow]:
@@ -145,33 +150,38 @@ class _Reduction:
         source, target = arrow.source, arrow.target
         together = self.together(source, target)
         complete = len(together) == len(source.out) == len(target.into)
-        if len(together) > 1 and source.kind == target.kind and (complete or source.kind != "or"):
+        if len(together) > 1 and source.kind == target.kind and complete:
             self.branch(list(together))
-        for first in list(self.together(source, target)):
-            for back in list(self.together(target, source)):
+        elif len(together) > 1 and source.kind == target.kind != "or":
+            self.partial.append((source, target))
+        for back in list(self.together(target, source)):
+            for first in list(self.together(source, target)):
                 self.close_loop(first, back)
 
     def branch(self, together: list[_Arrow]) -> None:
+        if len(together) <= 1:
+            return
         first = together[0]
         split, join = first.source, first.target
         for arrow in together[1:]:
             self.remove(arrow)
         ways: list[Way] = []
-        for way in (arrow.finished() for arrow in together):
+        deepest = 0
+        for arrow in together:
+            way = arrow.finished()
             inside = way.block
-            if (
-                isinstance(inside, Branches)
-                and (inside.split, inside.join) == (split.node, join.node)
-                and way.choice == PLAIN
-            ):
+            gates = (split.node, join.node)
+            if isinstance(inside, Branches) and (inside.split, inside.join) == gates and way.choice == PLAIN:
                 ways += inside.ways
+                deepest = max(deepest, arrow.depth - 1)
             else:
                 ways.append(way)
+                deepest = max(deepest, arrow.depth)
         ways.sort(key=lambda way: way.rank)
         partial = _flows_in(ways, split.node) < self.flows[split.node]
         first.parts = deque([Branches(split.kind, tuple(ways), split.node, join.node, partial)])
         first.way = Way(NOTHING, sum(way.weight for way in ways), PLAIN, ways[0].rank)
-        first.depth = 1 + max(arrow.depth for arrow in together)
+        first.depth = 1 + deepest
         self.waiting.extend((split, join))
 
     def close_loop(self, one: _Arrow, other: _Arrow) -> None:

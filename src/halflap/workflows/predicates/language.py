@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import ast
+import keyword
+import re
 import warnings
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,9 @@ _ALLOWED = (
     ast.BoolOp, ast.And, ast.Or, ast.Not, ast.USub, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
     ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.UnaryOp, ast.Name, ast.Attribute, ast.Load,
 )  # fmt: skip
+_KEYWORDS = "|".join(word for word in keyword.kwlist if word not in {"and", "or", "not"})
+_WORDS = re.compile(rf"""\"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\b({_KEYWORDS})\b""")
+_FULL_WIDTH = 0xFEE0
 _HINT = "A predicate has comparisons (==, !=, <, <=, >, >=), and, or, not, + - * /, parentheses, numbers, text, true, false, null and dotted names."
 
 
@@ -34,7 +39,7 @@ def parse(text: str) -> ast.expr:
         raise _wrong(text, f"It has {len(text)} characters; at most {_LONGEST} are allowed.")
     try:
         with warnings.catch_warnings(action="ignore"):
-            found = ast.parse(text.strip(), mode="eval").body
+            found = ast.parse(_WORDS.sub(_as_name, text.strip()), mode="eval").body
         nodes = list(ast.walk(found))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else "it cannot be read"
@@ -44,6 +49,12 @@ def parse(text: str) -> ast.expr:
     for node in nodes:
         _check(text, node)
     return found
+
+
+def _as_name(found: re.Match[str]) -> str:
+    """Let a keyword of Python be a name: with a full-width letter it is not a keyword, and is read as the same name."""
+    word = found[0]
+    return word if found[1] is None else chr(ord(word[0]) + _FULL_WIDTH) + word[1:]
 
 
 def _check(text: str, node: ast.AST) -> None:

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Durations", "certain", "gathered", "longest", "mixed", "repeated", "shares"]
 
-_MAX_POINTS = 64
+_MAX_POINTS = 20
 """More times than this are merged with their neighbours; the mean stays the same."""
-_MAX_TURNS = 100
-_TINY = 1e-12
+_SAME = 1e-9
+_MAX_TURNS = 40
+_TINY = 1e-6
+"""Repetitions of a loop that are less likely than this are counted by their mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +98,8 @@ def gathered(pairs: Iterable[tuple[float, float]], *, exact: bool) -> Durations:
     found: dict[float, float] = {}
     for time, chance in pairs:
         if chance > 0:
-            key = round(time, 9)
-            found[key] = found.get(key, 0.0) + chance
-    points = sorted(found.items())
+            found[time] = found.get(time, 0.0) + chance
+    points = _joined(sorted(found.items()))
     if len(points) <= _MAX_POINTS:
         return Durations(tuple(points), exact)
     size = -(-len(points) // _MAX_POINTS)
@@ -108,3 +109,14 @@ def gathered(pairs: Iterable[tuple[float, float]], *, exact: bool) -> Durations:
         chance = sum(p for _, p in group)
         merged.append((sum(time * p for time, p in group) / chance, chance))
     return Durations(tuple(merged), exact=False)
+
+
+def _joined(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Join times that differ by rounding only."""
+    found: list[tuple[float, float]] = []
+    for time, chance in points:
+        if found and time - found[-1][0] < _SAME:
+            found[-1] = (found[-1][0], found[-1][1] + chance)
+        else:
+            found.append((time, chance))
+    return found

@@ -74,7 +74,7 @@ def _by_states(study: Study, facts: Facts) -> Performance:
         why = judged.problem or judged.failures[0].why
         what = "it is not sound" if judged.sound is False else "its soundness is unknown"
         return Performance(None, problem=f"The makespan is unknown, since {what}: {why}")
-    cases = simulate(study.net, facts, exhaustive=_EVERY_CASE, samples=SAMPLES)
+    cases = simulate(study.net, facts, exhaustive=_EVERY_CASE, samples=SAMPLES, critical=True)
     assert cases is not None
     method: Method = "simulated" if cases.sampled else "exact"
     error = cases.durations.deviation / math.sqrt(SAMPLES) if cases.sampled else None

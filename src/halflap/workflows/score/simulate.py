@@ -47,18 +47,20 @@ class Simulated:
     """Whether these are samples, and not every case."""
 
 
-def simulate(net: Net, facts: Facts, *, exhaustive: int, samples: int) -> Simulated | None:
+def simulate(
+    net: Net, facts: Facts, *, exhaustive: int, samples: int, critical: bool = False
+) -> Simulated | None:
     """Play every case if there are at most `exhaustive`, else so many samples; without samples return None."""
     plan = _Plan(net, facts)
-    every = _every_case(plan, exhaustive)
+    every = _every_case(plan, exhaustive, critical=critical)
     if every is not None or not samples:
         return every
     chance = random.Random(_SEED)  # noqa: S311 -- no secret
     played = [plan.play(lambda chances: _drawn(chance.random(), chances)) for _ in range(samples)]
     found = gathered(((case.clock, 1 / samples) for case in played), exact=False)
-    critical = sum(case.critical() for case in played) / samples
+    longest = sum(case.critical() for case in played) / samples if critical else 0.0
     cost = sum(case.cost for case in played) / samples
-    return Simulated(found, critical, cost, max(case.most for case in played), sampled=True)
+    return Simulated(found, longest, cost, max(case.most for case in played), sampled=True)
 
 
 def _drawn(at: float, chances: Sequence[float]) -> int:
@@ -69,8 +71,8 @@ def _drawn(at: float, chances: Sequence[float]) -> int:
     return max(number for number, chance in enumerate(chances) if chance > 0)
 
 
-def _every_case(plan: _Plan, most: int) -> Simulated | None:
-    critical = cost = 0.0
+def _every_case(plan: _Plan, most: int, *, critical: bool) -> Simulated | None:
+    longest = cost = 0.0
     width = 0
     times: list[tuple[float, float]] = []
     script: list[int] = []
@@ -97,13 +99,13 @@ def _every_case(plan: _Plan, most: int) -> Simulated | None:
         for chosen, chances in made:
             likely *= chances[chosen]
         times.append((case.clock, likely))
-        critical += likely * case.critical()
+        longest += likely * case.critical() if critical else 0.0
         cost += likely * case.cost
         width = max(width, case.most)
         while made and _possible(made[-1][1], made[-1][0] + 1) == len(made[-1][1]):
             made.pop()
         if not made:
-            return Simulated(gathered(times, exact=True), critical, cost, width, sampled=False)
+            return Simulated(gathered(times, exact=True), longest, cost, width, sampled=False)
         script = [*(chosen for chosen, _ in made[:-1]), _possible(made[-1][1], made[-1][0] + 1)]
     return None
 

@@ -1,4 +1,4 @@
-"""Workflows as Mermaid."""
+"""Workflows as Mermaid and DOT."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from halflap.workflows.render import net_mermaid
 from hypothesis import given
 
+from halflap.workflows.model.draw import dot, mermaid
 from halflap.workflows.model.net import Condition, Flow, Task
 from workflows.nets import net, told_nets
 
@@ -31,7 +31,7 @@ def test_mermaid_shows_tasks_gates_conditions_predicates_and_probabilities() -> 
     flows = tuple(replace(flow, **said.get(flow.target, {})) for flow in made.flows)
     tasks = {**made.tasks, "b": replace(made.tasks["b"], duration=2.5, cost=3, resource="clerk")}
     conditions = {**made.conditions, "p": Condition("p", "ready")}
-    text = net_mermaid(replace(made, flows=flows, tasks=tasks, conditions=conditions))
+    text = mermaid(replace(made, flows=flows, tasks=tasks, conditions=conditions))
     assert text.startswith("flowchart LR\n")
     for piece in ("a<br/>#215; split", "2.5 s", "cost 3", "clerk", "ready", "x #62; 3<br/>0.25", "default"):
         assert piece in text
@@ -45,7 +45,7 @@ def test_hostile_names_stay_text() -> None:
         conditions={**made.conditions, "i": Condition("i", HOSTILE)},
         flows=(*made.flows, Flow("a", "a", predicate="x == 1")),
     )
-    for line in net_mermaid(made).split("\n")[1:]:
+    for line in mermaid(made).split("\n")[1:]:
         assert re.fullmatch(r' +n\d+(\[".*"\]|\(\(".*"\)\)| -->(\|".*"\|)? n\d+)', line), line
         inner = re.sub(r"<br/>|#\d+;", "", line.partition('"')[2].rpartition('"')[0])
         assert not re.search(r'["<>;%{}\[\]\\\u202e]', inner), line
@@ -53,5 +53,6 @@ def test_hostile_names_stay_text() -> None:
 
 @given(told_nets())
 def test_any_net_is_drawn_with_every_flow(made: Net) -> None:
-    arrows = [line for line in net_mermaid(made).split("\n") if " -->" in line]
+    arrows = [line for line in mermaid(made).split("\n") if " -->" in line]
     assert len(arrows) == len(made.flows)
+    assert sum(" -> " in line for line in dot(made).split("\n")) >= len(made.flows)
