@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 5
 SMALL, LARGE, ODD = 100_000, 500, 2_000
-BATCH = 2_000
+BATCH = 1 << 22
 WEBHOOKS = Path(__file__).parent.parent.parent / "shared" / "data" / "webhooks.jsonl.gz"
 WEBHOOK_TIMES = 20
 CITIES = ["Berlin", "Lisbon", "Nairobi", "Osaka", "Quito", "Reykjavik", "Toronto"]
@@ -117,7 +117,7 @@ def made(make: Callable[[random.Random], Any], count: int) -> list[bytes]:
 
 def batches(texts: list[bytes]) -> Iterator[tuple[int, list[Any]]]:
     """Give values a few at a time: as many as are alive at once where results pass by."""
-    size = BATCH if sum(map(len, texts)) < 10_000 * len(texts) else 50
+    size = max(1, BATCH * len(texts) // sum(map(len, texts)))
     for start in range(0, len(texts), size):
         yield start, [orjson.loads(text) for text in texts[start : start + size]]
 
@@ -144,8 +144,7 @@ def learning(texts: list[bytes]) -> float:
     total = 0.0
     for start, values in batches(texts):
         began = time.process_time()
-        for value, digest in zip(values, digests[start:], strict=False):
-            inference.observe(value, digest)
+        inference.observe_all(values, digests[start : start + len(values)])
         total += time.process_time() - began
     began = time.process_time()
     inference.shape()

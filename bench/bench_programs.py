@@ -25,6 +25,7 @@ import dspy  # noqa: E402
 from dspy_programs.chat_server import Asked, chatting  # noqa: E402
 from dspy_programs.running import configured, predictor, runtime, stored  # noqa: E402
 from halflap.core.values import CallContext  # noqa: E402
+from halflap.dspy.child.modules import Program  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -75,7 +76,7 @@ async def main() -> int:
         lm = dspy.LM("openai/tiny", api_base=model.url, api_key="key")
         async with runtime(configured(model.url), Path(folder)) as ours:
             for label, program in programs().items():
-                module = (await asyncio.to_thread(ours.build, program)).module
+                module = Program.build(ours.described(program)).module
 
                 async def bare(module: Any = module) -> None:
                     with dspy.context(lm=lm):

@@ -31,6 +31,7 @@ from halflap.config.models import SECTIONS, ConfigFile, LmConfig, ServerEntry, T
 from halflap.core import errors
 from halflap.core.errors import HalflapError
 from halflap.core.text import join
+from halflap.dspy.spec import Manifest
 from halflap.gateway import Gateway
 from halflap.server.app import Front
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from halflap.server.family import FrontTool
+    from halflap.server.tools.tool import FrontTool
 
 DOCS = Path(__file__).parent
 _MADE = "<!-- Made by docs/generate.py: `make docs` writes it anew. -->\n\n"
@@ -60,9 +61,9 @@ def pages() -> dict[Path, str]:
         "reference/mcp-tools.md": tools_page(own_tools()),
         "reference/python.md": python_page(),
         "doctor.md": with_findings((DOCS / "doctor.md").read_text(encoding="utf-8")),
-        "reference/dspy-manifest.schema.json": files("halflap")
-        .joinpath("dspy/manifest.schema.json")
-        .read_text(encoding="utf-8"),
+        "reference/dspy-manifest.schema.json": json.dumps(
+            Manifest.model_json_schema(by_alias=True), indent=2
+        ),
         "reference/config.schema.json": config_schema(),
         "configuration.md": with_tables((DOCS / "configuration.md").read_text(encoding="utf-8")),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
 import itertools
 import logging
 import os
@@ -102,12 +103,22 @@ def _loggers(root: logging.Logger) -> list[logging.Logger]:
     return [root, *(one for one in root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine as `run` does."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    _run(pyfuncitem.obj(**arguments))
+    return True
+
+
+def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    with blockbuster_ctx("halflap"):
+        return asyncio.run(coroutine)
+
+
 @pytest.fixture
 def run() -> Callable[[Coroutine[Any, Any, Any]], Any]:
     """Run a coroutine on a loop that may not be blocked: what would block it, from our code, raises."""
-
-    def runner(coroutine: Coroutine[Any, Any, Any]) -> Any:
-        with blockbuster_ctx("halflap"):
-            return asyncio.run(coroutine)
-
-    return runner
+    return _run

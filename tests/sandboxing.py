@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.sandbox import Media, Program, ToolRefusal
+from halflap.sandbox.sandbox import Media, Program, ToolHelp, ToolRefusal
 from support import PATIENCE
 
 if TYPE_CHECKING:
@@ -18,15 +18,15 @@ __all__ = ["IMAGE", "TOOLS", "Stage"]
 
 IMAGE = {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}
 TOOLS = {
-    "mcp__shop__sales": "(region: str)",
-    "mcp__shop__rows": "()",
-    "mcp__shop__broken": "()",
-    "mcp__shop__picture": "()",
-    "mcp__shop__mixed": "()",
-    "mcp__shop__slow": "()",
-    "mcp__shop__together": "()",
-    "mcp__shop__endless": "()",
-    "mcp__shop__half_letter": "()",
+    "mcp__shop__sales": ToolHelp("(region: str)", "region"),
+    "mcp__shop__rows": ToolHelp("()"),
+    "mcp__shop__broken": ToolHelp("()"),
+    "mcp__shop__picture": ToolHelp("()"),
+    "mcp__shop__mixed": ToolHelp("()"),
+    "mcp__shop__slow": ToolHelp("()"),
+    "mcp__shop__together": ToolHelp("()"),
+    "mcp__shop__endless": ToolHelp("()"),
+    "mcp__shop__half_letter": ToolHelp("()"),
 }
 TOGETHER = 5
 """So many calls of `together` wait for each other."""

@@ -95,7 +95,9 @@ def answer(result: dict[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {"isError": result["isError"]}
     if meta := (result.get("_meta") or {}).get("halflap"):
         shown["meta"] = masked({**meta, "calls": _calls(meta["calls"])} if "calls" in meta else meta)
-    if (fields := result.get("structuredContent")) is None:
+    if "text" not in first:
+        shown["first"] = first
+    elif (fields := result.get("structuredContent")) is None:
         shown["text"] = _text(first["text"])
     else:
         shown["fields"] = masked(fields)

@@ -90,6 +90,14 @@ QUESTIONS: list[Question] = [
     ("inspect_tool", "not found", {"tool_name": "mcp__nonexistent__foo"}),
     ("inspect_tool", "blocked", {"tool_name": "mcp__workshop__secret"}),
     ("inspect_tool", "wrong arguments", {"name": ADD}),
+    ("call_tool", "result", {"name": ADD, "arguments": {"a": 1, "b": 2}}),
+    ("call_tool", "image", {"name": "mcp__workshop__image"}),
+    ("call_tool", "tool fails", {"name": "mcp__workshop__fail"}),
+    ("call_tool", "wrong value", {"name": ADD, "arguments": {"a": "one", "b": 2}}),
+    ("call_tool", "blocked", {"name": "mcp__workshop__secret"}),
+    ("call_tool", "not found", {"name": "mcp__workshop__ad"}),
+    ("call_tool", "destroys, declined", {"name": "mcp__workshop__erase", "arguments": {"id": 2}}),
+    ("call_tool", "wrong arguments", {"arguments": {}}),
     *(("execute_program", name, {"code": code}) for name, code in PROGRAMS.items()),
     ("execute_program", "wrong arguments", {"program": "print(1)"}),
     ("inspect_tool", "learned output", {"tool_name": CUSTOMER}),
@@ -153,6 +161,7 @@ QUESTIONS: list[Question] = [
 TOOLS = sorted({tool for tool, _, _ in QUESTIONS})
 BRIEF: dict[str, set[str]] = {
     "list_callable_tools": {"all"},
+    "call_tool": {"result", "tool fails", "destroys, declined"},
     "search_tools": {"unknown server"},
     "inspect_tool": {"declared output", "undeclared output", "not found"},
     "execute_program": {"prints", "shows an image", "raises", "destroys, confirmed", "destroys, declined"},

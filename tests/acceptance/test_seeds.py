@@ -449,7 +449,8 @@ def test_a_program_returns_its_fields_and_metadata_and_the_second_time_from_the_
     from dspy_programs.chat_server import chatting  # noqa: PLC0415
 
     outputs = {"worklet_id": "loan_standard", "rationale": "Standard loan process", "confidence": 0.94}
-    with chatting(lambda _: {"reasoning": "It is small.", **outputs}) as chat:
+    said = {"deciding_rules": ["Small loans are standard."], "reasoning": "It is small.", **outputs}
+    with chatting(lambda asked: {name: said[name] for name in asked.wanted}) as chat:
         lm = {"model": "openai/test", "api_base": chat.url, "api_key": "sk-test"}
         first, second = asyncio.run(sessions.execute_dspy(home, lm, "worklet_selector", LOAN, times=2))
     for found, is_cached in ((first, False), (second, True)):

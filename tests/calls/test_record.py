@@ -19,13 +19,15 @@ from halflap.calls import Recorder, Redactor, new_id
 from halflap.calls.payload import payload
 from halflap.config import TracesConfig
 from halflap.core.values import Result
-from halflap.store import Store, open_store
+from halflap.store import open_store
 from store.rows import call, run_of
 from support import PATIENCE, comes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
     from pathlib import Path
+
+    from halflap.store import Store
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 

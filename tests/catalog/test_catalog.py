@@ -29,19 +29,12 @@ def test_a_change_is_warned_of_once(run: Run, caplog: pytest.LogCaptureFixture) 
     assert len([one for one in caplog.records if "mcp__s__a" in one.getMessage()]) == 1
 
 
-def test_a_return_to_what_was_accepted_is_not_warned_of(run: Run, caplog: pytest.LogCaptureFixture) -> None:
-    async def scenario() -> None:
-        living = await catalog(listing("s", "a"), OTHER)
-        caplog.clear()
-        await living.absorb(listing("s", "a"))
-        assert living.snapshot.changed == {}
-
-    run(scenario())
+async def test_a_return_to_what_was_accepted_is_not_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    living = await catalog(listing("s", "a"), OTHER)
+    caplog.clear()
+    await living.absorb(listing("s", "a"))
+    assert living.snapshot.changed == {}
     assert caplog.text == ""
-
-
-def test_a_change_is_named_with_its_parts(run: Run) -> None:
-    assert run(catalog(listing("s", "a"), OTHER)).snapshot.changed == {NAME: ("description",)}
 
 
 @pytest.mark.parametrize(("pin", "held"), [("off", False), ("warn", False), ("hold", True)])
@@ -49,171 +42,96 @@ def test_a_changed_tool_is_held_only_if_that_was_asked_for(run: Run, pin: str, *
     living = run(catalog(listing("s", "a"), OTHER, tools={"pin": pin}))
     assert (NAME in living.snapshot.held) == held
     assert (NAME in living.snapshot.callable) != held
+    assert living.snapshot.changed == ({} if pin == "off" else {NAME: ("description",)})
 
 
-def test_no_change_is_reported_when_pins_are_off(run: Run, caplog: pytest.LogCaptureFixture) -> None:
-    living = run(catalog(listing("s", "a"), OTHER, tools={"pin": "off"}))
+async def test_an_accepted_change_is_none_any_more() -> None:
+    living = await catalog(listing("s", "a"), OTHER, tools={"pin": "hold"})
+    assert await living.accept([NAME, "mcp__s__unknown"]) == (NAME,)
+    assert living.snapshot.callable == (NAME,)
     assert living.snapshot.changed == {}
-    assert caplog.text == ""
 
 
-def test_an_accepted_change_is_none_any_more(run: Run) -> None:
-    async def scenario() -> None:
-        living = await catalog(listing("s", "a"), OTHER, tools={"pin": "hold"})
-        assert await living.accept([NAME, "mcp__s__unknown"]) == (NAME,)
-        assert living.snapshot.callable == (NAME,)
-        assert living.snapshot.changed == {}
-
-    run(scenario())
+async def test_the_next_change_after_an_accepted_one_is_held_again() -> None:
+    living = await catalog(listing("s", "a"), OTHER, tools={"pin": "hold"})
+    await living.accept([NAME])
+    await living.absorb(listing("s", definition("a", "Yet another.")))
+    assert living.snapshot.held == {NAME}
 
 
-def test_only_the_tools_that_were_named_are_accepted(run: Run) -> None:
-    async def scenario() -> None:
-        both = listing("s", definition("a", "Other."), definition("b", "Other."))
-        living = await catalog(listing("s", "a", "b"), both, tools={"pin": "hold"})
-        await living.accept([NAME])
-        assert living.snapshot.held == {"mcp__s__b"}
-
-    run(scenario())
-
-
-def test_the_next_change_after_an_accepted_one_is_held_again(run: Run) -> None:
-    async def scenario() -> None:
-        living = await catalog(listing("s", "a"), OTHER, tools={"pin": "hold"})
-        await living.accept([NAME])
-        await living.absorb(listing("s", definition("a", "Yet another.")))
-        assert living.snapshot.held == {NAME}
-
-    run(scenario())
+async def test_a_definition_that_was_never_seen_is_not_accepted(tmp_path: Path) -> None:
+    store = await open_store(tmp_path / "store.db")
+    settings = await config("s", tools={"pin": "hold"})
+    here, there = (Catalog(settings, store) for _ in range(2))
+    await here.absorb(listing("s", "a"))
+    await here.absorb(OTHER)
+    await there.absorb(listing("s", definition("a", "Evil.")))
+    assert await here.accept([NAME]) == ()
+    assert here.snapshot.held == {NAME}
+    await store.close()
 
 
-def test_a_definition_that_was_never_seen_is_not_accepted(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = await open_store(tmp_path / "store.db")
-        settings = await config("s", tools={"pin": "hold"})
-        here, there = (Catalog(settings, store) for _ in range(2))
-        await here.absorb(listing("s", "a"))
-        await here.absorb(OTHER)
-        await there.absorb(listing("s", definition("a", "Evil.")))
-        assert await here.accept([NAME]) == ()
-        assert here.snapshot.held == {NAME}
-        await store.close()
-
-    run(scenario())
-
-
-def test_the_catalogue_is_there_again_at_the_next_start(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = await open_store(tmp_path / "store.db")
-        first = Catalog(await config("s"), store)
-        await first.absorb(listing("s", "a", "b", instructions="Be kind."))
-        second = Catalog(await config("s"), store)
-        await second.load()
-        assert second.snapshot.tools == first.snapshot.tools
-        assert second.snapshot.servers == first.snapshot.servers
-        await store.close()
-
-    run(scenario())
+async def test_the_catalogue_is_there_again_at_the_next_start(tmp_path: Path) -> None:
+    store = await open_store(tmp_path / "store.db")
+    first = Catalog(await config("s"), store)
+    await first.absorb(listing("s", "a", "b", instructions="Be kind."))
+    second = Catalog(await config("s"), store)
+    await second.load()
+    assert second.snapshot.tools == first.snapshot.tools
+    assert second.snapshot.servers == first.snapshot.servers
+    await store.close()
 
 
 @pytest.mark.parametrize("change", [{"command": "false"}, {"args": ["x"]}, {"env": {"A": "b"}}, {"cwd": "/"}])
-def test_tools_of_a_server_with_other_settings_are_not_there(
-    run: Run, tmp_path: Path, change: dict[str, Any]
+async def test_tools_of_a_server_with_other_settings_are_not_there(
+    tmp_path: Path, change: dict[str, Any]
 ) -> None:
-    async def scenario() -> None:
-        store = await open_store(tmp_path / "store.db")
-        await Catalog(await config("s"), store).absorb(listing("s", "a"))
-        other = Catalog(await config(mcpServers={"s": {"command": "true", **change}}), store)
-        await other.load()
-        assert other.snapshot.tools == {}
-        assert not other.is_listed("s")
-        await store.close()
-
-    run(scenario())
+    store = await open_store(tmp_path / "store.db")
+    await Catalog(await config("s"), store).absorb(listing("s", "a"))
+    other = Catalog(await config(mcpServers={"s": {"command": "true", **change}}), store)
+    await other.load()
+    assert other.snapshot.tools == {}
+    assert not other.is_listed("s")
+    await store.close()
 
 
-@pytest.mark.parametrize("servers", [{}, {"s": {"command": "true", "disabled": True}}])
-def test_tools_of_a_server_that_is_gone_or_disabled_are_not_there(
-    run: Run, tmp_path: Path, servers: dict[str, Any]
-) -> None:
-    async def scenario() -> None:
-        store = await open_store(tmp_path / "store.db")
-        await Catalog(await config("s"), store).absorb(listing("s", "a"))
-        other = Catalog(await config(mcpServers=servers), store)
-        await other.load()
-        assert other.snapshot.tools == {}
-        await store.close()
-
-    run(scenario())
+async def test_a_server_that_is_gone_keeps_its_names(tmp_path: Path) -> None:
+    store = await open_store(tmp_path / "store.db")
+    await Catalog(await config("a-b"), store).absorb(listing("a-b", "t"))
+    other = Catalog(await config("a_b"), store)
+    await other.load()
+    await other.absorb(listing("a_b", "t"))
+    assert "mcp__a_b__t" not in other.snapshot.tools
+    await store.close()
 
 
-def test_a_server_that_is_gone_keeps_its_names(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = await open_store(tmp_path / "store.db")
-        await Catalog(await config("a-b"), store).absorb(listing("a-b", "t"))
-        other = Catalog(await config("a_b"), store)
-        await other.load()
-        await other.absorb(listing("a_b", "t"))
-        assert "mcp__a_b__t" not in other.snapshot.tools
-        await store.close()
-
-    run(scenario())
-
-
-def test_a_change_that_came_with_other_settings_is_reported(
-    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def scenario() -> None:
-        store = await open_store(tmp_path / "store.db")
-        await Catalog(await config("s"), store).absorb(listing("s", "a"))
-        other = Catalog(await config(mcpServers={"s": {"command": "true", "args": ["v2"]}}), store)
-        await other.load()
-        await other.absorb(OTHER)
-        assert other.snapshot.changed == {NAME: ("description",)}
-        await store.close()
-
-    run(scenario())
-    assert "mcp__s__a" in caplog.text
-
-
-def test_the_catalogue_goes_on_when_the_store_fails(run: Run, caplog: pytest.LogCaptureFixture) -> None:
-    async def scenario() -> None:
-        store = await open_store(None)
-        living = Catalog(await config("s"), store)
-        await living.absorb(listing("s", "a"))
-        await store.close()
-        await living.absorb(listing("s", definition("a", "Other."), "b"))
-        assert set(living.snapshot.tools) == {NAME, "mcp__s__b"}
-        assert living.snapshot.changed == {NAME: ("description",)}
-
-    run(scenario())
+async def test_the_catalogue_goes_on_when_the_store_fails(caplog: pytest.LogCaptureFixture) -> None:
+    store = await open_store(None)
+    living = Catalog(await config("s"), store)
+    await living.absorb(listing("s", "a"))
+    await store.close()
+    await living.absorb(listing("s", definition("a", "Other."), "b"))
+    assert set(living.snapshot.tools) == {NAME, "mcp__s__b"}
+    assert living.snapshot.changed == {NAME: ("description",)}
     assert caplog.records
 
 
-def test_names_given_long_ago_are_respected_when_the_store_fails(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = await open_store(tmp_path / "store.db")
-        await Catalog(await config("a-b"), store).absorb(listing("a-b", "t"))
-        living = Catalog(await config("a_b"), store)
-        await living.load()
-        await store.close()
-        await living.absorb(listing("a_b", "t"))
-        assert "mcp__a_b__t" not in living.snapshot.tools
-
-    run(scenario())
+async def test_names_given_long_ago_are_respected_when_the_store_fails(tmp_path: Path) -> None:
+    store = await open_store(tmp_path / "store.db")
+    await Catalog(await config("a-b"), store).absorb(listing("a-b", "t"))
+    living = Catalog(await config("a_b"), store)
+    await living.load()
+    await store.close()
+    await living.absorb(listing("a_b", "t"))
+    assert "mcp__a_b__t" not in living.snapshot.tools
 
 
-def test_a_catalogue_that_cannot_be_read_is_empty_and_says_so(
-    run: Run, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def scenario() -> None:
-        store = await open_store(None)
-        await store.close()
-        living = Catalog(await config("s"), store)
-        await living.load()
-        assert living.snapshot.tools == {}
-
-    run(scenario())
+async def test_a_catalogue_that_cannot_be_read_is_empty_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    store = await open_store(None)
+    await store.close()
+    living = Catalog(await config("s"), store)
+    await living.load()
+    assert living.snapshot.tools == {}
     assert caplog.records
 
 
@@ -258,29 +176,23 @@ def test_lists_and_schemas_are_stale_after_their_time(
     assert stale_after(run, of, **settings) == seconds
 
 
-def test_a_server_that_was_never_listed_is_stale(run: Run) -> None:
-    assert run(catalog()).is_stale("s")
+async def test_the_same_listing_again_is_fresh_and_makes_no_new_snapshot() -> None:
+    clock = Clock()
+    living = await catalog(listing("s", "a"), clock=clock)
+    before = living.snapshot
+    clock.now += 300
+    await living.absorb(listing("s", "a"))
+    assert not living.is_stale("s")
+    assert living.snapshot is before
+    await living.absorb(listing("s", "a", instructions="Be kind."))
+    assert living.snapshot is not before
 
 
-def test_a_new_listing_is_fresh_again(run: Run) -> None:
-    async def scenario() -> None:
-        clock = Clock()
-        living = await catalog(listing("s", "a"), clock=clock)
-        clock.now += 300
-        await living.absorb(listing("s", "a"))
-        assert not living.is_stale("s")
-
-    run(scenario())
-
-
-def test_a_listing_from_a_clock_that_went_wrong_is_stale(run: Run) -> None:
-    async def scenario() -> None:
-        clock = Clock()
-        living = await catalog(listing("s", "a"), clock=clock)
-        clock.now -= 1_000
-        assert living.is_stale("s")
-
-    run(scenario())
+async def test_a_listing_from_a_clock_that_went_wrong_is_stale() -> None:
+    clock = Clock()
+    living = await catalog(listing("s", "a"), clock=clock)
+    clock.now -= 1_000
+    assert living.is_stale("s")
 
 
 def test_a_definition_that_cannot_be_written_takes_no_other_tool_away(

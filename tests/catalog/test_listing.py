@@ -87,31 +87,12 @@ def test_a_tool_that_comes_back_has_its_name_and_accepted_definition() -> None:
     assert back.hash != back.accepted_hash
 
 
-def test_of_two_tools_of_one_name_the_first_counts() -> None:
-    (kept,) = after(listing("s", definition("a", "First."), definition("a", "Second."))).tools
-    assert kept.definition["description"] == "First."
-
-
 def test_tools_whose_names_collide_get_different_names_and_are_reported() -> None:
     absorbed = absorb(ServerRows(), listing("s", "c-d", "c_d"), "f", 1.0)
     first, second = absorbed.rows.tools
     assert first.name == "mcp__s__c_d"
     assert second.name.startswith("mcp__s__c_d_")
     assert absorbed.renamed == (("c_d", second.name),)
-
-
-def test_another_tools_definition_that_is_not_the_accepted_one_is_reported_once() -> None:
-    rows = after(listing("s", "a"))
-    changed = absorb(rows, listing("s", definition("a", "Other.")), "f", 1.0)
-    again = absorb(changed.rows, listing("s", definition("a", "Other.")), "f", 2.0)
-    assert (changed.unaccepted, again.unaccepted) == (("mcp__s__a",), ())
-
-
-def test_a_return_to_the_accepted_definition_is_a_change_but_nothing_to_accept() -> None:
-    rows = after(listing("s", "a"), listing("s", definition("a", "Other.")))
-    back = absorb(rows, listing("s", "a"), "f", 1.0)
-    assert back.changes.changed == ("mcp__s__a",)
-    assert back.unaccepted == ()
 
 
 def test_a_change_is_not_hidden_by_leaving_the_tool_out_for_a_while() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import keyword
 import re
 
@@ -8,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.catalog.naming import MAX_NAME, choose_name, namespaced
-from support import shared_data
 
 TEXTS = st.text(st.characters(codec=None), max_size=20)
 # Few letters, so that names collide all the time.
@@ -23,10 +21,6 @@ def give(pairs: list[tuple[str, str]], taken: Names | None = None) -> Names:
     for server, tool in pairs:
         names[choose_name(server, tool, names)] = (server, tool)
     return names
-
-
-def test_a_plain_name_says_server_and_tool() -> None:
-    assert namespaced("git", "commit_all") == "mcp__git__commit_all"
 
 
 def test_every_other_character_becomes_an_underscore() -> None:
@@ -59,11 +53,6 @@ def test_further_tools_rename_nothing(first: list[tuple[str, str]], more: list[t
 def test_a_tool_gets_its_own_name_again(pairs: list[tuple[str, str]]) -> None:
     names = give(pairs)
     assert give(list(names.values()), names) == names
-
-
-@given(PAIRS)
-def test_the_same_tools_in_the_same_order_get_the_same_names(pairs: list[tuple[str, str]]) -> None:
-    assert give(pairs) == give(pairs)
 
 
 @given(PAIRS)
@@ -108,10 +97,3 @@ def test_a_long_name_from_before_there_was_a_bound_stays() -> None:
     plain = namespaced("s", "n" * 300)
     assert choose_name("s", "n" * 300, {plain: ("s", "n" * 300)}) == plain
     assert len(choose_name("s", "n" * 300, {plain: ("s", "another")})) == MAX_NAME
-
-
-def test_no_real_name_is_cut() -> None:
-    servers = json.loads(shared_data("live_tools.json").read_text())
-    for server, entry in servers.items():
-        for tool in entry["tools"]:
-            assert choose_name(server, tool["name"], {}) == namespaced(server, tool["name"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from catalog.tools import CATALOGUES, NAMES, OFFICE, PHRASES, document, first, names
 from halflap.catalog.search.document import Document, document_of
 from halflap.catalog.search.index import MAX_FOUND, Index
-from halflap.core.values import Annotations, Tool
+from halflap.core.values import Tool
 from support import little_work
 
 TEXTS = st.text(st.characters(codec=None), max_size=30)
@@ -23,20 +23,13 @@ def test_the_order_of_documents_does_not_matter(documents: list[Document], query
 
 
 @given(CATALOGUES, PHRASES)
-def test_results_are_sorted_by_score_and_then_by_name(documents: list[Document], query: str) -> None:
+def test_results_are_unique_and_sorted_by_score_and_then_by_name(
+    documents: list[Document], query: str
+) -> None:
     found = Index(documents).search(query)
     assert found == sorted(found, key=lambda one: (-one.score, one.name))
-
-
-@given(CATALOGUES, PHRASES)
-def test_results_are_unique(documents: list[Document], query: str) -> None:
-    found = names(Index(documents).search(query))
-    assert len(found) == len(set(found))
-
-
-@given(CATALOGUES, PHRASES)
-def test_scores_are_between_zero_and_one(documents: list[Document], query: str) -> None:
-    assert all(0 <= one.score <= 1 for one in Index(documents).search(query))
+    assert len({one.name for one in found}) == len(found)
+    assert all(0 <= one.score <= 1 for one in found)
 
 
 @given(CATALOGUES, PHRASES | NAMES)
@@ -63,10 +56,6 @@ def test_a_query_that_asks_nothing_finds_nothing(query: str) -> None:
     assert Index(OFFICE).search(query) == []
 
 
-def test_an_unknown_server_has_nothing() -> None:
-    assert Index(OFFICE).search("file", server="unknown") == []
-
-
 def test_an_empty_catalogue_has_nothing() -> None:
     assert Index([]).search("file") == []
 
@@ -87,14 +76,11 @@ def test_the_limit_is_bounded(limit: int, given_back: int) -> None:
         ("city", "forecast"),
         ("a bug", "createIssue"),
         ("wether", "forecast"),
+        ("direct", "list_directory"),
     ],
 )
 def test_a_tool_is_found_by_the_words_of_any_field(query: str, tool: str) -> None:
     assert first(query).endswith(f"__{tool}")
-
-
-def test_the_beginning_of_a_word_finds_it() -> None:
-    assert first("direct") == "mcp__files__list_directory"
 
 
 def test_the_whole_word_comes_before_its_beginning() -> None:
@@ -124,15 +110,6 @@ def test_neighbours_of_a_good_tool_come_before_strangers() -> None:
 def test_the_order_of_words_in_a_name_counts(query: str, tool: str) -> None:
     documents = [document("a", "markdown_to_pdf", "Convert."), document("b", "pdf_to_markdown", "Convert.")]
     assert first(query, documents).endswith(f"__{tool}")
-
-
-def test_a_title_counts_as_a_name() -> None:
-    documents = [
-        document("a", "x1", title="Invoice"),
-        document("b", "x2", "An invoice."),
-        document("c", "x3"),
-    ]
-    assert first("the invoice", documents) == "mcp__a__x1"
 
 
 def tool(schema: Any, **more: Any) -> Tool:
@@ -167,10 +144,6 @@ def test_a_tool_is_found_by_what_may_be_chosen() -> None:
     schema = {"properties": {"action": {"enum": ["mount", "format", 7]}}}
     documents = [*OFFICE, document_of(Tool("mcp__d__x", "d", "x", "Works on disks.", schema), "")]
     assert first("mount it", documents) == "mcp__d__x"
-
-
-def test_a_document_has_the_title_wherever_it_stands() -> None:
-    assert document_of(tool({}, annotations=Annotations(title="T")), "").title == "T"
 
 
 @pytest.mark.parametrize(
@@ -210,10 +183,6 @@ def test_a_very_long_query_costs_little(query: str) -> None:
     index = Index(OFFICE)
     with little_work(5):
         index.search(query)
-
-
-def test_what_follows_after_two_thousand_characters_does_not_count() -> None:
-    assert Index(OFFICE).search("the " * 500 + "weather") == []
 
 
 def test_the_tools_of_one_server_are_found_however_many_others_have_the_word() -> None:

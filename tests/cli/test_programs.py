@@ -60,7 +60,7 @@ def test_doctor_reports_broken_programs(tmp_path: Path, root: Path) -> None:
     examined = json.loads(CliRunner().invoke(app, ["doctor", "--json", "-c", str(file)]).stdout)
     finder, odd = [one for one in examined["findings"] if one["code"] == "program-broken"]
     assert "mcp__sales__order_history" in finder["what"]
-    assert finder["todo"] != odd["todo"]
+    assert "manifest.json" in odd["what"]
 
 
 def test_info_shows_inputs_outputs_and_tools(tmp_path: Path, root: Path) -> None:

@@ -12,11 +12,11 @@ PAGE = (ROOT / "docs" / "dspy-programs.md").read_text(encoding="utf-8")
 
 
 def test_the_manifest_on_the_page_is_valid_and_wired_as_it_says() -> None:
-    (text,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    _, text = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     found = read_manifest(text.encode(), name="triage")
     assert [one.name for one in found.inputs] == ["message", "tone"]
     assert [one.name for one in found.outputs] == ["topic", "reply"]
-    assert "The program above takes `message` and `tone`, and gives `topic` and `reply`." in PAGE
+    assert "The program above takes `message` and `tone`, and returns `topic` and `reply`." in PAGE
     assert found.wiring.predictors["draft"]["about"] == "sort.topic"
     assert found.input_schema["required"] == ["message"]
 
@@ -27,7 +27,7 @@ def test_the_bundled_programs_are_listed_with_their_fields() -> None:
     for name, one in shelf.items():
         takes, gives = rows[name].split("|")
         assert re.findall(r"`(\w+)`( \(may be left out\))?", takes) == [
-            (field.name, " (may be left out)" if "default" in field.schema else "")
+            (field.name, " (may be left out)" if "default" in field.json_schema else "")
             for field in one.manifest.inputs
         ]
         assert re.findall(r"`(\w+)`", gives) == [field.name for field in one.manifest.outputs]

@@ -16,7 +16,7 @@ from halflap.config import Config, load_config, preview, trust_project_file
 from halflap.core.codes import CODES, ConfigCode, ErrorCode, RunCode
 from halflap.core.errors import ConfigError, HalflapError
 from halflap.learn.drift import What
-from halflap.sandbox.report import Execution
+from halflap.sandbox.run.report import Execution
 from halflap.sandbox.sandbox import Ending
 from halflap.store import MISTAKEN
 from support import ROOT

@@ -15,7 +15,7 @@ from halflap.cli.app import _loaded
 from halflap.demo import demo_config
 from halflap.gateway.compose import MOST_SUGGESTED
 from halflap.graph.edge import Coverage, EvidenceKind
-from halflap.server.core import core_family
+from halflap.server.tools.core import core_family
 from support import ROOT
 
 if TYPE_CHECKING:

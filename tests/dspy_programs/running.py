@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,6 @@ from halflap.config import LmConfig, ProgramsConfig
 from halflap.core.values import CallContext, Result, Tool
 from halflap.dspy.library import Stored
 from halflap.dspy.manifest import read_manifest
-from halflap.dspy.parts import signatures_of
 from halflap.dspy.runtime import Runtime
 from halflap.dspy.state import read_state
 
@@ -47,7 +45,7 @@ def stored(name: str = "answerer", state: Mapping[str, Any] | None = None, **man
     }
     files = [json.dumps(said).encode()]
     read = read_manifest(files[0], name=name)
-    empty: dict[str, Any] = {key: {"demos": []} for one in read.predictors for key in signatures_of(one)}
+    empty: dict[str, Any] = {key: {"demos": []} for one in read.predictors for key in one.signatures}
     files.append(json.dumps(state or empty).encode())
     return Stored(
         read,
@@ -55,7 +53,6 @@ def stored(name: str = "answerer", state: Mapping[str, Any] | None = None, **man
         sha256(b"".join(files)).hexdigest(),
         None,
         ("1.0.0",),
-        datetime.now(UTC),
     )
 
 

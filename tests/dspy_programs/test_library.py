@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import threading
-from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dspy_programs.written import as_bytes, manifest, put
 from halflap.core.errors import FileError, ProgramBrokenError, UsageError
 from halflap.dspy.library import Library, Stored
+from halflap.dspy.state import State, read_state, write_state
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from halflap.dspy.spec import Manifest
 
 
 @pytest.fixture
@@ -37,7 +40,11 @@ def stored(library: Library, name: str = "triage") -> Stored:
 
 def newer(library: Library, version: str) -> Stored:
     one = stored(library)
-    return library.save(replace(one.manifest, version=version, validation_score=0.5), one.state)
+    return library.save(changed(one, version=version, validation_score=0.5), one.state)
+
+
+def changed(one: Stored, **changes: Any) -> Manifest:
+    return one.manifest.model_copy(update=changes)
 
 
 def listed(root: Path) -> list[str]:
@@ -52,7 +59,6 @@ def test_a_program_is_read_with_its_folder_and_hash(library: Library, root: Path
     assert (one.name, one.folder, one.versions) == ("triage", root / "triage", ("1.2.0",))
     first, second = ((root / "triage" / file).read_bytes() for file in ("manifest.json", "state.json"))
     assert one.source_hash == sha256(b"%d\0" % len(first) + first + second).hexdigest()
-    assert one.read_at.utcoffset() is not None
 
 
 def test_an_unchanged_program_is_the_same_object(library: Library, root: Path) -> None:
@@ -85,7 +91,7 @@ def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     library = Library(tmp_path / "nowhere")
     shelf = library.read()
     assert (shelf.programs, shelf.broken) == ({}, {})
-    assert shelf.problem.endswith("cannot be read: No such file or directory. Make it, or name another.")
+    assert str(tmp_path / "nowhere") in shelf.problem
     assert library.read() is shelf
     put(tmp_path / "nowhere")
     assert (list(library.read().programs), library.read().problem) == (["triage"], "")
@@ -127,7 +133,7 @@ def test_no_version_is_overwritten(library: Library, root: Path) -> None:
 
 def test_what_could_not_be_read_again_is_not_written(library: Library, root: Path) -> None:
     one = stored(library)
-    for wrong in (replace(one.manifest, name="../x"), replace(one.manifest, version="../x")):
+    for wrong in (changed(one, name="../x"), changed(one, version="../x")):
         with pytest.raises(ProgramBrokenError):
             library.save(wrong, one.state)
     assert listed(root.parent) == ["root/triage/manifest.json", "root/triage/state.json"]
@@ -139,7 +145,7 @@ def test_concurrent_saves_of_one_version_do_not_mix(library: Library, root: Path
 
     def save(score: float) -> None:
         try:
-            Library(root).save(replace(one.manifest, version="2.0.0", validation_score=score), one.state)
+            Library(root).save(changed(one, version="2.0.0", validation_score=score), one.state)
             outcomes.append("saved")
         except UsageError:
             outcomes.append("refused")
@@ -197,24 +203,29 @@ def test_a_broken_version_is_not_promoted(library: Library, root: Path) -> None:
     assert stored(library).manifest.version == "1.2.0"
 
 
+def other_state(one: Stored) -> State:
+    value = json.loads(write_state(one.state, one.manifest))
+    value["sort.predict"]["signature"]["instructions"] = "Other."
+    return read_state(as_bytes(value), one.manifest)
+
+
 def test_a_reader_never_sees_a_mix_of_versions(library: Library, root: Path) -> None:
     one = stored(library)
     states = {"1.2.0": one.state}
-    sort = one.state.predictors["sort.predict"]
-    states["1.3.0"] = replace(
-        one.state,
-        predictors={**one.state.predictors, "sort.predict": replace(sort, instructions="Other.")},
-    )
-    library.save(replace(one.manifest, version="1.3.0"), states["1.3.0"])
+    states["1.3.0"] = library.save(changed(one, version="1.3.0"), other_state(one)).state
+    assert states["1.3.0"] != one.state
     done = threading.Event()
     wrong: list[object] = []
+
+    def text(state: State) -> str:
+        return str(state.predictors["sort.predict"].signature.instructions)
 
     def reader() -> None:
         own = Library(root)
         while not done.is_set():
             shelf = own.read()
             found = shelf.programs.get("triage")
-            if found is None or found.state != states[found.manifest.version]:
+            if found is None or text(found.state) != text(states[found.manifest.version]):
                 wrong.append(shelf)
 
     thread = threading.Thread(target=reader)

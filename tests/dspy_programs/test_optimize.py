@@ -1,194 +1,190 @@
-"""Optimising programs with DSPy's own optimizers."""
+"""Optimising programs: examples, metrics, versions, and the tools that are called on the way."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
-from dspy_programs.chat_server import Answer, Asked, chatting
-from dspy_programs.running import configured, predictor, runtime, stored
+from dspy_programs.chat_server import Answer, Asked, chatting, said
+from dspy_programs.running import Tools, configured, predictor, runtime, stored
+from dspy_programs.saved import WORKLET_INPUTS, WORKLET_OUTPUTS, settings, worklet, write
+from halflap.cli.app import app
 from halflap.core.errors import FileError, ProgramFailedError, UsageError
 from halflap.core.values import CallContext
+from halflap.dspy.child.metrics import find_metric
 from halflap.dspy.examples import Example, read_examples, split
 from halflap.dspy.library import Library
-from halflap.dspy.metrics import find_metric
 from halflap.dspy.optimize import next_version, optimize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
-
+slow = pytest.mark.slow
 pytest.importorskip("dspy", reason="needs the extra: pip install 'halflap[dspy]'")
 
 EXAMPLES = [Example({"question": f"word {n}"}, {"reply": f"WORD {n}"}) for n in range(10)]
+MANIFEST = stored().manifest
 
 
 def learner(asked: Asked) -> dict[str, Any]:
-    """Answer in capitals once demos show it or the instructions say it; propose such instructions when asked to."""
+    """Play a model that looks the question up, and answers in capitals once demos or instructions show how."""
     if "question" not in asked.inputs:
         return dict.fromkeys(asked.wanted, "Answer in CAPITALS.")
-    said = asked.messages[0]["content"]
-    knows = len(asked.messages) > 2 or "CAPITALS" in said
+    if "next_tool_name" in asked.wanted and "observation_0" in asked.last:
+        return {"next_thought": "Enough.", "next_tool_name": "finish", "next_tool_args": {}}
     question = asked.inputs["question"]
-    return {"reply": question.upper() if knows else question}
+    if "next_tool_name" in asked.wanted:
+        city = {"city": question}
+        return {"next_thought": "Ask.", "next_tool_name": "mcp__desk__weather", "next_tool_args": city}
+    knows = len(asked.messages) > 2 or "CAPITALS" in asked.messages[0]["content"]
+    given = {"reply": question.upper() if knows else question}
+    return {"reasoning": "It is known.", **given} if "reasoning" in asked.wanted else given
 
 
-def saved(folder: Path) -> Library:
+def saved(folder: Path, **step: Any) -> Library:
     library = Library(folder / "library")
-    program = stored(predictors=[predictor("answer")])
+    program = stored(predictors=[predictor("answer", **step)])
     library.save(program.manifest, program.state)
     return library
 
 
-@pytest.mark.parametrize("optimizer", ["BootstrapFewShot", pytest.param("GEPA", marks=pytest.mark.slow)])
+@slow
+@pytest.mark.parametrize("optimizer", ["BootstrapFewShot", "GEPA"])
+@pytest.mark.parametrize(
+    "step", [{}, {"kind": "ReAct", "tools": ["mcp__desk__weather"]}], ids=["Predict", "ReAct"]
+)
 def test_the_result_is_a_new_version_scored_on_held_out_examples(
-    optimizer: Any, run: Callable[..., Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    optimizer: str,
+    step: dict[str, Any],
+    run: Callable[..., Any],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    library = saved(tmp_path)
+    library = saved(tmp_path, **step)
     before = library.read().find("answerer")
     phases: list[tuple[str, int, int]] = []
+    tools = Tools()
 
     async def story() -> None:
         with chatting(learner) as model:
-            async with runtime(configured(model.url), tmp_path) as programs:
+            async with runtime(configured(model.url), tmp_path, tools) as programs:
                 found = await optimize(
-                    before, library, programs, examples=EXAMPLES, metric=find_metric("exact", before.manifest),
-                    context=CallContext(), optimizer=optimizer, seed=3, budget=40,
-                    progress=lambda at: phases.append((at.phase, at.done, at.total)),
+                    before, library, programs, examples=EXAMPLES, metric="exact", context=CallContext("ann", "run-1"),
+                    optimizer=optimizer, seed=3, budget=40, progress=lambda at: phases.append((at.phase, at.done, at.total)),
                 )  # fmt: skip
                 again = await programs.execute(found.stored, {"question": "now"}, CallContext())
         assert not model.failures
-        assert (found.old_score, found.score) == (0.0, 1.0)
-        assert (found.trained_on, found.measured_on) == (7, 3)
+        assert (found.old_score, found.score, found.trained_on, found.measured_on) == (0.0, 1.0, 7, 3)
         manifest = found.stored.manifest
         assert (manifest.version, manifest.optimizer, manifest.validation_score) == ("1.1.0", optimizer, 1.0)
         assert again.outputs == {"reply": "NOW"}
 
     run(story())
+    called = {(context.principal, context.run, context.depth) for _, _, context in tools.called[:-1]}
+    assert called == ({("ann", "run-1", 1)} if step else set())
     after = library.read().find("answerer")
-    assert (after.manifest, after.versions) == (before.manifest, ("1.0.0", "1.1.0"))
-    assert {"measuring the old", "optimising", "measuring the new"} == {phase for phase, _, _ in phases}
+    assert (after.source_hash, after.versions) == (before.source_hash, ("1.0.0", "1.1.0"))
+    assert {phase for phase, _, _ in phases} == {"measuring the old", "optimising", "measuring the new"}
     assert phases[-1] == ("measuring the new", 3, 3)
     assert all(done <= total for _, done, total in phases)
     assert capfd.readouterr().out == ""
 
 
-def test_a_failing_model_ends_it_and_nothing_is_saved(run: Callable[..., Any], tmp_path: Path) -> None:
+@slow
+def test_a_failing_model_or_a_cancellation_saves_nothing(run: Callable[..., Any], tmp_path: Path) -> None:
     library = saved(tmp_path)
     program = library.read().find("answerer")
 
     async def story() -> None:
         with chatting(lambda asked: learner(asked) if asked.number < 5 else Answer(status=401)) as model:
-            async with runtime(configured(model.url), tmp_path) as programs:
-                with pytest.raises(ProgramFailedError, match="refused the key"):
+            async with runtime(configured(model.url, cache="off"), tmp_path) as programs:
+
+                async def work() -> None:
                     await optimize(
-                        program, library, programs, examples=EXAMPLES, context=CallContext(),
-                        metric=find_metric("exact", program.manifest),
-                    )  # fmt: skip
-            assert model.count < 10
+                        program, library, programs, examples=EXAMPLES, metric="exact", context=CallContext()
+                    )
+
+                with pytest.raises(ProgramFailedError, match="refused the key"):
+                    await work()
+                assert model.count < 10
+                before, model.answer = model.count, lambda _: Answer(delay=100)
+                task = asyncio.create_task(work())
+                while model.count == before:
+                    await asyncio.sleep(0.01)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
 
     run(story())
     assert library.read().find("answerer").versions == ("1.0.0",)
 
 
-class TestExamples:
-    def test_both_forms_are_read(self, tmp_path: Path) -> None:
-        file = tmp_path / "data.jsonl"
-        lines = [{"question": "a", "reply": "A"}, {"inputs": {"question": "b"}, "outputs": {"reply": "B"}}]
-        file.write_text("\n\n".join(json.dumps(line) for line in lines))
-        found = read_examples(file, stored().manifest)
-        assert [(dict(one.inputs), dict(one.outputs)) for one in found] == [
-            ({"question": "a"}, {"reply": "A"}),
-            ({"question": "b"}, {"reply": "B"}),
-        ]
-
-    def test_every_wrong_line_is_reported(self, tmp_path: Path) -> None:
-        file = tmp_path / "data.jsonl"
-        file.write_text(
-            '{"question": "a"}\n{"question": 1, "reply": "A"}\nnonsense\n{"question": "c", "reply": 3}\n[]'
-        )
-        with pytest.raises(UsageError) as caught:
-            read_examples(file, stored().manifest)
-        for told in (
-            "line 1: it has no output",
-            "line 2: ",
-            "line 3: it is no JSON",
-            "line 4: ",
-            "line 5: it is no object",
-        ):
-            assert told in str(caught.value)
-        with pytest.raises(FileError, match="cannot be read"):
-            read_examples(tmp_path / "none", stored().manifest)
-
-    @pytest.mark.parametrize("seed", range(5))
-    def test_equal_examples_are_never_split(self, seed: int) -> None:
-        same = [Example({"n": 1.0 if at % 2 else 1, "tags": ["a"]}, {"reply": f"{at}"}) for at in range(6)]
-        others = [Example({"n": at, "tags": ["a"]}, {"reply": "x"}) for at in range(2, 5)]
-        learned, held_out = split([*same, *others], seed, 0.3)
-        assert {one.inputs["n"] for one in learned}.isdisjoint(one.inputs["n"] for one in held_out)
-        assert sorted(one.outputs["reply"] for one in [*learned, *held_out]) == [*"012345", *"xxx"]
-        assert learned
-        assert held_out
-
-    @pytest.mark.parametrize("share", [0.01, 0.99])
-    def test_both_parts_keep_at_least_one_example(self, share: float) -> None:
-        learned, held_out = split(EXAMPLES, 0, share)
-        assert learned
-        assert held_out
-
-    def test_identical_examples_are_refused(self) -> None:
-        with pytest.raises(UsageError, match=r"are 5 examples, all with the same inputs, and at least 2"):
-            split(EXAMPLES[:1] * 5, 0, 0.3)
-
-    def test_held_out_examples_are_not_learned_from(self) -> None:
-        learned, held_out = split(EXAMPLES, 1, 0.3)
-        assert len(held_out) == 3
-        assert {id(one) for one in [*learned, *held_out]} == {id(one) for one in EXAMPLES}
-        assert split(EXAMPLES, 1, 0.3) == (learned, held_out) != split(EXAMPLES, 2, 0.3)
-        with pytest.raises(UsageError, match="at least 2"):
-            split(EXAMPLES[:1], 0, 0.3)
+# Examples and metrics ---------------------------------------------------------------------------------
 
 
-class TestMetrics:
-    @pytest.mark.parametrize(
-        ("metric", "reply", "score"),
-        [
-            ("exact", "WORD 0", 1.0),
-            ("exact", "WORD", 0.0),
-            ("contains:reply", "It is word 0.", 1.0),
-            ("mine_metric:length", "x" * 5, 0.5),
-            ("mine_metric:told", "x", 0.25),
-        ],
+def test_examples_are_read_in_both_forms_and_every_wrong_line_is_reported(tmp_path: Path) -> None:
+    file = tmp_path / "data.jsonl"
+    lines = [{"question": "a", "reply": "A"}, {"inputs": {"question": "b"}, "outputs": {"reply": "B"}}]
+    file.write_text("\n\n".join(json.dumps(line) for line in lines))
+    assert read_examples(file, MANIFEST) == [
+        Example({"question": "a"}, {"reply": "A"}),
+        Example({"question": "b"}, {"reply": "B"}),
+    ]
+    wrong = [
+        '{"question": "a"}',
+        '{"question": 1, "reply": "A"}',
+        "nonsense",
+        '{"question": "c", "reply": 3}',
+        "[]",
+    ]
+    file.write_text("\n".join([*wrong, '{"question": "a", "replly": "b"}']))
+    with pytest.raises(UsageError, match="Did you mean 'reply'") as caught:
+        read_examples(file, MANIFEST)
+    assert all(f"line {number}: " in str(caught.value) for number in range(1, 7))
+    with pytest.raises(FileError, match="cannot be read"):
+        read_examples(tmp_path / "none", MANIFEST)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.99])
+def test_examples_with_equal_inputs_are_never_split(seed: int, share: float) -> None:
+    same = [Example({"n": 1.0 if at % 2 else 1, "tags": ["a"]}, {"reply": f"{at}"}) for at in range(6)]
+    others = [Example({"n": at, "tags": ["a"]}, {"reply": "x"}) for at in range(2, 5)]
+    learned, held_out = split([*same, *others], seed, share)
+    assert {one.inputs["n"] for one in learned}.isdisjoint(one.inputs["n"] for one in held_out)
+    assert sorted(one.outputs["reply"] for one in [*learned, *held_out]) == [*"012345", *"xxx"]
+    assert learned
+    assert held_out
+    assert split([*same, *others], seed, share) == (learned, held_out)
+    with pytest.raises(UsageError, match="different inputs"):
+        split(same, seed, share)
+
+
+@pytest.mark.parametrize(
+    ("metric", "reply", "score"),
+    [("exact", "WORD 0", 1.0), ("exact", "WORD", 0.0), ("contains:reply", "It is word 0.", 1.0)],
+)
+def test_metrics_score_from_0_to_1(metric: str, reply: str, score: float, tmp_path: Path) -> None:
+    found = find_metric(metric, MANIFEST, str(tmp_path))(
+        EXAMPLES[0].inputs, EXAMPLES[0].outputs, {"reply": reply}
     )
-    def test_scores(
-        self, metric: str, reply: str, score: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        (tmp_path / "mine_metric.py").write_text(
-            "import dspy\n"
-            "def length(example, prediction): return len(prediction.reply) / 10\n"
-            "def told(example, prediction): return dspy.Prediction(score=0.25, feedback='More.')\n"
-        )
-        monkeypatch.syspath_prepend(str(tmp_path))
-        found = find_metric(metric, stored().manifest, tmp_path)(EXAMPLES[0], {"reply": reply})
-        assert found.value == score
-        assert found.feedback
+    assert found.value == score
+    assert found.feedback
 
-    @pytest.mark.parametrize(
-        ("metric", "told"),
-        [
-            ("best", "There is no metric 'best'"),
-            ("exact:none", "has no output 'none'"),
-            ("contains", "`contains:reply`"),
-            ("json:__name__", "should be a function"),
-        ],
-    )
-    def test_unknown_metrics_are_reported(self, metric: str, told: str) -> None:
-        with pytest.raises(UsageError, match=told):
-            find_metric(metric, stored().manifest)
+
+@pytest.mark.parametrize("metric", ["best", "exact:none", "contains", "json:__name__", "nowhere:x"])
+def test_unknown_metrics_are_reported(metric: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        find_metric(metric, MANIFEST, str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -197,3 +193,102 @@ class TestMetrics:
 )
 def test_the_next_version_raises_the_minor_number(versions: list[str], following: str) -> None:
     assert next_version(versions) == following
+
+
+# On the command line ----------------------------------------------------------------------------------
+
+KEY = "sk-very-secret-0123456789"
+METRICS = f"""\
+import os
+import sys
+
+def prints(example, prediction):
+    sys.stdout.write("a line of the metric\\n")
+    os.write(1, b"bytes of the metric\\n")
+    os.system("echo a process of the metric")
+    return prediction.worklet_id == example.worklet_id
+
+def exits(example, prediction):
+    sys.exit(3)
+
+def leaks(example, prediction):
+    raise ValueError("boom {KEY}")
+"""
+ASKED = ["programs", "optimize", "worklet_selector", "--train=data.jsonl", "-c", "halflap.json"]
+
+
+def answer(asked: Asked) -> Any:
+    """Play a model that knows the answer once it is shown any example."""
+    return {**WORKLET_OUTPUTS, **({} if len(asked.messages) > 2 else {"worklet_id": "no idea"})}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write(tmp_path / "own", worklet())
+    examples = [{**WORKLET_INPUTS, "case_context": str(number), **WORKLET_OUTPUTS} for number in range(6)]
+    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, examples)))
+    (tmp_path / "mine_told.py").write_text(METRICS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def configure(folder: Path, chat: Any) -> None:
+    told = settings(folder / "own", chat, programs={"cache": "off"})
+    told["programs"]["lm"]["api_key"] = KEY
+    (folder / "halflap.json").write_text(json.dumps(told))
+
+
+@slow
+def test_stdout_is_the_answer_and_stderr_shows_progress_and_prints(folder: Path) -> None:
+    with chatting(answer) as chat:
+        configure(folder, chat)
+        done = CliRunner().invoke(app, [*ASKED, "--metric=mine_told:prints", "--promote", "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert (found["version"], found["score"], found["old_score"], found["promoted"]) == (
+        "1.1.0",
+        1.0,
+        0.0,
+        True,
+    )
+    lines = done.stderr.splitlines()
+    assert {"a line of the metric", "bytes of the metric", "a process of the metric"} <= {*lines}
+    assert sum(line.startswith("Measuring the old: ") for line in lines) >= 1
+    assert not any("Bootstrapped" in line for line in lines)
+
+
+@slow
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [
+        ("exits", "mine_told:exits failed: SystemExit: 3"),
+        ("leaks", "mine_told:leaks failed: ValueError: boom [api_key]"),
+    ],
+)
+def test_a_failing_metric_is_reported_without_the_key(metric: str, told: str, folder: Path) -> None:
+    with chatting(answer) as chat:
+        configure(folder, chat)
+        done = CliRunner().invoke(app, [*ASKED, f"--metric=mine_told:{metric}"])
+    assert done.exit_code == 2
+    assert told in done.stderr
+    assert KEY not in done.output
+
+
+@slow
+def test_an_interruption_saves_nothing(folder: Path) -> None:
+    with chatting(lambda asked: Answer(said(answer(asked)), delay=0.5 if asked.number > 1 else 0)) as chat:
+        configure(folder, chat)
+        command = [sys.executable, "-m", "halflap", *ASKED, "--metric=exact:worklet_id"]
+        process = subprocess.Popen(
+            command, cwd=folder, env={**os.environ, "HOME": str(folder)}, stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("Optimising"):
+                break
+        process.send_signal(signal.SIGINT)
+        printed, rest = process.communicate(timeout=30)
+    assert (process.returncode, printed) == (130, "")
+    assert rest.splitlines()[-1] == "It was stopped: nothing was saved."
+    assert not (folder / "own" / "worklet_selector" / "versions").exists()

@@ -24,7 +24,6 @@ from dspy_programs.saved import (
     write,
 )
 from dspy_programs.serving import executed, opened, refused, told
-from halflap.dspy.runtime import import_dspy
 from support import PATIENCE
 
 if TYPE_CHECKING:
@@ -42,12 +41,6 @@ ASKING = {"program": "worklet_selector", "inputs": WORKLET_INPUTS}
 WARMING = {"program": "worklet_selector", "inputs": {**WORKLET_INPUTS, "case_context": "warming up"}}
 """So that what is loaded once falls before what is looked at."""
 CALLED = f"await dspy__worklet_selector(**{WORKLET_INPUTS})"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _loaded() -> None:
-    """Have it loaded before anything is timed: that takes seconds, once."""
-    import_dspy("any")
 
 
 @pytest.fixture
@@ -107,11 +100,8 @@ def test_failures_have_their_codes(tmp_path: Path, root: Path, run: Run) -> None
             return {**WORKLET_OUTPUTS, "confidence": 7}
         return Answer("", delay=1_000.0) if about == "slow" else Answer("", status=401)
 
-    # What takes long the first time is no program's time.
-    import_dspy("worklet_selector")
-
     async def scenario(chat: ChatServer) -> None:
-        config = settings(root, chat, programs={"timeout_seconds": 3, "cache": "off"})
+        config = settings(root, chat, programs={"timeout_seconds": 15, "cache": "off"})
         async with opened(tmp_path, config) as (gateway, client):
 
             async def asked(about: Any) -> tuple[str, str]:

@@ -8,7 +8,6 @@ import jsonschema_rs
 import pytest
 
 from halflap.dspy.library import Library, Stored
-from halflap.dspy.parts import REASONING
 
 SHELF = Library(None).read()
 NAMES = ["anomaly_forensics", "resource_router", "runtime_adaptation", "worklet_selector"]
@@ -35,17 +34,17 @@ def test_every_field_has_a_description(shipped: Stored) -> None:
 def test_every_predictor_has_three_valid_demos(shipped: Stored) -> None:
     for one in shipped.manifest.predictors:
         (state,) = [state for key, state in shipped.state.predictors.items() if key.split(".")[0] == one.name]
-        fields = [*one.inputs, *one.outputs, *([REASONING] if one.kind == "ChainOfThought" else [])]
+        fields = [*one.inputs, *one.offered.values()]
         schema: dict[str, Any] = {
             "type": "object",
-            "properties": {field.name: dict(field.schema) for field in fields},
+            "properties": {field.name: dict(field.json_schema) for field in fields},
             "required": [field.name for field in fields],
             "additionalProperties": False,
         }
         assert len(state.demos) == 3
         for demo in state.demos:
-            jsonschema_rs.Draft202012Validator(schema).validate(demo)
-        assert state.instructions == one.instructions
+            jsonschema_rs.Draft202012Validator(schema).validate(demo.model_dump(exclude_unset=True))
+        assert state.signature.instructions == one.instructions
 
 
 def test_inputs_and_outputs() -> None:

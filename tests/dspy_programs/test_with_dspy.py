@@ -10,8 +10,8 @@ import pytest
 
 from dspy_programs.written import as_bytes, manifest
 from halflap.dspy.fields import RESERVED
-from halflap.dspy.manifest import _IMPLICIT, _TAKEN, read_manifest
-from halflap.dspy.parts import signatures_of
+from halflap.dspy.manifest import read_manifest
+from halflap.dspy.spec import _MODULE_NAMES, ADDED_FIELDS
 from halflap.dspy.state import read_state, write_state
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ KINDS = ("Predict", "ChainOfThought", "ReAct")
 
 def test_fields_match_dspy_in_order(dspy: Any) -> None:
     made = {key: tuple(one.signature.fields) for key, one in module(dspy, *KINDS).named_parameters()}
-    said = {key: names for one in described(*KINDS).predictors for key, names in signatures_of(one).items()}
+    said = {key: names for one in described(*KINDS).predictors for key, names in one.signatures.items()}
     assert said == made
 
 
@@ -78,9 +78,8 @@ def test_a_state_saved_by_dspy_is_read_whole(dspy: Any, tmp_path: Path) -> None:
     live.save(tmp_path / "state.json")
     found = read_state((tmp_path / "state.json").read_bytes(), described(*KINDS))
     assert found.dropped == ()
-    assert found.predictors["chainofthought.predict"].demos == (
-        {"message": "m", "count": 1, "topic": "t", "augmented": True},
-    )
+    demo = {"message": "m", "count": 1, "topic": "t", "augmented": True}
+    assert found.clean["chainofthought.predict"]["demos"] == [demo]
 
 
 def test_a_saved_state_can_be_loaded_by_dspy(dspy: Any, tmp_path: Path) -> None:
@@ -103,8 +102,8 @@ def test_names_taken_by_dspy_are_reserved(dspy: Any) -> None:
     handed_on = {*inspect.signature(dspy.Predict._forward_postprocess).parameters} - {"kwargs"}
     assert handed_on <= RESERVED
     of_react = {*inspect.signature(dspy.ReAct._async_call_with_potential_trajectory_truncation).parameters}
-    assert of_react - {"input_args"} <= RESERVED | {*_IMPLICIT["ReAct"]}
+    assert of_react - {"input_args"} <= RESERVED | {*ADDED_FIELDS["ReAct"]}
     popped = {name for name in RESERVED if f'pop("{name}"' in source or f'"{name}" in kwargs' in source}
     assert popped >= {"signature", "demos", "config", "lm", "prediction", "max_iters"}
     of_modules = {name for name in dir(module(dspy)) if not name.startswith("_")}
-    assert of_modules <= _TAKEN
+    assert of_modules <= _MODULE_NAMES

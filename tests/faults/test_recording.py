@@ -82,41 +82,34 @@ async def make_unwritable(gateway: Gateway) -> None:
     await store._run(work)
 
 
-def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered(
-    run: Run, caplog: pytest.LogCaptureFixture
+async def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered(
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({}, servers={"s": Memory(definition("t", "text"))}) as gateway:
-            await gateway.refresh()
-            await make_unwritable(gateway)
-            for _ in range(3):
-                assert not (await gateway.call("mcp__s__t", text="x")).is_error
-            await gateway.recorder.end_run(run_of(1))
-
-    run(scenario())
+    async with Gateway.open({}, servers={"s": Memory(definition("t", "text"))}) as gateway:
+        await gateway.refresh()
+        await make_unwritable(gateway)
+        for _ in range(3):
+            assert not (await gateway.call("mcp__s__t", text="x")).is_error
+        await gateway.recorder.end_run(run_of(1))
     assert caplog.text.count("Calls are not recorded until it works again.") == 1
 
 
-def test_a_locked_store_keeps_no_call_from_being_answered(
-    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_locked_store_keeps_no_call_from_being_answered(
+    home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("halflap.calls.recorder._LONGEST_COMMIT_SECONDS", 0.3)
     monkeypatch.setattr("halflap.store.sqlite_file.BUSY_SECONDS", 1_000)
-
-    async def scenario() -> None:
-        async with Gateway.open({}, servers={"s": Memory(definition("t", "text"))}) as gateway:
-            await gateway.refresh()
-            with closing(
-                sqlite3.connect(home / "data" / "halflap.db", isolation_level=None, check_same_thread=False)
-            ) as other:
-                await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
-                # It stays locked until they are answered.
-                for _ in range(3):
-                    assert not (await gateway.call("mcp__s__t", text="x")).is_error
-                await asyncio.to_thread(other.execute, "ROLLBACK")
-            assert [record.outcome for record in await gateway.recent_calls()] == ["ok"] * 3
-
-    run(scenario())
+    async with Gateway.open({}, servers={"s": Memory(definition("t", "text"))}) as gateway:
+        await gateway.refresh()
+        with closing(
+            sqlite3.connect(home / "data" / "halflap.db", isolation_level=None, check_same_thread=False)
+        ) as other:
+            await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
+            # It stays locked until they are answered.
+            for _ in range(3):
+                assert not (await gateway.call("mcp__s__t", text="x")).is_error
+            await asyncio.to_thread(other.execute, "ROLLBACK")
+        assert [record.outcome for record in await gateway.recent_calls()] == ["ok"] * 3
 
 
 PURGING = """

@@ -172,14 +172,11 @@ def test_a_schema_that_appeared_since_the_last_listing_is_found(run: Run) -> Non
     assert asked(run, server, ask) == "mcp__s__new"
 
 
-def test_an_unknown_name_among_several_raises_after_the_others_are_resolved(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({}, servers={"s": Memory("a"), "t": Memory("b")}) as gateway:
-            with pytest.raises(ToolNotFoundError, match="mcp__s__nope"):
-                await gateway.get_schemas(["mcp__s__nope", "mcp__t__b"])
-            assert "mcp__t__b" in gateway.snapshot.tools
-
-    run(scenario())
+async def test_an_unknown_name_among_several_raises_after_the_others_are_resolved() -> None:
+    async with Gateway.open({}, servers={"s": Memory("a"), "t": Memory("b")}) as gateway:
+        with pytest.raises(ToolNotFoundError, match="mcp__s__nope"):
+            await gateway.get_schemas(["mcp__s__nope", "mcp__t__b"])
+        assert "mcp__t__b" in gateway.snapshot.tools
 
 
 def test_changing_a_returned_schema_does_not_change_the_catalogue(run: Run) -> None:

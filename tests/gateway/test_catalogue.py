@@ -39,38 +39,30 @@ def change(server: Memory, tool: str) -> None:
 # What is remembered -------------------------------------------------------------------------------------
 
 
-def test_tools_listed_before_are_listed_and_inspected_without_starting_anything(run: Run) -> None:
+async def test_tools_listed_before_are_listed_and_inspected_without_starting_anything() -> None:
     servers = {"one": Memory("a", "b", instructions="About one."), "two": Memory("c")}
-
-    async def scenario() -> None:
-        before = await listed(servers)
-        async with opened(servers) as gateway:
-            assert {tool.name for tool in await gateway.tools()} == set(before)
-            described = await gateway.inspect("mcp__one__a")
-            assert (described["description"], described["instructions"]) == ("Tool a.", "About one.")
-            assert described["inputSchema"] == definition("a")["inputSchema"]
-
-    run(scenario())
+    before = await listed(servers)
+    async with opened(servers) as gateway:
+        assert {tool.name for tool in await gateway.tools()} == set(before)
+        described = await gateway.inspect("mcp__one__a")
+        assert (described["description"], described["instructions"]) == ("Tool a.", "About one.")
+        assert described["inputSchema"] == definition("a")["inputSchema"]
     assert [server.starts for server in servers.values()] == [1, 1]
 
 
-def test_a_stale_list_is_used_although_the_server_is_broken(run: Run) -> None:
+async def test_a_stale_list_is_used_although_the_server_is_broken() -> None:
     server = Memory("a")
     ttl = {"list_seconds": 0, "schema_seconds": 0}
-
-    async def scenario() -> None:
-        await listed({"one": server})
-        server.broken = True
-        async with opened({"one": server}, ttl=ttl) as gateway:
-            assert [tool.name for tool in await gateway.tools()] == ["mcp__one__a"]
-            assert (await gateway.inspect("mcp__one__a"))["name"] == "mcp__one__a"
-            assert not await gateway.refresh()
-            with pytest.raises(UpstreamError):
-                await gateway.refresh("one")
-            (tool,) = await gateway.tools()
-            assert tool.unavailable is not None
-
-    run(scenario())
+    await listed({"one": server})
+    server.broken = True
+    async with opened({"one": server}, ttl=ttl) as gateway:
+        assert [tool.name for tool in await gateway.tools()] == ["mcp__one__a"]
+        assert (await gateway.inspect("mcp__one__a"))["name"] == "mcp__one__a"
+        assert not await gateway.refresh()
+        with pytest.raises(UpstreamError):
+            await gateway.refresh("one")
+        (tool,) = await gateway.tools()
+        assert tool.unavailable is not None
 
 
 class WithoutLifetime(Memory):
@@ -81,18 +73,14 @@ class WithoutLifetime(Memory):
         return {**result, "ttlMs": 0} if method == "tools/list" else result
 
 
-def test_a_server_that_gives_its_list_no_lifetime_is_not_listed_for_every_question(run: Run) -> None:
+async def test_a_server_that_gives_its_list_no_lifetime_is_not_listed_for_every_question() -> None:
     server = WithoutLifetime("a")
-
-    async def scenario() -> None:
-        async with opened({"one": server}) as gateway:
-            for _ in range(5):
-                await gateway.tools()
-                await gateway.search("a")
-                assert not (await gateway.get_schema("mcp__one__a")).stale
-                await asyncio.sleep(0)
-
-    run(scenario())
+    async with opened({"one": server}) as gateway:
+        for _ in range(5):
+            await gateway.tools()
+            await gateway.search("a")
+            assert not (await gateway.get_schema("mcp__one__a")).stale
+            await asyncio.sleep(0)
     assert server.listings == 1
 
 
@@ -130,149 +118,118 @@ def test_a_stale_schema_is_returned_marked_and_refreshed_in_the_background(run: 
     run(scenario())
 
 
-def test_tools_of_a_server_that_was_replaced_or_disabled_are_gone(run: Run) -> None:
+async def test_tools_of_a_server_that_was_replaced_or_disabled_are_gone() -> None:
     replaced = {"name": "one", "command": "no-such-program"}
-
-    async def scenario() -> None:
-        await listed({"one": Memory("a")})
-        for settings in (replaced, {**replaced, "disabled": True}):
-            async with Gateway.open({"servers": [settings]}) as gateway:
-                assert await gateway.tools() == ()
-                with pytest.raises(ToolNotFoundError):
-                    await gateway.call("mcp__one__a")
-
-    run(scenario())
+    await listed({"one": Memory("a")})
+    for settings in (replaced, {**replaced, "disabled": True}):
+        async with Gateway.open({"servers": [settings]}) as gateway:
+            assert await gateway.tools() == ()
+            with pytest.raises(ToolNotFoundError):
+                await gateway.call("mcp__one__a")
 
 
-def test_a_refresh_reports_what_was_added_removed_and_changed(run: Run) -> None:
+async def test_a_refresh_reports_what_was_added_removed_and_changed() -> None:
     server = Memory("a", "b")
-
-    async def scenario() -> None:
-        async with opened({"one": server, "two": Memory("x")}) as gateway:
-            assert await gateway.refresh("one") == Changes(added=("mcp__one__a", "mcp__one__b"))
-            server.tools = [definition("b", description="Changed."), definition("c")]
-            assert await gateway.refresh("one") == Changes(
-                added=("mcp__one__c",), removed=("mcp__one__a",), changed=("mcp__one__b",)
-            )
-            assert not await gateway.refresh("one")
-
-    run(scenario())
+    async with opened({"one": server, "two": Memory("x")}) as gateway:
+        assert await gateway.refresh("one") == Changes(added=("mcp__one__a", "mcp__one__b"))
+        server.tools = [definition("b", description="Changed."), definition("c")]
+        assert await gateway.refresh("one") == Changes(
+            added=("mcp__one__c",), removed=("mcp__one__a",), changed=("mcp__one__b",)
+        )
+        assert not await gateway.refresh("one")
 
 
 # Changed definitions ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("pin", "changed"), [("off", {}), ("warn", {"mcp__one__a": ("description",)})])
-def test_a_changed_tool_can_be_called_unless_changes_are_held(
-    run: Run, caplog: pytest.LogCaptureFixture, *, pin: str, changed: dict[str, Any]
+async def test_a_changed_tool_can_be_called_unless_changes_are_held(
+    caplog: pytest.LogCaptureFixture, *, pin: str, changed: dict[str, Any]
 ) -> None:
     server = Memory("a")
-
-    async def scenario() -> None:
-        async with opened({"one": server}, tools={"pin": pin}) as gateway:
-            await gateway.refresh()
-            change(server, "a")
-            await gateway.refresh()
-            assert (await gateway.call("mcp__one__a")).text == "called a"
-            assert gateway.snapshot.changed == changed
-
-    run(scenario())
+    async with opened({"one": server}, tools={"pin": pin}) as gateway:
+        await gateway.refresh()
+        change(server, "a")
+        await gateway.refresh()
+        assert (await gateway.call("mcp__one__a")).text == "called a"
+        assert gateway.snapshot.changed == changed
     assert ("mcp__one__a" in caplog.text) == (pin == "warn")
 
 
-def test_a_held_tool_is_refused_until_it_is_accepted_also_after_a_restart(run: Run) -> None:
+async def test_a_held_tool_is_refused_until_it_is_accepted_also_after_a_restart() -> None:
     server = Memory("a", "b")
     hold: dict[str, Any] = {"tools": {"pin": "hold"}}
-
-    async def scenario() -> None:
-        await listed({"one": server}, **hold)
-        change(server, "a")
-        assert list(await listed({"one": server}, **hold)) == ["mcp__one__b"]
-        async with opened({"one": server}, **hold) as gateway:
-            with pytest.raises(ToolHeldError):
-                await gateway.call("mcp__one__a")
-            described = await gateway.inspect("mcp__one__a")
-            assert (described["description"], described["changed"]) == ("Tool a, changed.", ["description"])
-            assert described["accepted"] == {"description": "Tool a."}
-            assert "halflap trust --tool mcp__one__a" in described["held"]
-            assert await gateway.accept(["mcp__one__a"]) == ("mcp__one__a",)
-            assert (await gateway.call("mcp__one__a")).text == "called a"
-        assert list(await listed({"one": server}, **hold)) == ["mcp__one__a", "mcp__one__b"]
-
-    run(scenario())
+    await listed({"one": server}, **hold)
+    change(server, "a")
+    assert list(await listed({"one": server}, **hold)) == ["mcp__one__b"]
+    async with opened({"one": server}, **hold) as gateway:
+        with pytest.raises(ToolHeldError):
+            await gateway.call("mcp__one__a")
+        described = await gateway.inspect("mcp__one__a")
+        assert (described["description"], described["changed"]) == ("Tool a, changed.", ["description"])
+        assert described["accepted"] == {"description": "Tool a."}
+        assert "halflap trust --tool mcp__one__a" in described["held"]
+        assert await gateway.accept(["mcp__one__a"]) == ("mcp__one__a",)
+        assert (await gateway.call("mcp__one__a")).text == "called a"
+    assert list(await listed({"one": server}, **hold)) == ["mcp__one__a", "mcp__one__b"]
 
 
-def test_a_change_found_while_connecting_for_a_call_holds_that_call(run: Run) -> None:
+async def test_a_change_found_while_connecting_for_a_call_holds_that_call() -> None:
     server = Memory("a")
-
-    async def scenario() -> None:
-        await listed({"one": server})
-        change(server, "a")
-        async with opened({"one": server}, tools={"pin": "hold"}) as gateway:
-            assert gateway.snapshot.callable == ("mcp__one__a",)
-            with pytest.raises(ToolHeldError):
-                await gateway.call("mcp__one__a")
-            (record,) = await gateway.recent_calls()
-            assert record.outcome == "tool-held"
-
-    run(scenario())
+    await listed({"one": server})
+    change(server, "a")
+    async with opened({"one": server}, tools={"pin": "hold"}) as gateway:
+        assert gateway.snapshot.callable == ("mcp__one__a",)
+        with pytest.raises(ToolHeldError):
+            await gateway.call("mcp__one__a")
+        (record,) = await gateway.recent_calls()
+        assert record.outcome == "tool-held"
     assert server.calls == []
 
 
 # Names --------------------------------------------------------------------------------------------------
 
 
-def test_of_two_servers_that_collide_the_first_seen_keeps_the_name(
-    run: Run, caplog: pytest.LogCaptureFixture
+async def test_of_two_servers_that_collide_the_first_seen_keeps_the_name(
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     older, newer = Memory("t"), Memory("t")
-
-    async def scenario() -> None:
-        assert await listed({"a_b": older}) == {"mcp__a_b__t": "t"}
-        # The newer one comes first in the configuration.
-        async with opened({"a-b": newer, "a_b": older}) as gateway:
-            await gateway.refresh()
-            tools = {tool.name: tool.server for tool in await gateway.tools()}
-            assert tools.pop("mcp__a_b__t") == "a_b"
-            ((name, server),) = tools.items()
-            assert server == "a-b"
-            assert re.fullmatch(r"mcp__a_b__t_[0-9a-f]{6}", name)
-            await gateway.call(name)
-            assert name in caplog.text
-
-    run(scenario())
+    assert await listed({"a_b": older}) == {"mcp__a_b__t": "t"}
+    # The newer one comes first in the configuration.
+    async with opened({"a-b": newer, "a_b": older}) as gateway:
+        await gateway.refresh()
+        tools = {tool.name: tool.server for tool in await gateway.tools()}
+        assert tools.pop("mcp__a_b__t") == "a_b"
+        ((name, server),) = tools.items()
+        assert server == "a-b"
+        assert re.fullmatch(r"mcp__a_b__t_[0-9a-f]{6}", name)
+        await gateway.call(name)
+        assert name in caplog.text
     assert (len(older.calls), len(newer.calls)) == (0, 1)
 
 
 ODD_NAMES = ["with-dash", "with.dot", "with_dot", "with/slash", "with space", "größe", "你好", "é", "è", "---", "_", "1", "x" * 300]  # fmt: skip
 
 
-def test_odd_names_become_identifiers_of_their_own_and_can_be_called(run: Run) -> None:
+async def test_odd_names_become_identifiers_of_their_own_and_can_be_called() -> None:
     server = Memory(*ODD_NAMES, "")
-
-    async def scenario() -> None:
-        names = await listed({"odd": server})
-        # A tool without a name cannot be called, and is left out.
-        assert sorted(names.values()) == sorted(ODD_NAMES)
-        assert all(re.fullmatch(r"mcp__[A-Za-z0-9_]+", name) for name in names)
-        assert names["mcp__odd__with_dot"] == "with.dot"
-        async with opened({"odd": server}) as gateway:
-            for name, original in names.items():
-                assert (await gateway.call(name)).text == f"called {original}"
-
-    run(scenario())
+    names = await listed({"odd": server})
+    # A tool without a name cannot be called, and is left out.
+    assert sorted(names.values()) == sorted(ODD_NAMES)
+    assert all(re.fullmatch(r"mcp__[A-Za-z0-9_]+", name) for name in names)
+    assert names["mcp__odd__with_dot"] == "with.dot"
+    async with opened({"odd": server}) as gateway:
+        for name, original in names.items():
+            assert (await gateway.call(name)).text == f"called {original}"
 
 
-def test_gateways_that_meet_new_servers_at_once_agree_on_names_and_keep_them(run: Run) -> None:
+async def test_gateways_that_meet_new_servers_at_once_agree_on_names_and_keep_them() -> None:
     def servers() -> dict[str, Memory]:
         return {"a-b": Memory("t", "t-x", "t_x"), "a_b": Memory("t")}
 
-    async def scenario() -> None:
-        first, second = await asyncio.gather(listed(servers()), listed(servers()))
-        assert first == second == await listed(servers())
-        assert len(first) == 4
-
-    run(scenario())
+    first, second = await asyncio.gather(listed(servers()), listed(servers()))
+    assert first == second == await listed(servers())
+    assert len(first) == 4
 
 
 # Rules --------------------------------------------------------------------------------------------------
@@ -281,19 +238,15 @@ def test_gateways_that_meet_new_servers_at_once_agree_on_names_and_keep_them(run
 @pytest.mark.parametrize(
     "rules", [{"block": ["mcp__one__a"]}, {"allow": ["mcp__one__b"]}], ids=["blocked", "not allowed"]
 )
-def test_a_blocked_tool_is_not_listed_and_cannot_be_called(run: Run, rules: dict[str, Any]) -> None:
+async def test_a_blocked_tool_is_not_listed_and_cannot_be_called(rules: dict[str, Any]) -> None:
     server = Memory("a", "b")
-
-    async def scenario() -> None:
-        async with opened({"one": server}, tools=rules) as gateway:
-            assert [tool.name for tool in await gateway.tools()] == ["mcp__one__b"]
-            (rule,) = rules
-            with pytest.raises(ToolBlockedError, match=f"tools.{rule}"):
-                await gateway.call("mcp__one__a")
-            assert f"tools.{rule}" in (await gateway.inspect("mcp__one__a"))["blocked"]
-            assert (await gateway.call("mcp__one__b")).text == "called b"
-
-    run(scenario())
+    async with opened({"one": server}, tools=rules) as gateway:
+        assert [tool.name for tool in await gateway.tools()] == ["mcp__one__b"]
+        (rule,) = rules
+        with pytest.raises(ToolBlockedError, match=f"tools.{rule}"):
+            await gateway.call("mcp__one__a")
+        assert f"tools.{rule}" in (await gateway.inspect("mcp__one__a"))["blocked"]
+        assert (await gateway.call("mcp__one__b")).text == "called b"
     assert server.calls == [("b", {})]
 
 
@@ -302,16 +255,12 @@ def test_a_rule_may_be_written_with_the_servers_own_spelling(run: Run, entry: st
     assert run(listed({"a-b": Memory("x")}, tools={"block": [entry]})) == {}
 
 
-def test_a_server_cannot_free_a_blocked_tool_by_taking_its_name_for_another(run: Run) -> None:
+async def test_a_server_cannot_free_a_blocked_tool_by_taking_its_name_for_another() -> None:
     rules = {"block": ["mcp__s__delete_x"], "destructive": ["mcp__s__wipe_x"]}
     server = Memory("delete.x", "delete_x", "wipe.x", "wipe_x")
-
-    async def scenario() -> None:
-        async with opened({"s": server}, tools=rules) as gateway:
-            await gateway.refresh()
-            left = gateway.snapshot.callable
-            assert {gateway.snapshot.tools[name].original_name for name in left} == {"wipe.x", "wipe_x"}
-            for name in left:
-                assert (await gateway.inspect(name))["annotations"]["destructive"] is True
-
-    run(scenario())
+    async with opened({"s": server}, tools=rules) as gateway:
+        await gateway.refresh()
+        left = gateway.snapshot.callable
+        assert {gateway.snapshot.tools[name].original_name for name in left} == {"wipe.x", "wipe_x"}
+        for name in left:
+            assert (await gateway.inspect(name))["annotations"]["destructive"] is True

@@ -32,33 +32,24 @@ WITH_LIBRARY = python_server("echo", "echo.py")
 # Starting ---------------------------------------------------------------------------------------------
 
 
-def test_no_server_starts_before_it_is_needed_and_a_disabled_one_never(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open(config(ECHO, {**ECHO, "name": "off", "disabled": True})) as gateway:
-            (report, _) = await gateway.reports()
-            assert report.status.state == "idle"
-            await gateway.refresh()
-            states = {
-                one.status.name: (one.status.state, one.status.starts) for one in await gateway.reports()
-            }
-            assert states == {"echo": ("ready", 1), "off": ("disabled", 0)}
-
-    run(scenario())
+async def test_no_server_starts_before_it_is_needed_and_a_disabled_one_never() -> None:
+    async with Gateway.open(config(ECHO, {**ECHO, "name": "off", "disabled": True})) as gateway:
+        (report, _) = await gateway.reports()
+        assert report.status.state == "idle"
+        await gateway.refresh()
+        states = {one.status.name: (one.status.state, one.status.starts) for one in await gateway.reports()}
+        assert states == {"echo": ("ready", 1), "off": ("disabled", 0)}
 
 
-def test_servers_start_in_parallel(run: Run, tmp_path: Path) -> None:
+async def test_servers_start_in_parallel(tmp_path: Path) -> None:
     (tmp_path / "started").mkdir()
-
-    async def scenario() -> None:
-        # None is ready before all have been started.
-        each = [
-            python_server(f"slow{number}", "slow.py", str(tmp_path / "started"), "3", protocol="legacy")
-            for number in range(3)
-        ]
-        async with Gateway.open(config(*each)) as gateway:
-            assert len(await gateway.tools()) == 3
-
-    run(scenario())
+    # None is ready before all have been started.
+    each = [
+        python_server(f"slow{number}", "slow.py", str(tmp_path / "started"), "3", protocol="legacy")
+        for number in range(3)
+    ]
+    async with Gateway.open(config(*each)) as gateway:
+        assert len(await gateway.tools()) == 3
 
 
 def test_a_hanging_server_delays_no_other_and_ends_with_the_gateway(run: Run) -> None:
@@ -219,34 +210,27 @@ def test_noise_on_stdout_is_logged_and_disturbs_nothing(run: Run) -> None:
     run(scenario())
 
 
-def test_an_answer_that_is_not_the_protocol_fails_its_call_alone(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open(config(python_server("old", "legacy.py", protocol="legacy"))) as gateway:
-            question = {"resultType": "input_required", "inputRequests": 5}
-            for answer in (None, [1], "text", 7, question):
-                with pytest.raises(ToolFailedError):
-                    await gateway.call("mcp__old__bare", raw=answer)
-            assert (await gateway.call("mcp__old__bare", surrogate=True)).text == "half ? pair"
-            (report,) = await gateway.reports()
-            assert report.status.starts == 1
-
-    run(scenario())
+async def test_an_answer_that_is_not_the_protocol_fails_its_call_alone() -> None:
+    async with Gateway.open(config(python_server("old", "legacy.py", protocol="legacy"))) as gateway:
+        question = {"resultType": "input_required", "inputRequests": 5}
+        for answer in (None, [1], "text", 7, question):
+            with pytest.raises(ToolFailedError):
+                await gateway.call("mcp__old__bare", raw=answer)
+        assert (await gateway.call("mcp__old__bare", surrogate=True)).text == "half ? pair"
+        (report,) = await gateway.reports()
+        assert report.status.starts == 1
 
 
-def test_a_server_gets_a_minimal_environment_and_its_own(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_gets_a_minimal_environment_and_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_SECRET", "hidden")
-
-    async def scenario() -> None:
-        async with Gateway.open(config({**ECHO, "env": {"GIVEN": "yes"}})) as gateway:
-            assert (await gateway.call("mcp__echo__env", name="MY_SECRET")).text == "null"
-            assert (await gateway.call("mcp__echo__env", name="GIVEN")).text == '"yes"'
-            assert (await gateway.call("mcp__echo__env", name="PATH")).text != "null"
-
-    run(scenario())
+    async with Gateway.open(config({**ECHO, "env": {"GIVEN": "yes"}})) as gateway:
+        assert (await gateway.call("mcp__echo__env", name="MY_SECRET")).text == "null"
+        assert (await gateway.call("mcp__echo__env", name="GIVEN")).text == '"yes"'
+        assert (await gateway.call("mcp__echo__env", name="PATH")).text != "null"
 
 
 @pytest.mark.slow
-def test_the_server_without_the_library_offers_what_the_one_with_it_does(run: Run) -> None:
+async def test_the_server_without_the_library_offers_what_the_one_with_it_does() -> None:
     async def definitions(server: dict[str, Any]) -> list[Any]:
         async with Gateway.open(config(server)) as gateway:
             await gateway.refresh()
@@ -255,43 +239,34 @@ def test_the_server_without_the_library_offers_what_the_one_with_it_does(run: Ru
                 for tool in gateway.snapshot.tools.values()
             ]
 
-    async def scenario() -> None:
-        assert await definitions(ECHO) == await definitions({**WITH_LIBRARY, "name": "library"})
-
-    run(scenario())
+    assert await definitions(ECHO) == await definitions({**WITH_LIBRARY, "name": "library"})
 
 
 # Losing a server --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("read_only", "starts"), [(False, 2), (True, 4)])
-def test_a_call_that_may_have_arrived_is_repeated_only_if_it_changes_nothing(
-    run: Run, *, read_only: bool, starts: int
+async def test_a_call_that_may_have_arrived_is_repeated_only_if_it_changes_nothing(
+    *, read_only: bool, starts: int
 ) -> None:
-    async def scenario() -> None:
-        rules = {"read_only": ["mcp__echo__crash"] if read_only else []}
-        async with Gateway.open(config(ECHO, tools=rules)) as gateway:
-            before = (await gateway.call("mcp__echo__pid")).text
-            with pytest.raises(UpstreamLostError, match="exit code 3"):
-                await gateway.call("mcp__echo__crash")
-            assert (await gateway.call("mcp__echo__pid")).text != before
-            (report,) = await gateway.reports()
-            # The first start, each repeated call, and the one that brought it back.
-            assert report.status.starts == starts
-
-    run(scenario())
+    rules = {"read_only": ["mcp__echo__crash"] if read_only else []}
+    async with Gateway.open(config(ECHO, tools=rules)) as gateway:
+        before = (await gateway.call("mcp__echo__pid")).text
+        with pytest.raises(UpstreamLostError, match="exit code 3"):
+            await gateway.call("mcp__echo__crash")
+        assert (await gateway.call("mcp__echo__pid")).text != before
+        (report,) = await gateway.reports()
+        # The first start, each repeated call, and the one that brought it back.
+        assert report.status.starts == starts
 
 
-def test_a_call_made_after_the_server_was_killed_succeeds(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open(config(ECHO)) as gateway:
-            pid = int((await gateway.call("mcp__echo__pid")).text)
-            os.kill(pid, signal.SIGKILL)
-            # Gone with all its threads; and our loop has no chance to notice before the call.
-            assert eventually(lambda: not Path(f"/proc/{pid}").exists())
-            assert int((await gateway.call("mcp__echo__pid")).text) != pid
-
-    run(scenario())
+async def test_a_call_made_after_the_server_was_killed_succeeds() -> None:
+    async with Gateway.open(config(ECHO)) as gateway:
+        pid = int((await gateway.call("mcp__echo__pid")).text)
+        os.kill(pid, signal.SIGKILL)
+        # Gone with all its threads; and our loop has no chance to notice before the call.
+        assert eventually(lambda: not Path(f"/proc/{pid}").exists())
+        assert int((await gateway.call("mcp__echo__pid")).text) != pid
 
 
 @pytest.mark.slow
@@ -354,43 +329,34 @@ def test_progress_extends_the_time_of_a_call_up_to_a_maximum(run: Run) -> None:
     run(scenario())
 
 
-def test_calls_beyond_the_number_allowed_wait_and_their_deadline_holds(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open(config({**ECHO, "max_concurrent_calls": 2})) as gateway:
-            under = [await under_way(gateway, "mcp__echo__sleep") for _ in range(2)]
-            context = CallContext(deadline=asyncio.get_running_loop().time() + 0.3)
-            with pytest.raises(CallTimeoutError, match="not sent"):
-                await gateway.call_tool("mcp__echo__pid", {}, context)
-            assert not any(call.done() for call in under)
-            for call in under:
-                call.cancel()
-            await asyncio.wait(under)
-            assert (await gateway.call("mcp__echo__pid")).text
-
-    run(scenario())
+async def test_calls_beyond_the_number_allowed_wait_and_their_deadline_holds() -> None:
+    async with Gateway.open(config({**ECHO, "max_concurrent_calls": 2})) as gateway:
+        under = [await under_way(gateway, "mcp__echo__sleep") for _ in range(2)]
+        context = CallContext(deadline=asyncio.get_running_loop().time() + 0.3)
+        with pytest.raises(CallTimeoutError, match="not sent"):
+            await gateway.call_tool("mcp__echo__pid", {}, context)
+        assert not any(call.done() for call in under)
+        for call in under:
+            call.cancel()
+        await asyncio.wait(under)
+        assert (await gateway.call("mcp__echo__pid")).text
 
 
-def test_a_call_that_loses_its_server_gives_its_place_back(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open(config({**ECHO, "max_concurrent_calls": 1})) as gateway:
-            with pytest.raises(UpstreamLostError):
-                await gateway.call("mcp__echo__crash")
-            context = CallContext(deadline=asyncio.get_running_loop().time() + 20)
-            assert (await gateway.call_tool("mcp__echo__pid", {}, context)).text
-
-    run(scenario())
+async def test_a_call_that_loses_its_server_gives_its_place_back() -> None:
+    async with Gateway.open(config({**ECHO, "max_concurrent_calls": 1})) as gateway:
+        with pytest.raises(UpstreamLostError):
+            await gateway.call("mcp__echo__crash")
+        context = CallContext(deadline=asyncio.get_running_loop().time() + 20)
+        assert (await gateway.call_tool("mcp__echo__pid", {}, context)).text
 
 
-def test_a_server_that_stops_reading_does_not_hold_up_giving_a_call_up(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open(config(ECHO)) as gateway:
-            pid = int((await gateway.call("mcp__echo__pid")).text)
-            os.kill(pid, signal.SIGSTOP)
-            try:
-                context = CallContext(deadline=asyncio.get_running_loop().time() + 0.5)
-                with pytest.raises(CallTimeoutError):
-                    await gateway.call_tool("mcp__echo__echo", {"text": "x" * 1_000_000}, context)
-            finally:
-                os.kill(pid, signal.SIGCONT)
-
-    run(scenario())
+async def test_a_server_that_stops_reading_does_not_hold_up_giving_a_call_up() -> None:
+    async with Gateway.open(config(ECHO)) as gateway:
+        pid = int((await gateway.call("mcp__echo__pid")).text)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            context = CallContext(deadline=asyncio.get_running_loop().time() + 0.5)
+            with pytest.raises(CallTimeoutError):
+                await gateway.call_tool("mcp__echo__echo", {"text": "x" * 1_000_000}, context)
+        finally:
+            os.kill(pid, signal.SIGCONT)

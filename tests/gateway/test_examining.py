@@ -207,20 +207,16 @@ def test_something_that_is_no_mcp_server_is_reported_as_what_it_is(run: Run) -> 
     assert "return=x" not in found["moved"]["what"]
 
 
-def test_nothing_shown_of_what_servers_say_has_the_secrets_of_the_configuration(run: Run) -> None:
+async def test_nothing_shown_of_what_servers_say_has_the_secrets_of_the_configuration() -> None:
     secret = {"env": {"MYAPI_KEY": "supersecretvalue99"}, "protocol": "legacy"}
     servers = [python_server(kind, "unwilling.py", kind, **secret) for kind in ("bad-key", "leaky")]
-
-    async def story() -> None:
-        async with Gateway.open({"servers": servers}) as gateway:
-            examined = await gateway.examine()
-            with pytest.raises(ToolFailedError, match=r"refused \[redacted\]"):
-                await gateway.call("mcp__leaky__use")
-        assert "[redacted] is not a key" in row(examined, "bad-key")["lastError"]
-        assert row(examined, "leaky")["log"] == ["bad key [redacted], password=[redacted]"]
-        assert not any(word in json.dumps(examined) for word in ("supersecret", "hunter2"))
-
-    run(story())
+    async with Gateway.open({"servers": servers}) as gateway:
+        examined = await gateway.examine()
+        with pytest.raises(ToolFailedError, match=r"refused \[redacted\]"):
+            await gateway.call("mcp__leaky__use")
+    assert "[redacted] is not a key" in row(examined, "bad-key")["lastError"]
+    assert row(examined, "leaky")["log"] == ["bad key [redacted], password=[redacted]"]
+    assert not any(word in json.dumps(examined) for word in ("supersecret", "hunter2"))
 
 
 def test_an_examination_that_is_stopped_returns_what_is_known(run: Run) -> None:

@@ -251,19 +251,16 @@ def odd() -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_one_calls_broken_connection_leaves_the_others_alone(run: Run, odd: dict[str, Any]) -> None:
-    async def scenario() -> None:
-        async with Gateway.open(odd) as gateway:
-            assert (await gateway.call("mcp__web__ok")).text == "ok"
-            slow = asyncio.create_task(gateway.call("mcp__web__slow"))
-            await asyncio.to_thread(OddServer.begun.wait, PATIENCE)
-            with pytest.raises(UpstreamLostError):
-                await gateway.call("mcp__web__abort")
-            with pytest.raises(ToolFailedError, match="503"):
-                await gateway.call("mcp__web__busy")
-            OddServer.let_go.set()
-            assert (await slow).text == "slow"
-        # It does not answer our farewell, and we did not wait for that.
-        assert not OddServer.leaving.is_set()
-
-    run(scenario())
+async def test_one_calls_broken_connection_leaves_the_others_alone(odd: dict[str, Any]) -> None:
+    async with Gateway.open(odd) as gateway:
+        assert (await gateway.call("mcp__web__ok")).text == "ok"
+        slow = asyncio.create_task(gateway.call("mcp__web__slow"))
+        await asyncio.to_thread(OddServer.begun.wait, PATIENCE)
+        with pytest.raises(UpstreamLostError):
+            await gateway.call("mcp__web__abort")
+        with pytest.raises(ToolFailedError, match="503"):
+            await gateway.call("mcp__web__busy")
+        OddServer.let_go.set()
+        assert (await slow).text == "slow"
+    # It does not answer our farewell, and we did not wait for that.
+    assert not OddServer.leaving.is_set()

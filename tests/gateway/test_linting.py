@@ -36,54 +36,46 @@ def told(linted: Linted) -> dict[str, set[tuple[str, str]]]:
     return found
 
 
-def test_recorded_results_are_used_as_evidence(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({"servers": [SHOP]}) as gateway:
-            before = await gateway.lint()
-            assert not told(before).keys() & {"results-break-schema", "error-as-text", "number-without-unit"}
-            unjudged = {rule for one in before.report.servers[0].unjudged for rule in one.rules}
-            assert {"results-break-schema", "error-as-text", "id-not-produced"} <= unjudged
-            for number in range(4):
-                for name in ("get_order", "find_order", "track_order"):
-                    await gateway.call(f"mcp__shop__{name}", order_id=f"o{number}")
-            await gateway.call("mcp__shop__find_order", order_id="none")
-            after = await gateway.lint(["shop"])
-            found = told(after)
-            assert found["results-break-schema"] == {("get_order", "output.total")}
-            assert found["error-as-text"] == {("track_order", ""), ("find_order", "")}
-            assert found["number-without-unit"] == {("find_order", "output.orders[].shipping_cost")}
-            assert [
-                one.original_name for one in after.report.servers[0].findings if one.rule == "duplicate-name"
-            ] == [
-                "track_order",
-                "track_order",
-            ]
-            assert "Track it again." in {one.tool.description for one in after.servers[0].entries}
-            assert ("print_order", "") not in found["no-output-schema"]
-            (server,) = after.report.servers
-            why = {one.why: one.tools for one in server.unjudged if "id-not-produced" in one.rules}
-            assert why["they return texts, in which there may be anything."] == 1
-            assert sum(why.values()) == 3  # The others were never called.
-            assert [(one.rule, one.reason) for one in server.ignored] == [
-                ("no-output-schema", "It is paper.")
-            ]
-            drafts = {one.original_name: one for one in drafts_of(after.servers[0])}
-            assert drafts["find_order"].observations == 4  # Beside the one that told of an error.
-            assert not drafts["find_order"].is_wrapped
-            assert "“Error: no such order”" in drafts["find_order"].left_out
-            assert "class FindOrderResult(TypedDict)" in drafts["find_order"].python
-            assert drafts["print_order"].schema is None
-
-    run(scenario())
+async def test_recorded_results_are_used_as_evidence() -> None:
+    async with Gateway.open({"servers": [SHOP]}) as gateway:
+        before = await gateway.lint()
+        assert not told(before).keys() & {"results-break-schema", "error-as-text", "number-without-unit"}
+        unjudged = {rule for one in before.report.servers[0].unjudged for rule in one.rules}
+        assert {"results-break-schema", "error-as-text", "id-not-produced"} <= unjudged
+        for number in range(4):
+            for name in ("get_order", "find_order", "track_order"):
+                await gateway.call(f"mcp__shop__{name}", order_id=f"o{number}")
+        await gateway.call("mcp__shop__find_order", order_id="none")
+        after = await gateway.lint(["shop"])
+        found = told(after)
+        assert found["results-break-schema"] == {("get_order", "output.total")}
+        assert found["error-as-text"] == {("track_order", ""), ("find_order", "")}
+        assert found["number-without-unit"] == {("find_order", "output.orders[].shipping_cost")}
+        assert [
+            one.original_name for one in after.report.servers[0].findings if one.rule == "duplicate-name"
+        ] == [
+            "track_order",
+            "track_order",
+        ]
+        assert "Track it again." in {one.tool.description for one in after.servers[0].entries}
+        assert ("print_order", "") not in found["no-output-schema"]
+        (server,) = after.report.servers
+        why = {one.why: one.tools for one in server.unjudged if "id-not-produced" in one.rules}
+        assert why["they return texts, in which there may be anything."] == 1
+        assert sum(why.values()) == 3  # The others were never called.
+        assert [(one.rule, one.reason) for one in server.ignored] == [("no-output-schema", "It is paper.")]
+        drafts = {one.original_name: one for one in drafts_of(after.servers[0])}
+        assert drafts["find_order"].observations == 4  # Beside the one that told of an error.
+        assert not drafts["find_order"].is_wrapped
+        assert "“Error: no such order”" in drafts["find_order"].left_out
+        assert "class FindOrderResult(TypedDict)" in drafts["find_order"].python
+        assert drafts["print_order"].schema is None
 
 
-def test_a_server_that_is_down_is_reported_and_the_others_are_linted(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({"servers": [SHOP, GONE]}) as gateway:
-            linted = await gateway.lint()
-            assert list(linted.unavailable) == ["gone"]
-            assert [one.server for one in linted.report.servers] == ["shop"]
-            with pytest.raises(UsageError, match=r"There is no server named 'shoop'. There are: shop, gone"):
-                await gateway.lint(["shoop"])
-
-    run(scenario())
+async def test_a_server_that_is_down_is_reported_and_the_others_are_linted() -> None:
+    async with Gateway.open({"servers": [SHOP, GONE]}) as gateway:
+        linted = await gateway.lint()
+        assert list(linted.unavailable) == ["gone"]
+        assert [one.server for one in linted.report.servers] == ["shop"]
+        with pytest.raises(UsageError, match=r"There is no server named 'shoop'. There are: shop, gone"):
+            await gateway.lint(["shoop"])

@@ -40,56 +40,44 @@ async def ran(gateway: Gateway, principal: str, **more: Any) -> str:
     return run.id
 
 
-def test_a_run_is_returned_with_its_calls(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({}, servers=echo()) as gateway:
-            identifier = await ran(gateway, "ann", output="three")
-            found, calls = await gateway.run(identifier)
-            assert (found.principal, found.output) == ("ann", "three")
-            assert [(one.tool, one.arguments, one.run) for one in calls] == [
-                ("add", '{"a": "1", "b": "2"}', identifier)
-            ]
-
-    run(scenario())
+async def test_a_run_is_returned_with_its_calls() -> None:
+    async with Gateway.open({}, servers=echo()) as gateway:
+        identifier = await ran(gateway, "ann", output="three")
+        found, calls = await gateway.run(identifier)
+        assert (found.principal, found.output) == ("ann", "three")
+        assert [(one.tool, one.arguments, one.run) for one in calls] == [
+            ("add", '{"a": "1", "b": "2"}', identifier)
+        ]
 
 
-def test_only_the_principal_of_a_run_can_read_it(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({}, servers=echo()) as gateway:
-            identifier = await ran(gateway, "ann")
-            assert (await gateway.run(identifier, principal="ann"))[0].id == identifier
-            with pytest.raises(RunNotFoundError):
-                await gateway.run(identifier, principal="bob")
-            assert await gateway.runs(principal="bob") == []
-            assert len(await gateway.runs(principal="ann")) == 1
-            assert len(await gateway.runs()) == 1
-
-    run(scenario())
+async def test_only_the_principal_of_a_run_can_read_it() -> None:
+    async with Gateway.open({}, servers=echo()) as gateway:
+        identifier = await ran(gateway, "ann")
+        assert (await gateway.run(identifier, principal="ann"))[0].id == identifier
+        with pytest.raises(RunNotFoundError):
+            await gateway.run(identifier, principal="bob")
+        assert await gateway.runs(principal="bob") == []
+        assert len(await gateway.runs(principal="ann")) == 1
+        assert len(await gateway.runs()) == 1
 
 
-def test_somebody_elses_run_looks_like_no_run_at_all(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({}, servers=echo()) as gateway:
-            identifier = await ran(gateway, "ann")
-            said = []
-            for asked in (identifier[:-1], "0" * 28):
-                with pytest.raises(RunNotFoundError) as caught:
-                    await gateway.run(asked, principal="bob")
-                said.append(str(caught.value).replace(asked, "ID"))
-            assert said[0] == said[1]
-
-    run(scenario())
+async def test_somebody_elses_run_looks_like_no_run_at_all() -> None:
+    async with Gateway.open({}, servers=echo()) as gateway:
+        identifier = await ran(gateway, "ann")
+        said = []
+        for asked in (identifier[:-1], "0" * 28):
+            with pytest.raises(RunNotFoundError) as caught:
+                await gateway.run(asked, principal="bob")
+            said.append(str(caught.value).replace(asked, "ID"))
+        assert said[0] == said[1]
 
 
-def test_runs_can_be_purged(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({}, servers=echo()) as gateway:
-            await ran(gateway, "ann")
-            assert await gateway.purge_runs(older_than=time.time() - 60) == Purged()
-            assert await gateway.purge_runs(everything=True) == Purged(runs=1, calls=1)
-            assert await gateway.runs() == []
-
-    run(scenario())
+async def test_runs_can_be_purged() -> None:
+    async with Gateway.open({}, servers=echo()) as gateway:
+        await ran(gateway, "ann")
+        assert await gateway.purge_runs(older_than=time.time() - 60) == Purged()
+        assert await gateway.purge_runs(everything=True) == Purged(runs=1, calls=1)
+        assert await gateway.runs() == []
 
 
 async def filled(file: Path, *ages_in_days: float, output: str = "") -> None:
@@ -138,19 +126,16 @@ def permissive_umask() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("permissive_umask")
-def test_nobody_else_can_read_the_files_of_the_store(run: Run, home: Path) -> None:
+async def test_nobody_else_can_read_the_files_of_the_store(home: Path) -> None:
     def modes() -> dict[str, str]:
         files = (home / "data").glob("halflap.db*")
         return {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in files}
 
-    async def scenario() -> None:
-        async with Gateway.open({}, servers=echo()) as gateway:
-            await ran(gateway, "ann")
-            assert await asyncio.to_thread(modes) == dict.fromkeys(
-                ("halflap.db", "halflap.db-wal", "halflap.db-shm"), "0o600"
-            )
-
-    run(scenario())
+    async with Gateway.open({}, servers=echo()) as gateway:
+        await ran(gateway, "ann")
+        assert await asyncio.to_thread(modes) == dict.fromkeys(
+            ("halflap.db", "halflap.db-wal", "halflap.db-shm"), "0o600"
+        )
 
 
 def test_closing_does_not_wait_for_the_purge(run: Run, home: Path) -> None:

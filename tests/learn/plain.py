@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.learn import Shape
-from halflap.learn.formats import ALL, FORMATS, format_of
+from halflap.learn.formats import ALL, format_of
 from halflap.learn.merge import merge_places, unnamed
 from halflap.learn.names import TAG_KEYS, is_name, is_tag_value, tag_of
 from halflap.learn.shape import (
@@ -45,8 +45,7 @@ class _Plain:
         kept = self._kept(value, name, is_rest=is_rest)
         if isinstance(value, str):
             has = format_of(value)
-            lost = {1 << at: self._digest for at in range(len(FORMATS)) if (ALL & ~has) >> at & 1}
-            return Place(kinds, Formats(has, lost), kept)
+            return Place(kinds, Formats(has, {self._digest: ALL & ~has}), kept)
         if isinstance(value, list):
             lengths = Lengths(len(value), len(value))
             if level == DEEPEST:

@@ -135,3 +135,33 @@ def test_large_heterogeneous_results_keep_the_law_under_the_real_bounds(seed: in
     shape = seen(observed)
     assert in_any_order_and_grouping(observed, chance) == shape
     assert merge(seen(observed[:5]), seen(observed[5:])).root == shape.root
+
+
+@pytest.mark.usefixtures("small_bounds")
+@LAWS
+@given(OBSERVED, st.lists(st.integers(1, 4), min_size=8, max_size=8), st.booleans())
+def test_batches_of_any_size_equal_one_by_one_at_every_bound(
+    observed: Observed, sizes: list[int], values: bool
+) -> None:
+    inference = Observer(values=values)
+    left = [(number, *one) for number, one in enumerate(observed)]
+    for size in sizes:
+        batch, left = left[:size], left[size:]
+        inference.observe_all([one[1] for one in batch], [one[2] for one in batch], [one[0] for one in batch])
+    assert inference.shape() == seen(observed, values=values)
+
+
+@pytest.mark.usefixtures("small_bounds")
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [[{"type": "a"}, {"type": "b", "x": 1}, {"type": False}, {}]],
+        [[{"c": {}, "status": 1}], [{"status": "open"}], [{"b": {}, "ok": {}}], [{"b": {}}, {"ok": "b"}]],
+    ],
+    ids=["tags", "a crowd, then tags"],
+)
+def test_too_many_tags_in_one_batch_merge_as_they_do_one_by_one(batches: list[list[Any]]) -> None:
+    inference = Observer()
+    for batch in batches:
+        inference.observe_all(batch, [0] * len(batch))
+    assert inference.shape() == merge(*(infer([value]) for batch in batches for value in batch))

@@ -260,8 +260,8 @@ def test_a_store_that_cannot_be_read_keeps_no_tool_from_being_inspected(
 
             for method in ("learned", "drift", "add_learned", "salt"):
                 monkeypatch.setattr(type(gateway._prepared.store), method, fail)
-            assert gateway._prepared.learned._knowledge is not None
-            gateway._prepared.learned._knowledge.forget()
+            assert gateway._prepared.learned.knowledge is not None
+            gateway._prepared.learned.knowledge.forget()
             await gateway.call(ONE, number=1)
             assert await gateway.inspect(ONE) == before
             monkeypatch.undo()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap import Gateway
 from halflap.core.errors import StoreError
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 from observe.answers import structured
 from servers.memory import records
 
@@ -90,10 +90,10 @@ def test_a_store_that_cannot_drop_them_keeps_nobody_from_working(
     async def scenario() -> None:
         await learn("vermilion", "turquoise")
 
-        async def fail(_: SqlStore) -> int:
+        async def fail(_: Store) -> int:
             raise StoreError("The disk is full.")
 
-        monkeypatch.setattr(SqlStore, "drop_values", fail)
+        monkeypatch.setattr(Store, "drop_values", fail)
         async with opened(OFF) as gateway:
             assert "vermilion" not in await everything(gateway)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halflap.config import ExecutionConfig
-from halflap.sandbox.output import Output
+from halflap.sandbox.run.output import Output
 from support import eventually
 
 if TYPE_CHECKING:

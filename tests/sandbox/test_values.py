@@ -8,7 +8,7 @@ import pytest
 
 from halflap.core.values import Result, Tool
 from halflap.sandbox.sandbox import Media
-from halflap.sandbox.value import Reading, reading_of, value_of
+from halflap.schema import Reading, read_result, reading_of
 
 if TYPE_CHECKING:
     from sandbox.desk import Desk
@@ -22,7 +22,7 @@ def text(*texts: str) -> list[dict[str, Any]]:
 
 def read(declared: dict[str, Any] | None = None, **wire: Any) -> Any:
     tool = Tool("mcp__s__t", "s", "t", "", {"type": "object"}, declared)
-    return value_of(Result.from_wire(wire), reading_of(tool))
+    return read_result(Result.from_wire(wire), reading_of(tool), Media)
 
 
 def wrapper(inner: dict[str, Any]) -> dict[str, Any]:
@@ -51,6 +51,7 @@ def wrapper(inner: dict[str, Any]) -> dict[str, Any]:
         ({"content": text("")}, ""),
         ({"content": [PIXEL]}, Media(PIXEL)),
         ({"content": [*text("see"), PIXEL]}, ["see", Media(PIXEL)]),
+        ({"content": [PIXEL], "structuredContent": {"width": 1}}, Media(PIXEL)),
     ],
 )
 def test_structured_content_is_first_else_each_block_is_read_on_its_own(

@@ -9,7 +9,7 @@ import pytest
 
 from halflap.config import ExecutionConfig
 from halflap.sandbox.jail.jail import Jail
-from halflap.sandbox.sandbox import Ending, Entry, Program
+from halflap.sandbox.sandbox import Ending, Entry, Program, ToolHelp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +47,9 @@ def entered() -> Iterator[Enter]:
 
         def enter(code: str, *, entry: bool = True, **arguments: Any) -> tuple[Ending, str]:
             paper = Paper()
-            program = Program(code, {"mcp__a__b": ""}, Entry("script__it", arguments) if entry else None)
+            program = Program(
+                code, {"mcp__a__b": ToolHelp()}, Entry("script__it", arguments) if entry else None
+            )
             return runner.run(jail.run(program, paper)), paper.printed.decode()
 
         yield enter
@@ -112,7 +114,7 @@ def test_leaving_before_main_is_no_failure_and_gives_no_value(entered: Enter) ->
 def test_a_main_that_was_deleted_is_an_error(entered: Enter) -> None:
     ending, _ = entered("def main(): ...\ndel main")
     assert ending.failure is not None
-    assert "no longer there" in ending.failure.message
+    assert "not defined" in ending.failure.message
 
 
 @pytest.mark.parametrize(

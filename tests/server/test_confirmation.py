@@ -8,7 +8,7 @@ import re
 import pytest
 
 from halflap.core.values import Tool
-from halflap.server.confirmation import _request
+from halflap.server.confirm import _request
 from halflap.server.excerpt import excerpt
 from support import little_work, some
 
@@ -42,9 +42,9 @@ def test_a_description_cannot_add_lines_to_the_question() -> None:
 
 @pytest.mark.parametrize("code", ["pass", PADDING])
 def test_the_question_says_what_a_yes_is_a_yes_to_before_the_program_speaks(code: str) -> None:
-    before, _, _ = shown(code).partition("May it, this once?")
+    before, _, _ = shown(code).partition("Allow this once?")
     assert "any number of times in this run, with any arguments" in before
-    assert "also by `call_tool`, with a name that it puts together as it runs" in before
+    assert "through `call_tool` with a computed name" in before
 
 
 def test_a_comment_that_names_the_tool_does_not_hide_where_it_may_be_called() -> None:

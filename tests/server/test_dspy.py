@@ -57,7 +57,11 @@ def root(tmp_path: Path) -> Path:
 
 def asked(tmp_path: Path, ask: Ask, **programs: Any) -> Any:
     async def scenario() -> Any:
-        async with in_memory(tmp_path, {}, {"programs": programs} if programs else {}) as client:
+        async with in_memory(
+            tmp_path,
+            {},
+            {"server": {"families": ["core", "dspy"]}, **({"programs": programs} if programs else {})},
+        ) as client:
             return await ask(client)
 
     with blockbuster_ctx("halflap"):

@@ -1,9 +1,14 @@
+"""Which tools clients see, and what they cost."""
+
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cli.program import halflap
+from halflap.cli.tokens import count_tokens, tokenizer_name
 from halflap.config import FAMILIES, Config, FrontConfig
 from halflap.core.errors import ConfigError
 from halflap.gateway import Gateway
@@ -11,6 +16,7 @@ from halflap.server import app
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from pathlib import Path
     from typing import Any
 
 
@@ -24,10 +30,13 @@ def test_clients_see_the_families_that_are_configured(
     async def names(config: Config) -> list[str]:
         return list(app.Front(Gateway(config))._tools)
 
-    every, core, dspy, gepa = (
+    default, core, dspy, gepa, every = (
         run(names(Config(server=FrontConfig(families=families))))
-        for families in ((), ("core",), ("dspy",), ("gepa",))
+        for families in ((), ("core",), ("dspy",), ("gepa",), ("core", "dspy", "gepa"))
     )
+    model = run(names(Config.from_mapping({"programs": {"lm": {"model": "openai/x"}}})))
+    assert default == core
+    assert model == [*core, *dspy]
     assert "search_tools" in core
     assert all(name.startswith("dspy_") for name in dspy)
     assert all(name.startswith("gepa_") for name in gepa)
@@ -39,3 +48,42 @@ def test_a_family_that_there_is_not_is_refused_with_those_that_there_are() -> No
         ConfigError, match=r"server.families\[0\]` must be core, dspy or gepa\. Did you mean 'core'"
     ):
         Config.from_mapping({"server": {"families": ["cor"]}})
+
+
+MOST_TOKENS = 1_800
+
+
+def definitions(config: Config, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> list[dict[str, Any]]:
+    async def dumped() -> list[dict[str, Any]]:
+        tools = app.Front(Gateway(config)).tools
+        return [tool.definition.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+
+    found: list[dict[str, Any]] = run(dumped())
+    return found
+
+
+def test_the_core_tools_stay_small(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+    if tokenizer_name() != "o200k_base":
+        pytest.skip("needs halflap[tokens]")
+    texts = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in definitions(Config(), run)]
+    assert sum(count_tokens(text) or 0 for text in texts) <= MOST_TOKENS
+
+
+# What these two return depends on the tools they call, and a step's id means something only within its workflow.
+ACCEPTED = {
+    ("no-output-schema", "call_tool"),
+    ("no-output-schema", "execute_program"),
+    ("id-not-accepted", "suggest_workflow"),
+}
+
+
+def test_the_linter_finds_nothing_in_our_own_tools(
+    run: Callable[[Coroutine[Any, Any, Any]], Any], tmp_path: Path
+) -> None:
+    config = Config(server=FrontConfig(families=("core", "dspy")))
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps({"tools": definitions(config, run)}))
+    done = halflap("lint", "--file", str(file), "--json", home=tmp_path)
+    findings = done.json["servers"][0]["findings"]
+    found = {(one["rule"], one["originalName"]) for one in findings}
+    assert found <= ACCEPTED

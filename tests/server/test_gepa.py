@@ -77,7 +77,7 @@ def _loose() -> dict[str, Any]:
 
 def asked(home: Path, ask: Ask, **workflows: Any) -> Any:
     async def scenario() -> Any:
-        async with in_memory(home, {}, {"workflows": workflows}) as client:
+        async with in_memory(home, {}, {"server": {"families": ["gepa"]}, "workflows": workflows}) as client:
             return await ask(client)
 
     with blockbuster_ctx("halflap"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import pwd
@@ -16,10 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from halflap.store import open_store
 from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from halflap.store import Store
 
 _numbers = itertools.count(1)
 
@@ -92,6 +96,14 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
         return tmp_path / "data" / "halflap.db"
     create: Callable[[], str] = request.getfixturevalue("postgres")
     return create()
+
+
+@pytest.fixture
+def store(place: str | Path) -> Iterator[Store]:
+    """Return an open store on each kind of database."""
+    opened = asyncio.run(open_store(place))
+    yield opened
+    asyncio.run(opened.close())
 
 
 @pytest.fixture

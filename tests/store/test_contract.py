@@ -13,7 +13,7 @@ import pytest
 from halflap.core.errors import StoreError, StoreTooNewError
 from halflap.store import ServerRows, StoredCatalog, StoredTool, open_store
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 from store import rows
 from store.rows import DEFINITION, call, growing, hammer, noting, putting, server, tool
 from support import THOROUGH
@@ -83,24 +83,18 @@ ODD_TEXTS = ["".join(_ODD), *(pytest.param(text, marks=pytest.mark.slow) for tex
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS)
-def test_any_text_comes_back_as_it_was(run: Run, place: str | Path, text: str) -> None:
+async def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
     definition = {**DEFINITION, "description": text, "inputSchema": {"properties": {text: {}}}}
     kept = server(text, server_info=text, instructions=text)
     named = tool(text, of=text, name="mcp__odd__t", definition=definition)
     record = call(1, run=text, parent=text, principal=text, tool=text, breach=text)
-
-    async def scenario() -> None:
-        store = await open_store(place)
-        await store.update_server(text, putting(kept, named))
-        seen: list[ServerRows] = []
-        await store.update_server(text, noting(seen))
-        assert (seen[0].server, [*seen[0].tools]) == (kept, [named])
-        assert (await store.load_catalog()).names == {"mcp__odd__t": (text, text)}
-        await store.record(calls=[record])
-        assert await store.recent_calls(1) == [record]
-        await store.close()
-
-    run(scenario())
+    await store.update_server(text, putting(kept, named))
+    seen: list[ServerRows] = []
+    await store.update_server(text, noting(seen))
+    assert (seen[0].server, [*seen[0].tools]) == (kept, [named])
+    assert (await store.load_catalog()).names == {"mcp__odd__t": (text, text)}
+    await store.record(calls=[record])
+    assert await store.recent_calls(1) == [record]
 
 
 def test_a_definition_of_several_megabytes_comes_back_as_it_was(run: Run, place: str | Path) -> None:
@@ -109,89 +103,46 @@ def test_a_definition_of_several_megabytes_comes_back_as_it_was(run: Run, place:
     assert kept.definition == definition
 
 
-def test_a_deeply_nested_definition_comes_back_as_it_was(run: Run, place: str | Path) -> None:
-    inner: dict[str, Any] = {}
-    for _ in range(400):
-        inner = {"items": inner}
-    definition = {**DEFINITION, "inputSchema": inner}
-    (kept,) = run(written(place, tool(definition=definition))).tools
-    assert kept.definition == definition
+async def test_an_update_gets_the_names_of_all_servers(store: Store) -> None:
+    await store.update_server("one", putting(server(), tool()))
+    seen: list[ServerRows] = []
+    await store.update_server("two", noting(seen))
+    assert seen == [ServerRows(None, [], {"mcp__one__t": ("one", "t")})]
 
 
-def test_an_update_gets_the_names_of_all_servers(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        store = await open_store(place)
-        await store.update_server("one", putting(server(), tool()))
-        seen: list[ServerRows] = []
-        await store.update_server("two", noting(seen))
-        assert seen == [ServerRows(None, [], {"mcp__one__t": ("one", "t")})]
-        await store.close()
-
-    run(scenario())
-
-
-def test_a_change_that_fails_leaves_everything_as_it_was(run: Run, place: str | Path) -> None:
+async def test_a_change_that_fails_leaves_everything_as_it_was(place: str | Path, store: Store) -> None:
     def fail(_before: ServerRows) -> ServerRows:
         raise ZeroDivisionError
 
-    async def scenario() -> None:
-        before = await written(place, tool())
-        store = await open_store(place)
-        with pytest.raises(ZeroDivisionError):
-            await store.update_server("one", fail)
-        assert await store.load_catalog() == before
+    before = await written(place, tool())
+    with pytest.raises(ZeroDivisionError):
+        await store.update_server("one", fail)
+    assert await store.load_catalog() == before
+
+
+async def test_a_change_that_is_half_possible_is_not_half_made(place: str | Path, store: Store) -> None:
+    before = await written(place, tool())
+    taken = tool("other", "two", name="mcp__one__t")
+    with pytest.raises(StoreError):
+        await store.update_server("two", putting(server("two"), tool("fine", "two"), taken))
+    assert await store.load_catalog() == before
+
+
+async def test_the_newest_calls_come_first(store: Store) -> None:
+    await store.record(calls=[call(number) for number in (2, 5, 1, 4, 3)])
+    assert await store.recent_calls(3) == [call(5), call(4), call(3)]
+
+
+async def test_two_stores_at_once_lose_nothing_and_share_no_name(place: str | Path) -> None:
+    stores = [await open_store(place) for _ in range(2)]
+    await asyncio.gather(
+        *(hammer(store, f"s{number}", 30) for number, store in enumerate(stores)),
+    )
+    catalog = await stores[0].load_catalog()
+    assert len(catalog.names) == len(catalog.tools) == 60
+    assert len(await stores[1].recent_calls(100)) == 60
+    for store in stores:
         await store.close()
-
-    run(scenario())
-
-
-def test_a_change_that_is_half_possible_is_not_half_made(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        before = await written(place, tool())
-        store = await open_store(place)
-        taken = tool("other", "two", name="mcp__one__t")
-        with pytest.raises(StoreError):
-            await store.update_server("two", putting(server("two"), tool("fine", "two"), taken))
-        assert await store.load_catalog() == before
-        await store.close()
-
-    run(scenario())
-
-
-def test_the_newest_calls_come_first(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        store = await open_store(place)
-        await store.record(calls=[call(number) for number in (2, 5, 1, 4, 3)])
-        assert await store.recent_calls(3) == [call(5), call(4), call(3)]
-        await store.close()
-
-    run(scenario())
-
-
-def test_a_call_recorded_twice_is_there_once(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        store = await open_store(place)
-        for _ in range(2):
-            await store.record(calls=[call(1)])
-        assert await store.recent_calls(9) == [call(1)]
-        await store.close()
-
-    run(scenario())
-
-
-def test_two_stores_at_once_lose_nothing_and_share_no_name(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        stores = [await open_store(place) for _ in range(2)]
-        await asyncio.gather(
-            *(hammer(store, f"s{number}", 30) for number, store in enumerate(stores)),
-        )
-        catalog = await stores[0].load_catalog()
-        assert len(catalog.names) == len(catalog.tools) == 60
-        assert len(await stores[1].recent_calls(100)) == 60
-        for store in stores:
-            await store.close()
-
-    run(scenario())
 
 
 @pytest.mark.slow
@@ -211,107 +162,89 @@ def test_several_processes_that_create_one_store_at_once_lose_nothing(run: Run, 
     assert len(catalog.names) == len(catalog.tools) == 15 * PROCESSES
 
 
-def test_a_closed_store_says_so(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        store = await open_store(place)
-        for _ in range(2):
-            await store.close()
-        with pytest.raises(StoreError):
-            await store.load_catalog()
-
-    run(scenario())
-
-
-def test_what_was_asked_for_before_closing_is_done(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        store = await open_store(place)
-        under_way = [asyncio.create_task(store.record(calls=[call(number)])) for number in range(20)]
-        await asyncio.sleep(0)
+async def test_a_closed_store_says_so(place: str | Path) -> None:
+    store = await open_store(place)
+    for _ in range(2):
         await store.close()
-        await asyncio.gather(*under_way)
-        store = await open_store(place)
-        assert len(await store.recent_calls(99)) == 20
+    with pytest.raises(StoreError):
+        await store.load_catalog()
+
+
+async def test_what_was_asked_for_before_closing_is_done(place: str | Path) -> None:
+    store = await open_store(place)
+    under_way = [asyncio.create_task(store.record(calls=[call(number)])) for number in range(20)]
+    await asyncio.sleep(0)
+    await store.close()
+    await asyncio.gather(*under_way)
+    store = await open_store(place)
+    assert len(await store.recent_calls(99)) == 20
+    await store.close()
+
+
+async def test_a_further_migration_runs_once(place: str | Path) -> None:
+    await written(place, tool())
+    for _ in range(2):
+        store = Store(place, [*MIGRATIONS, MORE])
+        await store.open()
+        notes = await _texts(store, "SELECT words FROM notes")
+        assert notes == ["hello"]
+        assert [kept.original_name for kept in (await store.load_catalog()).tools] == ["t"]
         await store.close()
 
-    run(scenario())
 
-
-def test_a_further_migration_runs_once(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        await written(place, tool())
-        for _ in range(2):
-            store = SqlStore(place, [*MIGRATIONS, MORE])
-            await store.open()
-            notes = await _texts(store, "SELECT words FROM notes")
-            assert notes == ["hello"]
-            assert [kept.original_name for kept in (await store.load_catalog()).tools] == ["t"]
-            await store.close()
-
-    run(scenario())
-
-
-async def _texts(store: SqlStore, query: str) -> list[Any]:
+async def _texts(store: Store, query: str) -> list[Any]:
     def work() -> list[Any]:
-        with store._transaction() as connection:
+        with store._opened().begin() as connection:
             return list(connection.exec_driver_sql(query).scalars())
 
     return await store._run(work)
 
 
-def test_a_migration_that_fails_leaves_the_store_as_it_was(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        before = await written(place, tool())
-        with pytest.raises(StoreError, match="nowhere"):
-            await SqlStore(place, [*MIGRATIONS, BAD]).open()
-        assert await read(place) == before
-        store = SqlStore(place, [*MIGRATIONS, MORE])
-        await store.open()
-        assert await _texts(store, "SELECT words FROM notes") == ["hello"]
-        await store.close()
-
-    run(scenario())
+async def test_a_migration_that_fails_leaves_the_store_as_it_was(place: str | Path) -> None:
+    before = await written(place, tool())
+    with pytest.raises(StoreError, match="nowhere"):
+        await Store(place, [*MIGRATIONS, BAD]).open()
+    assert await read(place) == before
+    store = Store(place, [*MIGRATIONS, MORE])
+    await store.open()
+    assert await _texts(store, "SELECT words FROM notes") == ["hello"]
+    await store.close()
 
 
-def test_a_migration_that_fails_keeps_those_before_it(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        bad = replace(BAD, number=LATEST + 2)
-        with pytest.raises(StoreError, match=r"nowhere|already exists"):
-            await SqlStore(place, [*MIGRATIONS, MORE, bad]).open()
-        store = SqlStore(place, [*MIGRATIONS, MORE])
-        await store.open()
-        numbers = await _texts(store, "SELECT number FROM halflap_version ORDER BY 1")
-        assert numbers == list(range(1, LATEST + 2))
-        await store.close()
-
-    run(scenario())
+async def test_a_migration_that_fails_keeps_those_before_it(place: str | Path) -> None:
+    bad = replace(BAD, number=LATEST + 2)
+    with pytest.raises(StoreError, match=r"nowhere|already exists"):
+        await Store(place, [*MIGRATIONS, MORE, bad]).open()
+    store = Store(place, [*MIGRATIONS, MORE])
+    await store.open()
+    numbers = await _texts(store, "SELECT number FROM halflap_version ORDER BY 1")
+    assert numbers == list(range(1, LATEST + 2))
+    await store.close()
 
 
-def test_a_store_of_a_newer_version_is_refused_and_not_changed(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        store = SqlStore(place, [*MIGRATIONS, MORE])
-        await store.open()
-        await store.update_server("one", growing("one", "t"))
-        before = await store.load_catalog()
-        await store.close()
-        with pytest.raises(StoreTooNewError):
-            await open_store(place)
-        store = SqlStore(place, [*MIGRATIONS, MORE])
-        await store.open()
-        assert await store.load_catalog() == before
-        await store.close()
-
-    run(scenario())
+async def test_a_store_of_a_newer_version_is_refused_and_not_changed(place: str | Path) -> None:
+    store = Store(place, [*MIGRATIONS, MORE])
+    await store.open()
+    await store.update_server("one", growing("one", "t"))
+    before = await store.load_catalog()
+    await store.close()
+    with pytest.raises(StoreTooNewError):
+        await open_store(place)
+    store = Store(place, [*MIGRATIONS, MORE])
+    await store.open()
+    assert await store.load_catalog() == before
+    await store.close()
 
 
 def test_a_url_is_shown_without_the_password() -> None:
     url = "postgresql+psycopg://me:geheim@host/db?password=streng&sslmode=require"
-    assert SqlStore(url).location == "postgresql+psycopg://me:***@host/db"
+    assert Store(url).location == "postgresql+psycopg://me:***@host/db"
 
 
 @pytest.mark.parametrize("url", ["geheim", "postgresql+psycopg://me:geheim@host:port/db"])
 def test_a_url_that_is_none_is_refused_without_being_shown(url: str) -> None:
     with pytest.raises(StoreError) as caught:
-        SqlStore(url)
+        Store(url)
     assert "geheim" not in str(caught.value)
 
 
@@ -320,18 +253,11 @@ def test_a_database_that_cannot_be_reached_is_an_error_with_the_reason(run: Run,
         run(open_store(f"postgresql+psycopg://me@/db?host={tmp_path}"))
 
 
-def test_a_store_says_what_is_in_it_and_that_it_can_be_written(run: Run, place: str | Path) -> None:
-    async def story() -> None:
-        store = await open_store(place)
-        try:
-            before = await store.status()
-            assert (before.version, before.runs, before.calls, before.oldest) == (LATEST, 0, 0, None)
-            await store.record(calls=[call(1), call(2)])
-            after = await store.status()
-            assert (after.runs, after.calls) == (0, 2)
-            assert after.oldest is not None
-            assert after.size_bytes >= before.size_bytes > 0
-        finally:
-            await store.close()
-
-    run(story())
+async def test_a_store_says_what_is_in_it_and_that_it_can_be_written(store: Store) -> None:
+    before = await store.status()
+    assert (before.version, before.runs, before.calls, before.oldest) == (LATEST, 0, 0, None)
+    await store.record(calls=[call(1), call(2)])
+    after = await store.status()
+    assert (after.runs, after.calls) == (0, 2)
+    assert after.oldest is not None
+    assert after.size_bytes >= before.size_bytes > 0

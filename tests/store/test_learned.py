@@ -20,7 +20,7 @@ from halflap.store import (
     open_store,
 )
 from halflap.store.migrations import MIGRATIONS
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 from store.rows import call
 
 if TYPE_CHECKING:
@@ -37,247 +37,188 @@ def learned(*values: Any) -> Learned:
     return Learned(structured=infer(values, range(len(values))))
 
 
-def test_what_is_added_is_merged_with_what_the_origin_knew(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        await store.add_learned("live", {KEY: learned({"a": 1})})
-        await store.add_learned("live", {KEY: learned({"a": "x"}), OTHER: learned([1])}, watermark="7")
-        await store.add_learned("logs", {KEY: learned({"b": 1})})
-        found = await store.learned(server="one", tool="t")
-        assert [(one.key, one.origin) for one in found] == [(KEY, "live"), (KEY, "logs")]
-        assert found[0].learned == learned({"a": 1}).merge(learned({"a": "x"}))
-        assert {one.key for one in await store.learned()} == {KEY, OTHER}
-        assert await store.learned(server="two") == []
-        assert await store.watermarks() == {"live": "7", "logs": ""}
-        await store.close()
-
-    run(main())
+async def test_what_is_added_is_merged_with_what_the_origin_knew(store: Store) -> None:
+    await store.add_learned("live", {KEY: learned({"a": 1})})
+    await store.add_learned("live", {KEY: learned({"a": "x"}), OTHER: learned([1])}, watermark="7")
+    await store.add_learned("logs", {KEY: learned({"b": 1})})
+    found = await store.learned(server="one", tool="t")
+    assert [(one.key, one.origin) for one in found] == [(KEY, "live"), (KEY, "logs")]
+    assert found[0].learned == learned({"a": 1}).merge(learned({"a": "x"}))
+    assert {one.key for one in await store.learned()} == {KEY, OTHER}
+    assert await store.learned(server="two") == []
+    assert await store.watermarks() == {"live": "7", "logs": ""}
 
 
-def test_what_was_read_on_by_somebody_else_is_not_added(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": WatermarkChange(None, "1")})
-        await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": WatermarkChange("1", "2")})
-        for before in (None, "1", "3"):
-            with pytest.raises(StoreAheadError):
-                await store.add_learned(
-                    "logs",
-                    {KEY: learned({"a": 1})},
-                    sources={"x": WatermarkChange(before, "9"), "y": WatermarkChange(None, "1")},
-                )
-        assert await store.watermarks() == {"logs": "", "x": "2"}
-        assert (await store.learned())[0].learned.observations == 2
-        await store.close()
-
-    run(main())
+async def test_what_was_read_on_by_somebody_else_is_not_added(store: Store) -> None:
+    await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": WatermarkChange(None, "1")})
+    await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": WatermarkChange("1", "2")})
+    for before in (None, "1", "3"):
+        with pytest.raises(StoreAheadError):
+            await store.add_learned(
+                "logs",
+                {KEY: learned({"a": 1})},
+                sources={"x": WatermarkChange(before, "9"), "y": WatermarkChange(None, "1")},
+            )
+    assert await store.watermarks() == {"logs": "", "x": "2"}
+    assert (await store.learned())[0].learned.observations == 2
 
 
-def test_two_gateways_that_add_at_once_lose_nothing(run: Run, place: str | Path) -> None:
+async def test_two_gateways_that_add_at_once_lose_nothing(place: str | Path) -> None:
     async def add(times: int) -> None:
         store = await open_store(place)
         for _ in range(times):
             await store.add_learned("live", {KEY: learned({"a": 1})})
         await store.close()
 
-    async def main() -> None:
-        await asyncio.gather(add(10), add(10))
-        store = await open_store(place)
-        assert (await store.learned())[0].learned.observations == 20
-        await store.close()
-
-    run(main())
+    await asyncio.gather(add(10), add(10))
+    store = await open_store(place)
+    assert (await store.learned())[0].learned.observations == 20
+    await store.close()
 
 
-def test_what_fails_halfway_is_not_half_added(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        wrong: Any = {"logs": WatermarkChange(None, object())}  # type: ignore[arg-type]
-        with pytest.raises(StoreError):
-            await store.add_learned("live", {KEY: learned({"a": 1})}, sources=wrong)
-        assert (await store.learned(), await store.watermarks()) == ([], {})
-        await store.close()
-
-    run(main())
+async def test_what_fails_halfway_is_not_half_added(store: Store) -> None:
+    wrong: Any = {"logs": WatermarkChange(None, object())}  # type: ignore[arg-type]
+    with pytest.raises(StoreError):
+        await store.add_learned("live", {KEY: learned({"a": 1})}, sources=wrong)
+    assert (await store.learned(), await store.watermarks()) == ([], {})
 
 
-def test_what_is_imported_counts_once_and_never_goes_backwards(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        older, newer = learned({"a": 1}), learned({"a": 1}, {"a": 2})
-        for came in (older, newer, newer, older):
-            await store.replace_learned("import:x", {KEY: came})
-        assert (await store.learned())[0].learned == newer
-        await store.close()
-
-    run(main())
+async def test_what_is_imported_counts_once_and_never_goes_backwards(store: Store) -> None:
+    older, newer = learned({"a": 1}), learned({"a": 1}, {"a": 2})
+    for came in (older, newer, newer, older):
+        await store.replace_learned("import:x", {KEY: came})
+    assert (await store.learned())[0].learned == newer
 
 
-def test_nothing_is_added_where_somebody_has_learned_from_a_call_already(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store, other = await open_store(place), await open_store(place)
-        await store.record(calls=[call(number, result="{}") for number in range(3)])
-        ids = [call(number).id for number in range(3)]
-        assert await other.add_learned("backfill", {KEY: learned({"a": 1})}, observed_calls=ids[1:2]) == set()
-        both = {KEY: learned({"a": 1}, {"a": 2})}
-        assert await store.add_learned("live", both, observed_calls=[*ids, "not recorded"]) == {ids[1]}
-        assert [(one.origin, one.learned.observations) for one in await store.learned()] == [("backfill", 1)]
-        assert [one.id for one in await store.unobserved_calls(None, 9)] == [ids[0], ids[2]]
-        assert await store.add_learned("live", both, observed_calls=[ids[0], ids[2]]) == set()
-        assert await store.unobserved_calls(None, 9) == []
-        await store.close()
-        await other.close()
-
-    run(main())
+async def test_nothing_is_added_where_somebody_has_learned_from_a_call_already(place: str | Path) -> None:
+    store, other = await open_store(place), await open_store(place)
+    await store.record(calls=[call(number, result="{}") for number in range(3)])
+    ids = [call(number).id for number in range(3)]
+    assert await other.add_learned("backfill", {KEY: learned({"a": 1})}, observed_calls=ids[1:2]) == set()
+    both = {KEY: learned({"a": 1}, {"a": 2})}
+    assert await store.add_learned("live", both, observed_calls=[*ids, "not recorded"]) == {ids[1]}
+    assert [(one.origin, one.learned.observations) for one in await store.learned()] == [("backfill", 1)]
+    assert [one.id for one in await store.unobserved_calls(None, 9)] == [ids[0], ids[2]]
+    assert await store.add_learned("live", both, observed_calls=[ids[0], ids[2]]) == set()
+    assert await store.unobserved_calls(None, 9) == []
+    await store.close()
+    await other.close()
 
 
-def test_calls_are_given_until_they_were_learned_from(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        results = [call(number, result="{}") for number in range(4)]
-        await store.record(calls=[*results, call(9), call(10, result="{}", outcome="timeout")])
-        assert [one.id for one in await store.unobserved_calls(None, 3)] == [one.id for one in results[:3]]
-        await store.add_learned("live", {}, observed_calls=[results[0].id, results[3].id, "none such"])
-        # Written again, as after a cancelled write, it is still observed.
-        await store.record(calls=[results[0]])
-        assert await store.unobserved_calls(None, 9) == results[1:3]
-        assert await store.unobserved_calls(results[1].id, 9) == [results[2]]
-        await store.close()
-
-    run(main())
+async def test_calls_are_given_until_they_were_learned_from(store: Store) -> None:
+    results = [call(number, result="{}") for number in range(4)]
+    await store.record(calls=[*results, call(9), call(10, result="{}", outcome="timeout")])
+    assert [one.id for one in await store.unobserved_calls(None, 3)] == [one.id for one in results[:3]]
+    await store.add_learned("live", {}, observed_calls=[results[0].id, results[3].id, "none such"])
+    # Written again, as after a cancelled write, it is still observed.
+    await store.record(calls=[results[0]])
+    assert await store.unobserved_calls(None, 9) == results[1:3]
+    assert await store.unobserved_calls(results[1].id, 9) == [results[2]]
 
 
-def test_the_salt_and_the_name_are_made_once(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        first, second = await open_store(place), await open_store(place)
-        salts = await asyncio.gather(first.salt(), second.salt())
-        names = await asyncio.gather(first.installation_id(), second.installation_id())
-        assert salts[0] == salts[1]
-        assert len(salts[0]) == 32
-        assert names[0] == names[1] != salts[0].hex()
-        await first.close()
-        await second.close()
-
-    run(main())
+async def test_the_salt_and_the_name_are_made_once(place: str | Path) -> None:
+    first, second = await open_store(place), await open_store(place)
+    salts = await asyncio.gather(first.salt(), second.salt())
+    names = await asyncio.gather(first.installation_id(), second.installation_id())
+    assert salts[0] == salts[1]
+    assert len(salts[0]) == 32
+    assert names[0] == names[1] != salts[0].hex()
+    await first.close()
+    await second.close()
 
 
-def test_of_the_same_drift_the_first_time_counts(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        event = DriftEvent("one", "t", "hash", "a", "new-type", "integer", "string", 5.0, 60, 0.96)
-        later = DriftEvent("one", "t", "hash", "a", "new-type", "integer", "null", 7.0, 60, 0.96)
-        again = DriftEvent("one", "t", "hash", "a", "new-type", "integer", "string", 9.0, 70, 0.97)
-        await store.add_drift([event])
-        await store.add_drift([again, later])
-        assert await store.drift() == [later, event]
-        assert await store.drift(server="one", tool="u") == []
-        await store.close()
-
-    run(main())
+async def test_of_the_same_drift_the_first_time_counts(store: Store) -> None:
+    event = DriftEvent("one", "t", "hash", "a", "new-type", "integer", "string", 5.0, 60, 0.96)
+    later = DriftEvent("one", "t", "hash", "a", "new-type", "integer", "null", 7.0, 60, 0.96)
+    again = DriftEvent("one", "t", "hash", "a", "new-type", "integer", "string", 9.0, 70, 0.97)
+    await store.add_drift([event])
+    await store.add_drift([again, later])
+    assert await store.drift() == [later, event]
+    assert await store.drift(server="one", tool="u") == []
 
 
-def test_a_damaged_shape_is_ignored_and_replaced(run: Run, tmp_path: Path) -> None:
-    async def main() -> None:
-        store = SqlStore(tmp_path / "s.db")
-        await store.open()
-        await store.add_learned("live", {KEY: learned({"a": 1})})
-        await store._transact(
-            lambda connection: connection.exec_driver_sql("UPDATE learned SET shapes = '{\"structured\": 1}'")
+async def test_a_damaged_shape_is_ignored_and_replaced(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s.db")
+    await store.open()
+    await store.add_learned("live", {KEY: learned({"a": 1})})
+    await store._read(
+        lambda connection: connection.exec_driver_sql("UPDATE learned SET shapes = '{\"structured\": 1}'")
+    )
+    assert await store.learned() == []
+    await store.add_learned("live", {KEY: learned({"b": 1})})
+    assert (await store.learned())[0].learned == learned({"b": 1})
+    await store.close()
+
+
+async def test_what_a_newer_halflap_learned_is_not_overwritten(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s.db")
+    await store.open()
+    await store.add_learned("live", {KEY: learned({"a": 1})})
+    await store._read(
+        lambda connection: connection.exec_driver_sql(
+            "UPDATE learned SET shapes = replace(shapes, 'version\":1', 'version\":9')"
         )
-        assert await store.learned() == []
+    )
+    with pytest.raises(StoreError, match="Update Halflap"):
         await store.add_learned("live", {KEY: learned({"b": 1})})
-        assert (await store.learned())[0].learned == learned({"b": 1})
-        await store.close()
-
-    run(main())
+    assert await store.learned() == []
+    await store.close()
 
 
-def test_what_a_newer_halflap_learned_is_not_overwritten(run: Run, tmp_path: Path) -> None:
-    async def main() -> None:
-        store = SqlStore(tmp_path / "s.db")
-        await store.open()
-        await store.add_learned("live", {KEY: learned({"a": 1})})
-        await store._transact(
-            lambda connection: connection.exec_driver_sql(
-                "UPDATE learned SET shapes = replace(shapes, 'version\":1', 'version\":9')"
-            )
-        )
-        with pytest.raises(StoreError, match="Update Halflap"):
-            await store.add_learned("live", {KEY: learned({"b": 1})})
-        assert await store.learned() == []
-        await store.close()
-
-    run(main())
-
-
-def test_what_is_forgotten_is_gone_with_its_drift_and_the_rest_stays(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        for origin in ("live", "backfill", "import:a", "import:b", "important"):
-            await store.add_learned(origin, {KEY: learned({"a": 1}), OTHER: learned([1])}, watermark=origin)
-        await store.add_drift([DriftEvent(*KEY, "a", "new-type", "integer", "string", 5.0, 60, 0.96)])
-        gone = await store.forget_learned("import", "one", "t")
-        assert sorted(gone) == [("import:a", KEY), ("import:b", KEY)]
-        assert await store.forget_learned("import", "two") == []
-        assert len(await store.learned()) == 8
-        assert len(await store.drift()) == 1
-        marks = await store.watermarks()
-        await store.forget_learned(
-            None, "one", "t", update_watermark=lambda origin, mark: None if origin == "live" else mark + "!"
-        )
-        assert {one.key for one in await store.learned()} == {OTHER}
-        assert await store.drift() == []
-        changed = {origin: f"{mark}!" for origin, mark in marks.items() if origin != "live"}
-        # There is still something from it, so it is an origin, without a mark.
-        assert await store.watermarks() == {**changed, "live": ""}
-        await store.close()
-
-    run(main())
+async def test_what_is_forgotten_is_gone_with_its_drift_and_the_rest_stays(store: Store) -> None:
+    for origin in ("live", "backfill", "import:a", "import:b", "important"):
+        await store.add_learned(origin, {KEY: learned({"a": 1}), OTHER: learned([1])}, watermark=origin)
+    await store.add_drift([DriftEvent(*KEY, "a", "new-type", "integer", "string", 5.0, 60, 0.96)])
+    gone = await store.forget_learned("import", "one", "t")
+    assert sorted(gone) == [("import:a", KEY), ("import:b", KEY)]
+    assert await store.forget_learned("import", "two") == []
+    assert len(await store.learned()) == 8
+    assert len(await store.drift()) == 1
+    marks = await store.watermarks()
+    await store.forget_learned(
+        None, "one", "t", update_watermark=lambda origin, mark: None if origin == "live" else mark + "!"
+    )
+    assert {one.key for one in await store.learned()} == {OTHER}
+    assert await store.drift() == []
+    changed = {origin: f"{mark}!" for origin, mark in marks.items() if origin != "live"}
+    # There is still something from it, so it is an origin, without a mark.
+    assert await store.watermarks() == {**changed, "live": ""}
 
 
-def test_values_are_dropped_where_there_are_any(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        plain = learned({"a": "x"})
-        kept = Learned(structured=infer([{"a": "x"}] * 3, keep_values=True))
-        await store.add_learned("live", {KEY: plain})
-        assert await store.drop_values() == 0
-        await store.add_learned("logs", {KEY: kept, OTHER: plain})
-        await store.replace_learned("import:a", {OTHER: kept})
-        assert await store.drop_values() == 2
-        assert await store.drop_values() == 0
-        assert not any(one.learned.has_values for one in await store.learned())
-        assert sum(one.learned.observations for one in await store.learned()) == 8
-        await store.close()
-
-    run(main())
+async def test_values_are_dropped_where_there_are_any(store: Store) -> None:
+    plain = learned({"a": "x"})
+    kept = Learned(structured=infer([{"a": "x"}] * 3, keep_values=True))
+    await store.add_learned("live", {KEY: plain})
+    assert await store.drop_values() == 0
+    await store.add_learned("logs", {KEY: kept, OTHER: plain})
+    await store.replace_learned("import:a", {OTHER: kept})
+    assert await store.drop_values() == 2
+    assert await store.drop_values() == 0
+    assert not any(one.learned.has_values for one in await store.learned())
+    assert sum(one.learned.observations for one in await store.learned()) == 8
 
 
-def test_what_was_learned_by_definition_moves_to_the_schemas_of_the_tool(run: Run, tmp_path: Path) -> None:
+async def test_what_was_learned_by_definition_moves_to_the_schemas_of_the_tool(tmp_path: Path) -> None:
     before = {"name": "t", "description": "Before.", "inputSchema": {"type": "object"}}
     now = {**before, "description": "Now."}
     file = tmp_path / "halflap.db"
-
-    async def main() -> None:
-        older = SqlStore(file, MIGRATIONS[:6])
-        await older.open()
-        digests = definition_hash(before), definition_hash(now)
-        row = StoredTool("one", "t", "mcp__one__t", now, digests[1], before, digests[0], 1.0, 1.0, 0)
-        rows = ServerRows(StoredServer("one", "f", 1.0), (row,))
-        await older.update_server("one", lambda _: rows)
-        await older.add_learned("live", {ToolKey("one", "t", digests[0]): learned({"a": 1})})
-        await older.add_learned("live", {ToolKey("one", "t", digests[1]): learned({"b": 1})})
-        await older.add_learned("live", {ToolKey("one", "gone", "other"): learned([1])})
-        await older.close()
-        store = SqlStore(file)
-        await store.open()
-        found = {one.key: one.learned for one in await store.learned()}
-        assert found == {
-            ToolKey("one", "t", schema_hash({"type": "object"}, None)): learned({"a": 1}).merge(
-                learned({"b": 1})
-            ),
-            ToolKey("one", "gone", "other"): learned([1]),
-        }
-        await store.close()
-
-    run(main())
+    older = Store(file, MIGRATIONS[:6])
+    await older.open()
+    digests = definition_hash(before), definition_hash(now)
+    row = StoredTool("one", "t", "mcp__one__t", now, digests[1], before, digests[0], 1.0, 1.0, 0)
+    rows = ServerRows(StoredServer("one", "f", 1.0), (row,))
+    await older.update_server("one", lambda _: rows)
+    await older.add_learned("live", {ToolKey("one", "t", digests[0]): learned({"a": 1})})
+    await older.add_learned("live", {ToolKey("one", "t", digests[1]): learned({"b": 1})})
+    await older.add_learned("live", {ToolKey("one", "gone", "other"): learned([1])})
+    await older.close()
+    store = Store(file)
+    await store.open()
+    found = {one.key: one.learned for one in await store.learned()}
+    assert found == {
+        ToolKey("one", "t", schema_hash({"type": "object"}, None)): learned({"a": 1}).merge(
+            learned({"b": 1})
+        ),
+        ToolKey("one", "gone", "other"): learned([1]),
+    }
+    await store.close()

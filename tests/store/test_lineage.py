@@ -6,19 +6,18 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from halflap.core.errors import StoreAheadError
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
-from halflap.store import StoredEdge, ToolKey, WatermarkChange, open_store
+from halflap.store import StoredEdge, ToolKey, open_store
 from halflap.store.migrations import MIGRATIONS
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 from store.rows import call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from pathlib import Path
+
+    import pytest
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -33,164 +32,95 @@ def lineage(**counts: tuple[int, int]) -> Lineage:
     return Lineage({flows[name]: Count(*count) for name, count in counts.items()})
 
 
-def test_what_is_added_is_added_up_for_each_origin(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        await store.add_learned("live", {}, lineage=lineage(flow=(2, 1)))
-        await store.add_learned("live", {}, lineage=lineage(flow=(3, 1), other=(1, 1)))
-        await store.add_learned("logs", {}, lineage=lineage(flow=(7, 0)))
-        assert await store.lineage() == {
-            "live": lineage(flow=(5, 2), other=(1, 1)),
-            "logs": lineage(flow=(7, 0)),
-        }
-        await store.close()
-
-    run(main())
+async def test_what_is_added_is_added_up_for_each_origin(store: Store) -> None:
+    await store.add_learned("live", {}, lineage=lineage(flow=(2, 1)))
+    await store.add_learned("live", {}, lineage=lineage(flow=(3, 1), other=(1, 1)))
+    await store.add_learned("logs", {}, lineage=lineage(flow=(7, 0)))
+    assert await store.lineage() == {
+        "live": lineage(flow=(5, 2), other=(1, 1)),
+        "logs": lineage(flow=(7, 0)),
+    }
 
 
-def test_with_a_tool_goes_where_its_values_went_and_whence_they_came(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        own = Lineage({Flow(FIND, "next", FIND, "cursor"): Count(4, 1)})
-        await store.add_learned("live", {}, lineage=lineage(flow=(2, 1), other=(1, 1)))
-        await store.add_learned("live", {}, lineage=own)
-        await store.forget_learned(server=GET.server, tool=GET.tool)
-        assert await store.lineage() == {"live": own}
-        await store.close()
-
-    run(main())
+async def test_with_a_tool_goes_where_its_values_went_and_whence_they_came(store: Store) -> None:
+    own = Lineage({Flow(FIND, "next", FIND, "cursor"): Count(4, 1)})
+    await store.add_learned("live", {}, lineage=lineage(flow=(2, 1), other=(1, 1)))
+    await store.add_learned("live", {}, lineage=own)
+    await store.forget_learned(server=GET.server, tool=GET.tool)
+    assert await store.lineage() == {"live": own}
 
 
-def test_a_log_that_somebody_else_has_read_is_not_counted_again(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        for _ in range(2):
-            try:
-                await store.add_learned(
-                    "logs", {}, lineage=lineage(flow=(2, 1)), sources={"x": WatermarkChange(None, "1")}
-                )
-            except StoreAheadError:
-                break
-        else:
-            pytest.fail("it was taken twice")
-        assert await store.lineage() == {"logs": lineage(flow=(2, 1))}
-        await store.close()
-
-    run(main())
+async def test_what_is_imported_counts_once_and_never_goes_backwards(store: Store) -> None:
+    older, newer = lineage(flow=(2, 1)), lineage(flow=(5, 2), other=(1, 1))
+    for came in (older, newer, newer, older):
+        await store.replace_learned("import:x", {}, came)
+    assert await store.lineage() == {"import:x": newer}
 
 
-def test_what_is_imported_counts_once_and_never_goes_backwards(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        older, newer = lineage(flow=(2, 1)), lineage(flow=(5, 2), other=(1, 1))
-        for came in (older, newer, newer, older):
-            await store.replace_learned("import:x", {}, came)
-        assert await store.lineage() == {"import:x": newer}
-        await store.close()
-
-    run(main())
-
-
-def test_two_gateways_that_add_at_once_lose_nothing(run: Run, place: str | Path) -> None:
-    async def add() -> None:
-        store = await open_store(place)
-        for _ in range(10):
-            await store.add_learned("live", {}, lineage=lineage(flow=(1, 1)))
-        await store.close()
-
-    async def main() -> None:
-        await asyncio.gather(add(), add())
-        store = await open_store(place)
-        assert await store.lineage() == {"live": lineage(flow=(20, 20))}
-        await store.close()
-
-    run(main())
-
-
-def test_ever_new_ways_fill_no_disk(run: Run, place: str | Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ever_new_ways_fill_no_disk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halflap.store.lineage.MAX_ROWS", 10)
-
-    async def main() -> None:
-        store = await open_store(place)
-        many = Lineage({replace_path(number): Count(1, 1) for number in range(15)})
-        await store.add_learned("live", {}, lineage=many)
-        await store.add_learned("live", {}, lineage=many)
-        found = (await store.lineage())["live"]
-        assert len(found.counts) == 10
-        assert set(found.counts.values()) == {Count(2, 2)}
-        await store.close()
 
     def replace_path(number: int) -> Flow:
         return FLOW._replace(source_path=f"key{number}")
 
-    run(main())
+    many = Lineage({replace_path(number): Count(1, 1) for number in range(15)})
+    await store.add_learned("live", {}, lineage=many)
+    await store.add_learned("live", {}, lineage=many)
+    found = (await store.lineage())["live"]
+    assert len(found.counts) == 10
+    assert set(found.counts.values()) == {Count(2, 2)}
 
 
 EDGE = StoredEdge(FIND, GET, "strict", 0.75, ("lineage", "name"), ({"from": "users[].id", "to": "id"},))
 BACK = StoredEdge(GET, FIND, "optional", 0.25, ("words",))
 
 
-def test_edges_are_replaced_for_some_tools_or_for_all(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        assert await store.edges_version() is None
-        third = ToolKey("one", "third", "h")
-        beside = StoredEdge(third, GET, "partial", 0.5, ("format",))
-        await store.replace_edges([BACK, beside, EDGE], "m1")
-        assert await store.edges() == [EDGE, beside, BACK]
-        changed = replace(EDGE, confidence=0.9, source=FIND._replace(definition_hash="h2"))
-        await store.replace_edges([changed], "m2", tools=[("one", "find")])
-        assert await store.edges() == [changed, beside]
-        await store.replace_edges([], "m3", tools=[("one", "nothing")])
-        assert len(await store.edges()) == 2
-        await store.replace_edges([BACK], "m4")
-        assert await store.edges() == [BACK]
-        assert await store.edges_version() == "m4"
-        await store.close()
-
-    run(main())
+async def test_edges_are_replaced_for_some_tools_or_for_all(store: Store) -> None:
+    assert await store.edges_version() is None
+    third = ToolKey("one", "third", "h")
+    beside = StoredEdge(third, GET, "partial", 0.5, ("format",))
+    await store.replace_edges([BACK, beside, EDGE], "m1")
+    assert await store.edges() == [EDGE, beside, BACK]
+    changed = replace(EDGE, confidence=0.9, source=FIND._replace(definition_hash="h2"))
+    await store.replace_edges([changed], "m2", tools=[("one", "find")])
+    assert await store.edges() == [changed, beside]
+    await store.replace_edges([], "m3", tools=[("one", "nothing")])
+    assert len(await store.edges()) == 2
+    await store.replace_edges([BACK], "m4")
+    assert await store.edges() == [BACK]
+    assert await store.edges_version() == "m4"
 
 
-def test_how_long_calls_take_is_the_median_of_those_that_went_well(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        times = [10.0, 30.0, 20.0, None]
-        calls = [call(number, duration_ms=took) for number, took in enumerate(times)]
-        calls += [call(8, duration_ms=9_000.0, outcome="timeout"), call(9, tool="u", duration_ms=4.0)]
-        await store.record(calls=calls)
-        assert await store.latencies() == {("one", "t"): 20.0, ("one", "u"): 4.0}
-        await store.close()
-
-    run(main())
+async def test_how_long_calls_take_is_the_median_of_those_that_went_well(store: Store) -> None:
+    times = [10.0, 30.0, 20.0, None]
+    calls = [call(number, duration_ms=took) for number, took in enumerate(times)]
+    calls += [call(8, duration_ms=9_000.0, outcome="timeout"), call(9, tool="u", duration_ms=4.0)]
+    await store.record(calls=calls)
+    assert await store.latencies() == {("one", "t"): 20.0, ("one", "u"): 4.0}
 
 
-def test_numbers_are_added_up(run: Run, place: str | Path) -> None:
-    async def main() -> None:
-        store = await open_store(place)
-        await store.add_counters({"looked": 2, "seconds": 0.5})
-        await store.add_counters({"looked": 1})
-        assert await store.counters() == {"looked": 3.0, "seconds": 0.5}
-        await store.close()
-
-    run(main())
+async def test_numbers_are_added_up(store: Store) -> None:
+    await store.add_counters({"looked": 2, "seconds": 0.5})
+    await store.add_counters({"looked": 1})
+    assert await store.counters() == {"looked": 3.0, "seconds": 0.5}
 
 
-def test_a_store_from_before_is_upgraded_with_a_backup_and_keeps_what_was_learned(
-    run: Run, tmp_path: Path
+async def test_a_store_from_before_is_upgraded_with_a_backup_and_keeps_what_was_learned(
+    tmp_path: Path,
 ) -> None:
-    async def main() -> None:
-        file = tmp_path / "s.db"
-        before = SqlStore(file, MIGRATIONS[:5])
-        await before.open()
-        learned = Learned(structured=infer([{"a": 1}]))
-        await before.add_learned("live", {FIND: learned})
-        await before.close()
-        store = await open_store(file)
-        assert (await store.learned())[0].learned == learned
-        await store.add_learned("live", {}, lineage=lineage(flow=(1, 1)))
-        await store.replace_edges([EDGE], "m")
-        assert await store.edges() == [EDGE]
-        await store.close()
-
-    run(main())
-    assert sorted(path.name.split("-")[0] for path in tmp_path.glob("*.bak")) == ["s.db.v5", "s.db.v6"]
+    file = tmp_path / "s.db"
+    before = Store(file, MIGRATIONS[:5])
+    await before.open()
+    learned = Learned(structured=infer([{"a": 1}]))
+    await before.add_learned("live", {FIND: learned})
+    await before.close()
+    store = await open_store(file)
+    assert (await store.learned())[0].learned == learned
+    await store.add_learned("live", {}, lineage=lineage(flow=(1, 1)))
+    await store.replace_edges([EDGE], "m")
+    assert await store.edges() == [EDGE]
+    await store.close()
+    backups = await asyncio.to_thread(
+        lambda: sorted(path.name.split("-")[0] for path in tmp_path.glob("*.bak"))
+    )
+    assert backups == ["s.db.v5", "s.db.v6"]

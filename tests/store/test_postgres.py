@@ -13,13 +13,11 @@ from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
 from halflap.store import Purged, StoredEdge, ToolKey, WatermarkChange, open_store
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 from store.rows import call, hammer, putting, run_of, server, tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-
-    from halflap.store import Store
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -92,20 +90,16 @@ async def write_at_once(place: str) -> None:
 
 async def migrate(place: str) -> None:
     with pytest.raises(StoreError):
-        await SqlStore(place, [*MIGRATIONS, BAD]).open()
-    store = SqlStore(place, [*MIGRATIONS, replace(BAD, statements=BAD.statements[:1])])
+        await Store(place, [*MIGRATIONS, BAD]).open()
+    store = Store(place, [*MIGRATIONS, replace(BAD, statements=BAD.statements[:1])])
     await store.open()
     assert len((await store.load_catalog()).names) == 1
     await store.close()
 
 
-def test_a_store_on_postgresql_keeps_what_one_in_a_file_does(run: Run, postgres: Callable[[], str]) -> None:
+async def test_a_store_on_postgresql_keeps_what_one_in_a_file_does(postgres: Callable[[], str]) -> None:
     place, other = postgres(), postgres()
-
-    async def story() -> None:
-        await write(place)
-        await read(place)
-        await migrate(place)
-        await write_at_once(other)
-
-    run(story())
+    await write(place)
+    await read(place)
+    await migrate(place)
+    await write_at_once(other)

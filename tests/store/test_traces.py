@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from halflap.core.errors import UsageError
-from halflap.store import RUNNING, Purged, Store, open_store
+from halflap.store import RUNNING, Purged, open_store
 from halflap.store.migrations import MIGRATIONS
-from halflap.store.sql import SqlStore
+from halflap.store.sql import Store
 from store.rows import call, putting, run_of, server, tool
 from store.test_contract import ODD_TEXTS
 from support import some
@@ -36,7 +36,7 @@ async def opened(place: str | Path | None) -> AsyncIterator[Store]:
         await store.close()
 
 
-def test_a_run_comes_back_as_it_was_written(run: Run, place: str | Path) -> None:
+async def test_a_run_comes_back_as_it_was_written(place: str | Path) -> None:
     record = run_of(
         1,
         kind="script",
@@ -48,149 +48,78 @@ def test_a_run_comes_back_as_it_was_written(run: Run, place: str | Path) -> None
         memory_bytes=5_000_000_000,
         sandbox="jail",
     )
-
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(runs=[record])
-        async with opened(place) as store:
-            assert await store.run(record.id) == record
-
-    run(scenario())
+    async with opened(place) as store:
+        await store.record(runs=[record])
+    async with opened(place) as store:
+        assert await store.run(record.id) == record
 
 
-def test_a_run_that_ends_replaces_itself(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(runs=[run_of(1, outcome=RUNNING, duration_ms=None, output=None)])
-            await store.record(runs=[run_of(1)])
-            assert await store.runs(9) == [run_of(1, output=None)]
-
-    run(scenario())
+async def test_a_run_that_ends_replaces_itself(store: Store) -> None:
+    await store.record(runs=[run_of(1, outcome=RUNNING, duration_ms=None, output=None)])
+    await store.record(runs=[run_of(1)])
+    assert await store.runs(9) == [run_of(1, output=None)]
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS)
-def test_any_text_of_a_run_comes_back_as_it_was(run: Run, place: str | Path, text: str) -> None:
+async def test_any_text_of_a_run_comes_back_as_it_was(store: Store, text: str) -> None:
     record = run_of(1, code=text, output=text, error=text, principal=text, name=text, sandbox=text)
-
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(runs=[record])
-            assert await store.run(record.id, principal=text) == record
-
-    run(scenario())
+    await store.record(runs=[record])
+    assert await store.run(record.id, principal=text) == record
 
 
-def test_runs_are_listed_newest_first_and_without_their_output(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(runs=[run_of(number) for number in (2, 5, 1, 4, 3)])
-            assert await store.runs(2) == [run_of(5, output=None), run_of(4, output=None)]
-
-    run(scenario())
+async def test_runs_are_listed_newest_first_and_without_their_output(store: Store) -> None:
+    await store.record(runs=[run_of(number) for number in (2, 5, 1, 4, 3)])
+    assert await store.runs(2) == [run_of(5, output=None), run_of(4, output=None)]
+    assert [record.id for record in await store.runs(2, before=3.0)] == ["00000002", "00000001"]
 
 
-def test_older_runs_can_be_asked_for(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(runs=[run_of(number) for number in range(6)])
-            assert [record.id for record in await store.runs(2, before=3.0)] == ["00000002", "00000001"]
-
-    run(scenario())
+async def test_somebodys_runs_are_found_by_nobody_else(store: Store) -> None:
+    await store.record(runs=[run_of(1, principal="ann"), run_of(2, principal="bob")])
+    assert [record.id for record in await store.runs(9, principal="ann")] == ["00000001"]
+    assert await store.run("00000002", principal="ann") is None
+    assert await store.run("00000002", principal="bob") is not None
 
 
-def test_somebodys_runs_are_found_by_nobody_else(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(runs=[run_of(1, principal="ann"), run_of(2, principal="bob")])
-            assert [record.id for record in await store.runs(9, principal="ann")] == ["00000001"]
-            assert await store.run("00000002", principal="ann") is None
-            assert await store.run("00000002", principal="bob") is not None
-
-    run(scenario())
+async def test_a_run_is_found_by_its_beginning(store: Store) -> None:
+    await store.record(runs=[run_of(1, id="abc1"), run_of(2, id="abd2", principal="bob")])
+    for text, principal in (("abc", None), ("ab", "local")):
+        found = await store.run(text, principal=principal)
+        assert found is not None
+        assert found.id == "abc1"
 
 
-def test_a_run_is_found_by_its_beginning(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(runs=[run_of(1, id="abc1"), run_of(2, id="abd2")])
-            found = await store.run("abc")
-            assert found is not None
-            assert found.id == "abc1"
-
-    run(scenario())
-
-
-def test_a_beginning_that_fits_several_runs_is_a_mistake_that_names_them(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(runs=[run_of(1, id="abc1"), run_of(2, id="abd2", code="\n  rows = 1\nrows")])
-            with pytest.raises(UsageError) as caught:
-                await store.run("ab")
-            newest, oldest = str(caught.value).splitlines()[1:]
-            assert newest.startswith("  abd2  ")
-            assert newest.endswith("  rows = 1")
-            assert oldest.startswith("  abc1  ")
-
-    run(scenario())
-
-
-def test_the_runs_of_others_do_not_make_a_beginning_ambiguous(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(runs=[run_of(1, id="abc1"), run_of(2, id="abd2", principal="bob")])
-            found = await store.run("ab", principal="local")
-            assert found is not None
-            assert found.id == "abc1"
-
-    run(scenario())
+async def test_a_beginning_that_fits_several_runs_is_a_mistake_that_names_them(store: Store) -> None:
+    await store.record(runs=[run_of(1, id="abc1"), run_of(2, id="abd2", code="\n  rows = 1\nrows")])
+    with pytest.raises(UsageError) as caught:
+        await store.run("ab")
+    newest, oldest = str(caught.value).splitlines()[1:]
+    assert newest.startswith("  abd2  ")
+    assert newest.endswith("  rows = 1")
+    assert oldest.startswith("  abc1  ")
 
 
 @pytest.mark.parametrize("text", some(["", "%", "_", "a%", "' OR 1=1", "\0", "\ud800"], every=2))
-def test_what_is_no_beginning_finds_nothing(run: Run, place: str | Path, text: str) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(runs=[run_of(1, id="abc1")])
-            assert await store.run(text) is None
-
-    run(scenario())
+async def test_what_is_no_beginning_finds_nothing(store: Store, text: str) -> None:
+    await store.record(runs=[run_of(1, id="abc1")])
+    assert await store.run(text) is None
 
 
-def test_the_calls_of_a_run_come_in_their_order(run: Run, place: str | Path) -> None:
+async def test_the_calls_of_a_run_come_in_their_order(store: Store) -> None:
     mine = [call(number, run="r") for number in (1, 2, 3)]
-
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(calls=[mine[2], call(4, run="other"), mine[0], call(5), mine[1]])
-            assert await store.calls_of_run("r") == mine
-
-    run(scenario())
+    await store.record(calls=[mine[2], call(4, run="other"), mine[0], call(5), mine[1]])
+    assert await store.calls_of_run("r") == mine
 
 
-def test_a_call_keeps_what_was_passed_and_returned(run: Run, place: str | Path) -> None:
+async def test_a_call_keeps_what_was_passed_and_returned(store: Store) -> None:
     record = call(
         1, arguments='{"a": "\\u0000"}', result='{"content": []}', error="no", result_cut=True, breach="x"
     )
-
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(calls=[record])
-            assert await store.recent_calls(1) == [record]
-
-    run(scenario())
+    await store.record(calls=[record])
+    assert await store.recent_calls(1) == [record]
 
 
-def test_a_call_that_was_sent_is_replaced_by_how_it_ended(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(calls=[call(1, outcome="sent", duration_ms=None)])
-            await store.record(calls=[call(1)])
-            assert await store.recent_calls(9) == [call(1)]
-
-    run(scenario())
-
-
-def test_short_results_of_calls_that_ended_well_come_newest_first_without_their_arguments(
-    run: Run, place: str | Path
+async def test_short_results_of_calls_that_ended_well_come_newest_first_without_their_arguments(
+    store: Store,
 ) -> None:
     records = [
         call(1, outcome="ok", result='"a"', result_bytes=3, arguments='{"x": 1}', started_at=1.0),
@@ -199,48 +128,40 @@ def test_short_results_of_calls_that_ended_well_come_newest_first_without_their_
         call(4, outcome="tool_error", result='"c"', result_bytes=3, started_at=4.0),
         call(5, outcome="ok", result=None, result_bytes=3, started_at=5.0),
     ]
-
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(calls=records)
-            found = await store.small_results(5, 10)
-            assert [(one.id, one.result, one.arguments) for one in found] == [
-                (records[1].id, '"b"', None),
-                (records[0].id, '"a"', None),
-            ]
-            assert len(await store.small_results(5, 1)) == 1
-
-    run(scenario())
+    await store.record(calls=records)
+    found = await store.small_results(5, 10)
+    assert [(one.id, one.result, one.arguments) for one in found] == [
+        (records[1].id, '"b"', None),
+        (records[0].id, '"a"', None),
+    ]
+    assert len(await store.small_results(5, 1)) == 1
 
 
-def test_calls_of_before_there_were_traces_are_kept(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        store = SqlStore(place, MIGRATIONS[:1])
-        await store.open()
+async def test_calls_of_before_there_were_traces_are_kept(place: str | Path) -> None:
+    store = Store(place, MIGRATIONS[:1])
+    await store.open()
 
-        def work() -> None:
-            with store._transaction() as connection:
-                connection.exec_driver_sql(
-                    "INSERT INTO calls VALUES ('1', NULL, NULL, 'local', 'one', 't', 'h', 1.5, 2.5, 'ok', 3, 4, 'b')"
-                )
+    def work() -> None:
+        with store._opened().begin() as connection:
+            connection.exec_driver_sql(
+                "INSERT INTO calls VALUES ('1', NULL, NULL, 'local', 'one', 't', 'h', 1.5, 2.5, 'ok', 3, 4, 'b')"
+            )
 
-        await store._run(work)
-        await store.close()
-        async with opened(place) as after:
-            assert await after.recent_calls(9) == [
-                call(
-                    1,
-                    id="1",
-                    definition_hash="h",
-                    started_at=1.5,
-                    duration_ms=2.5,
-                    argument_bytes=3,
-                    result_bytes=4,
-                    breach="b",
-                )
-            ]
-
-    run(scenario())
+    await store._run(work)
+    await store.close()
+    async with opened(place) as after:
+        assert await after.recent_calls(9) == [
+            call(
+                1,
+                id="1",
+                definition_hash="h",
+                started_at=1.5,
+                duration_ms=2.5,
+                argument_bytes=3,
+                result_bytes=4,
+                breach="b",
+            )
+        ]
 
 
 async def filled(store: Store) -> None:
@@ -256,81 +177,51 @@ async def filled(store: Store) -> None:
         )
 
 
-def test_runs_older_than_a_time_are_purged_with_their_calls(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await filled(store)
-            assert await store.purge(older_than=0.0, keep_bytes=1_000_000) == Purged()
-            assert await store.purge(older_than=4.0) == Purged(runs=4, calls=12)
-            assert {record.started_at for record in await store.runs(99)} == {4, 5, 6, 7, 8, 9}
-            assert len(await store.recent_calls(99)) == 18
-
-    run(scenario())
+async def test_runs_older_than_a_time_are_purged_with_their_calls(store: Store) -> None:
+    await filled(store)
+    assert await store.purge(older_than=0.0, keep_bytes=1_000_000) == Purged()
+    assert await store.purge(older_than=4.0) == Purged(runs=4, calls=12)
+    assert {record.started_at for record in await store.runs(99)} == {4, 5, 6, 7, 8, 9}
+    assert len(await store.recent_calls(99)) == 18
 
 
-def test_the_oldest_beyond_a_size_are_purged(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            for number in range(10):
-                await store.record(runs=[run_of(number, output="x" * 10_000)])
-            assert await store.purge(keep_bytes=50_000) == Purged(runs=6)
-            assert [record.started_at for record in await store.runs(99)] == [9, 8, 7, 6]
-
-    run(scenario())
+async def test_the_oldest_beyond_a_size_are_purged(store: Store) -> None:
+    for number in range(10):
+        await store.record(runs=[run_of(number, output="x" * 10_000)])
+    assert await store.purge(keep_bytes=50_000) == Purged(runs=6)
+    assert [record.started_at for record in await store.runs(99)] == [9, 8, 7, 6]
 
 
-def test_more_than_one_batch_is_purged(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(
-                runs=[run_of(number) for number in range(250)], calls=[call(number) for number in range(250)]
-            )
-            assert await store.purge(everything=True) == Purged(runs=250, calls=250)
-
-    run(scenario())
+async def test_a_purge_leaves_the_catalogue(store: Store) -> None:
+    await store.update_server("one", putting(server(), tool()))
+    before = await store.load_catalog()
+    await filled(store)
+    await store.purge(everything=True)
+    assert await store.load_catalog() == before
 
 
-def test_a_purge_leaves_the_catalogue(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.update_server("one", putting(server(), tool()))
-            before = await store.load_catalog()
-            await filled(store)
-            await store.purge(everything=True)
-            assert await store.load_catalog() == before
-
-    run(scenario())
-
-
-def test_others_can_write_during_a_long_purge(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as store:
-            await store.record(calls=[call(number) for number in range(2_000)])
-            purging = asyncio.create_task(store.purge(older_than=1_999.0))
-            await asyncio.sleep(0)
-            await store.record(calls=[call(9_999)])
-            assert not purging.done()
-            assert (await purging).calls == 1_999
-
-    run(scenario())
+async def test_others_can_write_during_a_long_purge(store: Store) -> None:
+    await store.record(calls=[call(number) for number in range(2_000)])
+    purging = asyncio.create_task(store.purge(older_than=1_999.0))
+    await asyncio.sleep(0)
+    await store.record(calls=[call(9_999)])
+    assert not purging.done()
+    assert (await purging).calls == 1_999
 
 
 def everything_in(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
-def test_nothing_purged_is_left_in_the_files(run: Run, file: Path) -> None:
-    async def scenario() -> None:
-        async with opened(file) as store:
-            await store.record(
-                runs=[run_of(1, output=SECRET_PLACE * 1_000, code=SECRET_PLACE)],
-                calls=[call(1, arguments=SECRET_PLACE, result=SECRET_PLACE * 50)],
-            )
-            assert SECRET_PLACE.encode() in await asyncio.to_thread(everything_in, file.parent)
-            await store.purge(everything=True)
-            assert SECRET_PLACE.encode() not in await asyncio.to_thread(everything_in, file.parent)
-
-    run(scenario())
+async def test_nothing_purged_is_left_in_the_files(file: Path) -> None:
+    async with opened(file) as store:
+        await store.record(
+            runs=[run_of(1, output=SECRET_PLACE * 1_000, code=SECRET_PLACE)],
+            calls=[call(1, arguments=SECRET_PLACE, result=SECRET_PLACE * 50)],
+        )
+        assert SECRET_PLACE.encode() in await asyncio.to_thread(everything_in, file.parent)
+        await store.purge(everything=True)
+        assert SECRET_PLACE.encode() not in await asyncio.to_thread(everything_in, file.parent)
 
 
 def test_a_purge_gives_its_space_back(run: Run, file: Path) -> None:
@@ -348,60 +239,25 @@ def test_a_purge_gives_its_space_back(run: Run, file: Path) -> None:
     assert nothing < 200_000
 
 
-def test_a_store_from_before_there_were_traces_gives_its_space_back_too(run: Run, file: Path) -> None:
-    async def scenario() -> None:
-        store = SqlStore(file, MIGRATIONS[:1])
-        await store.open()
-        await store.close()
-
-        def as_it_was() -> None:
-            with closing(sqlite3.connect(file)) as connection:
-                connection.execute("PRAGMA auto_vacuum = 0")
-                connection.execute("VACUUM")
-
-        await asyncio.to_thread(as_it_was)
-        async with opened(file) as after:
-            await after.record(runs=[run_of(1, output="x" * 5_000_000)])
-            await after.purge(everything=True)
-            assert (await asyncio.to_thread(file.stat)).st_size < 200_000
-
-    run(scenario())
+async def test_purging_does_not_wait_for_somebody_who_reads(file: Path) -> None:
+    async with opened(file) as store:
+        await filled(store)
+        reader = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM runs").fetchall()
+        try:
+            assert (await store.purge(older_than=5.0)).runs == 5
+        finally:
+            reader.close()
+        assert len(await store.runs(99)) == 5
 
 
-def test_purging_does_not_wait_for_somebody_who_reads(run: Run, file: Path) -> None:
-    async def scenario() -> None:
-        async with opened(file) as store:
-            await filled(store)
-            reader = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
-            reader.execute("BEGIN")
-            reader.execute("SELECT count(*) FROM runs").fetchall()
-            try:
-                assert (await store.purge(older_than=5.0)).runs == 5
-            finally:
-                reader.close()
-            assert len(await store.runs(99)) == 5
-
-    run(scenario())
-
-
-def test_a_store_in_memory_can_be_purged(run: Run) -> None:
-    async def scenario() -> None:
-        async with opened(None) as store:
-            await filled(store)
-            assert await store.purge(everything=True) == Purged(runs=10, calls=30)
-
-    run(scenario())
-
-
-def test_two_stores_may_purge_at_once(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        async with opened(place) as one, opened(place) as other:
-            await one.record(
-                runs=[run_of(number) for number in range(300)],
-                calls=[replace(call(number), run=f"{number:08}") for number in range(300)],
-            )
-            await asyncio.gather(one.purge(everything=True), other.purge(everything=True))
-            assert await one.runs(9) == []
-            assert await other.recent_calls(9) == []
-
-    run(scenario())
+async def test_two_stores_may_purge_at_once(place: str | Path) -> None:
+    async with opened(place) as one, opened(place) as other:
+        await one.record(
+            runs=[run_of(number) for number in range(300)],
+            calls=[replace(call(number), run=f"{number:08}") for number in range(300)],
+        )
+        await asyncio.gather(one.purge(everything=True), other.purge(everything=True))
+        assert await one.runs(9) == []
+        assert await other.recent_calls(9) == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from halflap.config import ServerConfig
-from halflap.upstream.transports.environment import server_environment
+from halflap.upstream.transports.stdio import server_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

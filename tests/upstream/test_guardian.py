@@ -88,17 +88,14 @@ def test_a_server_is_started_with_its_pipes_environment_and_folder(tmp_path: Pat
     asyncio.run(scenario())
 
 
-def test_an_exit_by_signal_has_a_negative_return_code(run: Run) -> None:
-    async def scenario() -> None:
-        guardian = Guardian()
-        process = await guardian.start(["sh", "-c", "kill -9 $$"], PATH, None)
-        await process.exited.wait()
-        assert process.returncode == -9
-        await process.stop(0)
-        released(process)
-        await guardian.close()
-
-    run(scenario())
+async def test_an_exit_by_signal_has_a_negative_return_code() -> None:
+    guardian = Guardian()
+    process = await guardian.start(["sh", "-c", "kill -9 $$"], PATH, None)
+    await process.exited.wait()
+    assert process.returncode == -9
+    await process.stop(0)
+    released(process)
+    await guardian.close()
 
 
 @pytest.mark.parametrize(
@@ -110,16 +107,13 @@ def test_an_exit_by_signal_has_a_negative_return_code(run: Run) -> None:
         (["cat"], "/no/such/folder", FileNotFoundError),
     ],
 )
-def test_a_server_that_cannot_be_started_says_why(
-    run: Run, command: list[str], cwd: str | None, error: type[OSError]
+async def test_a_server_that_cannot_be_started_says_why(
+    command: list[str], cwd: str | None, error: type[OSError]
 ) -> None:
-    async def scenario() -> None:
-        guardian = Guardian()
-        with pytest.raises(error):
-            await guardian.start(command, PATH, cwd)
-        await guardian.close()
-
-    run(scenario())
+    guardian = Guardian()
+    with pytest.raises(error):
+        await guardian.start(command, PATH, cwd)
+    await guardian.close()
 
 
 def test_stopping_a_stubborn_server_ends_all_that_it_started() -> None:
@@ -294,18 +288,15 @@ def test_many_servers_come_and_go_without_leaving_a_descriptor() -> None:
     assert open_descriptors() <= before
 
 
-def test_what_an_ended_server_did_not_read_is_known(run: Run) -> None:
-    async def scenario() -> None:
-        guardian = Guardian()
-        process = await guardian.start(["sh", "-c", "head -c 6 >/dev/null; sleep 0.2"], PATH, None)
-        os.write(process.stdin, b"first\nsecond\n")
-        await process.exited.wait()
-        assert process.unread_input() == len(b"second\n")
-        await process.stop(0)
-        released(process)
-        await guardian.close()
-
-    run(scenario())
+async def test_what_an_ended_server_did_not_read_is_known() -> None:
+    guardian = Guardian()
+    process = await guardian.start(["sh", "-c", "head -c 6 >/dev/null; sleep 0.2"], PATH, None)
+    os.write(process.stdin, b"first\nsecond\n")
+    await process.exited.wait()
+    assert process.unread_input() == len(b"second\n")
+    await process.stop(0)
+    released(process)
+    await guardian.close()
 
 
 @pytest.mark.slow

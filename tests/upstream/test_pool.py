@@ -67,15 +67,12 @@ async def admit() -> None:
         ("newer", "2025-11-25", "2026-07-28"),
     ],
 )
-def test_a_version_that_both_sides_know_is_found(
-    run: Run, kind: str, last_version: str | None, spoken: str
+async def test_a_version_that_both_sides_know_is_found(
+    kind: str, last_version: str | None, spoken: str
 ) -> None:
-    async def scenario() -> None:
-        async with upstream("unwilling.py", kind, last_version=last_version) as server:
-            listing = await server.list()
-            assert (listing.protocol_version, [tool["name"] for tool in listing.tools]) == (spoken, ["use"])
-
-    run(scenario())
+    async with upstream("unwilling.py", kind, last_version=last_version) as server:
+        listing = await server.list()
+        assert (listing.protocol_version, [tool["name"] for tool in listing.tools]) == (spoken, ["use"])
 
 
 def test_a_server_that_is_killed_while_idle_is_reconnected(run: Run) -> None:
@@ -96,16 +93,13 @@ def test_a_server_that_is_killed_while_idle_is_reconnected(run: Run) -> None:
     run(scenario())
 
 
-def test_a_closed_upstream_refuses_calls_and_leaves_no_process(run: Run) -> None:
-    async def scenario() -> None:
-        async with upstream("swift.py") as server:
-            await server.list()
-            pid = server.status().pid
-            assert pid is not None
-            await server.close()
-            assert eventually(lambda: not alive(pid))
-            assert server.status().state == "idle"
-            with pytest.raises(UpstreamUnavailableError, match="shutting down"):
-                await server.call("pid", {}, CallContext(), repeatable=True, admit=admit)
-
-    run(scenario())
+async def test_a_closed_upstream_refuses_calls_and_leaves_no_process() -> None:
+    async with upstream("swift.py") as server:
+        await server.list()
+        pid = server.status().pid
+        assert pid is not None
+        await server.close()
+        assert eventually(lambda: not alive(pid))
+        assert server.status().state == "idle"
+        with pytest.raises(UpstreamUnavailableError, match="shutting down"):
+            await server.call("pid", {}, CallContext(), repeatable=True, admit=admit)

@@ -36,56 +36,43 @@ def nested(value: Any) -> int:
     return depth
 
 
-def test_tools_with_unusual_schemas_are_kept_and_can_be_called(run: Run) -> None:
+async def test_tools_with_unusual_schemas_are_kept_and_can_be_called() -> None:
     names = ["deep", "half", "large", "nan"]
-
-    async def scenario() -> None:
-        async with Gateway.open(extreme(150, *names)) as gateway:
-            assert [tool.original_name for tool in await gateway.tools()] == sorted([*names, "good"])
-            for name in names:
-                assert (await gateway.inspect(f"mcp__x__{name}"))["originalName"] == name
-                assert (await gateway.call(f"mcp__x__{name}")).structured_content["value"]
-
-    run(scenario())
+    async with Gateway.open(extreme(150, *names)) as gateway:
+        assert [tool.original_name for tool in await gateway.tools()] == sorted([*names, "good"])
+        for name in names:
+            assert (await gateway.inspect(f"mcp__x__{name}"))["originalName"] == name
+            assert (await gateway.call(f"mcp__x__{name}")).structured_content["value"]
 
 
-def test_a_tool_whose_schema_is_too_deep_is_left_out_by_name(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open(extreme(200, "deep", "half")) as gateway:
-            assert [tool.original_name for tool in await gateway.tools()] == ["good", "half"]
-            (report,) = await gateway.reports()
-            (warning,) = report.status.warnings
-            assert "'deep'" in warning
-            with pytest.raises(ToolNotFoundError):
-                await gateway.call("mcp__x__deep")
-
-    run(scenario())
+async def test_a_tool_whose_schema_is_too_deep_is_left_out_by_name() -> None:
+    async with Gateway.open(extreme(200, "deep", "half")) as gateway:
+        assert [tool.original_name for tool in await gateway.tools()] == ["good", "half"]
+        (report,) = await gateway.reports()
+        (warning,) = report.status.warnings
+        assert "'deep'" in warning
+        with pytest.raises(ToolNotFoundError):
+            await gateway.call("mcp__x__deep")
 
 
 @pytest.mark.parametrize("depth", some([700, 10, 150], every=3))
-def test_a_deep_result_is_delivered(run: Run, depth: int) -> None:
-    async def scenario() -> None:
-        async with Gateway.open(extreme(depth, "answers_deep")) as gateway:
-            result = await gateway.call("mcp__x__answers_deep")
-            assert nested(result.structured_content["value"]) == depth
-
-    run(scenario())
+async def test_a_deep_result_is_delivered(depth: int) -> None:
+    async with Gateway.open(extreme(depth, "answers_deep")) as gateway:
+        result = await gateway.call("mcp__x__answers_deep")
+        assert nested(result.structured_content["value"]) == depth
 
 
-def test_a_result_that_cannot_be_read_fails_its_call_alone(run: Run) -> None:
-    async def scenario() -> None:
-        names = ("answers_deep", "answers_digits", "good")
-        async with Gateway.open(extreme(3_000, *names[:-1])) as gateway:
-            deep, digits, good = await asyncio.gather(
-                *(gateway.call(f"mcp__x__{name}") for name in names), return_exceptions=True
-            )
-            assert isinstance(deep, ToolFailedError)
-            assert isinstance(digits, ToolFailedError)
-            assert good.structured_content == {"value": "fine"}  # type: ignore[union-attr]
-            (report,) = await gateway.reports()
-            assert (report.status.state, report.status.starts) == ("ready", 1)
-
-    run(scenario())
+async def test_a_result_that_cannot_be_read_fails_its_call_alone() -> None:
+    names = ("answers_deep", "answers_digits", "good")
+    async with Gateway.open(extreme(3_000, *names[:-1])) as gateway:
+        deep, digits, good = await asyncio.gather(
+            *(gateway.call(f"mcp__x__{name}") for name in names), return_exceptions=True
+        )
+        assert isinstance(deep, ToolFailedError)
+        assert isinstance(digits, ToolFailedError)
+        assert good.structured_content == {"value": "fine"}  # type: ignore[union-attr]
+        (report,) = await gateway.reports()
+        assert (report.status.state, report.status.starts) == ("ready", 1)
 
 
 def test_over_http_an_unusual_tool_costs_no_other_either(run: Run) -> None:

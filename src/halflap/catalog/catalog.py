@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.catalog.listing import absorb
 from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from halflap.catalog.listing import Absorbed
     from halflap.config import Config
     from halflap.core.values import Changes, Listing, Tool
-    from halflap.store import Store, StoredServer, StoredTool
+    from halflap.store import Store, StoredTool
 
 __all__ = ["Catalog"]
 
@@ -135,14 +135,17 @@ class Catalog:
         return tuple(sorted(name for name in wanted if name not in self.snapshot.changed))
 
     async def _update(self, server: str, change: Callable[[ServerRows], ServerRows]) -> None:
+        before = self._rows.get(server, ServerRows())
         try:
-            self._rows[server] = await self._store.update_server(server, change)
+            after = await self._store.update_server(server, change)
         except StoreError as error:
             logger.warning("%s The catalogue continues in memory.", error)
-            before = self._rows.get(server, ServerRows())
-            self._rows[server] = change(replace(before, names=self._names))
-        self._names.update(self._rows[server].names)
-        self._publish()
+            after = change(replace(before, names=self._names))
+        self._rows[server] = after
+        self._names.update(after.names)
+        # The same listing again makes no new snapshot, from which everything else would be built again.
+        if _shown(before) != _shown(after):
+            self._publish()
 
     def _stored(self) -> Iterable[StoredTool]:
         return (tool for rows in self._rows.values() for tool in rows.tools)
@@ -159,26 +162,29 @@ class Catalog:
         return server in self._rows
 
     def is_stale(self, server: str) -> bool:
-        kept = self.snapshot.servers.get(server)
-        if kept is None:
-            return True
-        return self._is_older(kept, self._config.ttl.list_seconds)
+        return self._is_older(server, self._config.ttl.list_seconds)
 
     def is_stale_schema(self, tool: Tool) -> bool:
         """Return whether a tool's definition is older than `ttl.per_tool` or `ttl.schema_seconds` allows."""
         if tool.server in OWN:
             # Their files are checked for every question.
             return False
-        kept = self.snapshot.servers.get(tool.server)
-        if kept is None:
-            return True
         own = matches(tool.name, self._config.ttl.per_tool)
         ttl = self._config.ttl.schema_seconds if own is None else self._config.ttl.per_tool[own]
-        return self._is_older(kept, ttl)
+        return self._is_older(tool.server, ttl)
 
-    def _is_older(self, kept: StoredServer, ttl: float) -> bool:
-        """Compare a listing's age with a time, or with the server's own where that is shorter."""
+    def _is_older(self, server: str, ttl: float) -> bool:
+        """Compare the age of a server's listing with a time, or with the server's own where that is shorter."""
+        kept = self._rows.get(server, ServerRows()).server
+        if kept is None:
+            return True
         if kept.ttl_seconds is not None:
             ttl = min(max(kept.ttl_seconds, MIN_TTL_SECONDS), ttl)
         # A listing from the future means that a clock was wrong.
         return not 0 <= self._clock() - kept.listed_at < ttl
+
+
+def _shown(rows: ServerRows) -> Any:
+    """Return what a snapshot shows of a server."""
+    about = rows.server and (rows.server.server_info, rows.server.instructions, rows.server.protocol_version)
+    return about, [(tool.name, tool.definition, tool.accepted_hash, tool.removed) for tool in rows.tools]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +29,7 @@ from halflap.cli.running import confirmed
 from halflap.cli.setting import opened, read_config
 from halflap.core.errors import UsageError
 from halflap.core.values import DSPY
-from halflap.dspy.secrecy import redacted
+from halflap.dspy.key import redacted
 from halflap.gateway import FIRST_LISTING_SECONDS
 
 if TYPE_CHECKING:
@@ -63,24 +65,36 @@ def export(
         float | None,
         typer.Option("--score", help="Its validation score, if you have measured it.", show_default=False),
     ] = None,
+    wiring: Annotated[
+        Path | None,
+        typer.Option(
+            "--wiring",
+            metavar="FILE",
+            help="A JSON file with the manifest's `wiring`, if fields are not passed on by equal names.",
+            show_default=False,
+        ),
+    ] = None,
     into_force: Annotated[
-        bool, typer.Option("--promote", help="Bring it into force, if there is one of that name already.")
+        bool, typer.Option("--promote", help="Make it the active version if the program exists already.")
     ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Write a live or compiled DSPy module as a program of the library, and check that it asks the same.
+    """Save a live or compiled dspy.Module as a DSPy program, and check that it asks the model the same.
 
-    This imports the module, so it runs your own code. What a folder cannot say of it is refused, with the reason.
+    This imports the module, so it runs your own code. Its steps have to be attributes of the module.
     """
     set_up_logging(verbose=verbose, tells_of_servers=True)
-    from halflap.dspy.export import load_object  # noqa: PLC0415 -- no other command needs it
-    from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
+    if find_spec("dspy") is None:
+        raise UsageError("Exporting needs DSPy: pip install 'halflap[dspy]'.")
+    from halflap.dspy.child.metrics import load_object  # noqa: PLC0415 -- as above
+    from halflap.dspy.library import Library  # noqa: PLC0415 -- no other command needs it
 
     read = read_config(config)
     library = Library(read.programs.root)
-    said = {"version": version, "optimizer": optimizer, "validation_score": score}
+    said: dict[str, Any] = {"version": version, "optimizer": optimizer, "validation_score": score}
+    said["wiring"] = None if wiring is None else _read_wiring(wiring)
     with _code_of_theirs(read):
         with working(f"Loading {one_line(what)}"):
             # Here and not in a thread: it is the user's own code, which may need to be in the first one.
@@ -105,11 +119,18 @@ async def _export(
             await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=False)
             tools = gateway.snapshot.tools
             stored: Stored = await asyncio.to_thread(
-                partial(write, module, name, library, tool=tools.get, **said)
+                partial(write, module, name, library, tools=tools, **said)
             )
             if into_force:
                 stored = await asyncio.to_thread(library.promote, name, stored.manifest.version)
             return stored
+
+
+def _read_wiring(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read as JSON: {error}") from None
 
 
 @reported
@@ -159,7 +180,6 @@ def optimize(
     set_up_logging(verbose=verbose, tells_of_servers=True)
     from halflap.dspy.examples import read_examples  # noqa: PLC0415 -- no other command needs it
     from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
-    from halflap.dspy.metrics import find_metric  # noqa: PLC0415 -- as above
     from halflap.dspy.optimize import OPTIMIZERS  # noqa: PLC0415 -- as above
 
     if optimizer not in OPTIMIZERS:
@@ -168,17 +188,15 @@ def optimize(
     library = Library(read.programs.root)
     stored = library.read().find(name.removeprefix(f"{DSPY}__"))
     try:
-        with _code_of_theirs(read):
-            settings = {
-                "examples": read_examples(train, stored.manifest),
-                # Here and not in a thread: it may be the user's own code.
-                "metric": find_metric(metric, stored.manifest),
-                "optimizer": optimizer,
-                "seed": seed,
-                "held_out": held_out,
-                "budget": budget,
-            }
-            found = asyncio.run(_optimize(read, library, stored, yes=yes, **settings))
+        settings = {
+            "examples": read_examples(train, stored.manifest),
+            "metric": metric,
+            "optimizer": optimizer,
+            "seed": seed,
+            "held_out": held_out,
+            "budget": budget,
+        }
+        found = asyncio.run(_optimize(read, library, stored, yes=yes, **settings))
     except KeyboardInterrupt:
         new = set(library.read().find(stored.name).versions) - set(stored.versions)
         note(f"It was stopped: {f'{max(new)} was saved before' if new else 'nothing was saved'}.")
@@ -232,13 +250,9 @@ async def _optimize(
                     what = f"{what} by {settings['optimizer']}, round {at.round}{f' of {at.rounds}' if at.rounds else ''}"
                 told(what, at.done, at.total, "answers scored" if at.round and not at.rounds else "examples")
 
-            try:
-                found: Optimised = await work(
-                    stored, library, programs.runtime, context=context, progress=progress, **settings
-                )
-            except asyncio.CancelledError:
-                note("Stopping: what the model is answering now is waited for.")
-                raise
+            found: Optimised = await work(
+                stored, library, programs.runtime, context=context, progress=progress, show=note, **settings
+            )
             return found
 
 

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from halflap.cli.output import harmless, note, one_line, print_json
-from halflap.sandbox.report import calls_made
+from halflap.sandbox.run.report import calls_made
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

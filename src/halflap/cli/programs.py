@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from halflap.config import Config
-    from halflap.dspy.loaded import Loaded
-    from halflap.dspy.source import ProgramResult
+    from halflap.dspy.source import Loaded, ProgramResult
 
 __all__ = ["programs"]
 
@@ -73,7 +72,7 @@ def _list(config: Any, *, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "programs": [one.described() for one in found.values()],
+                "programs": [one.summary() for one in found.values()],
                 "total_count": len(found),
                 "broken": [{"name": name, "reason": reason} for name, reason in broken.items()],
             }
@@ -112,7 +111,7 @@ def info(name: NameArgument, config: ConfigOption = None, as_json: JsonOption = 
     set_up_logging(verbose=False, tells_of_servers=True)
     loaded = asyncio.run(_info(read_config(config), name))
     if as_json:
-        print_json(loaded.told())
+        print_json(loaded.info())
         return
     sys.stdout.write(harmless("\n".join(_lines(loaded))) + "\n")
     sys.stdout.flush()
@@ -140,7 +139,7 @@ def _lines(loaded: Loaded) -> list[str]:
     ]
     if len(loaded.stored.versions) > 1:
         lines.append(f"  versions {', '.join(map(one_line, loaded.stored.versions))}")
-    for told, one in zip(loaded.told()["predictors"], manifest.predictors, strict=True):
+    for told, one in zip(loaded.info()["predictors"], manifest.predictors, strict=True):
         takes, gives = ", ".join(told["input_fields"]), ", ".join(told["output_fields"])
         examples = told["few_shot_example_count"]
         lines += [

@@ -30,7 +30,7 @@ from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.core.errors import ScriptError, ToolRefusedError, UsageError
 from halflap.core.values import SCRIPTS, CallContext
-from halflap.sandbox.report import calls_made
+from halflap.sandbox.run.report import calls_made
 from halflap.scripts import decode, read_definition, read_file
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import typer
 
 from halflap.cli.output import ConfigOption, VerboseOption, note, reported, set_up_logging
 from halflap.cli.setting import read_config
+from halflap.config import load_config
 
 __all__ = ["serve"]
 
@@ -23,17 +24,19 @@ def serve(
     ] = None,
     verbose: VerboseOption = False,
 ) -> None:
-    """Run the MCP server: over stdio for one client, or over HTTP for many."""
+    """Run the MCP server: over stdio for one client, or over HTTP for many.
+
+    Changes of the configuration file apply while it runs; clients stay connected.
+    """
     set_up_logging(verbose=verbose)
     from halflap.server import run_http, run_stdio  # noqa: PLC0415 -- the protocol library takes a while to load
 
     settings = read_config(config)
     if http is not None:
-        asyncio.run(run_http(settings, http, note))
+        asyncio.run(run_http(settings, http, note, lambda: load_config(config)))
         return
     if sys.stdin.isatty():
         note(
-            "Serving MCP over stdin and stdout; this is meant to be started by an MCP client. "
-            "Ctrl-C ends it. To try it by hand: halflap list"
+            "Serving MCP on stdin and stdout, for an MCP client. Ctrl-C stops it. To try Halflap by hand: halflap list"
         )
-    asyncio.run(run_stdio(settings))
+    asyncio.run(run_stdio(settings, lambda: load_config(config)))

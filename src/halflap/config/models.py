@@ -79,7 +79,7 @@ class FrontConfig(Section):
 
     families: tuple[Family, ...] = Field(
         default=(),
-        description="Families of Halflap's own tools that clients see; empty means all available ones.",
+        description="Families of Halflap's own tools that clients see. By default `core`, and `dspy` if `programs.lm` is set.",
     )
 
 

@@ -523,17 +523,16 @@ class ProgramTimeoutError(ProgramError):
 
 
 class ProgramCacheError(ProgramError):
-    """The cache of language model answers cannot be written or read."""
+    """The folder of cached model answers cannot be used; nothing was run."""
 
     code = "dspy-program-cache"
     seed_code = "CACHE_ERROR"
 
-    def __init__(self, reason: str, *, one: bool = False) -> None:
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
         self.reason = reason
         super().__init__(
-            f"A cached model answer was invalid: {reason} The model is asked again; other cached answers stay."
-            if one
-            else f"Model answers are not cached: {reason} DSPy programs still run."
+            f"The DSPy program {quote(name)} was not run: {reason} Set `programs.cache` to another folder, or to `off`."
         )
 
 

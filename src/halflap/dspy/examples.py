@@ -1,120 +1,109 @@
-"""Examples that a DSPy program is optimised with: read from JSON lines, checked, and split."""
+"""Examples to optimise a DSPy program with: read from JSON lines, validated, and split."""
 
 from __future__ import annotations
 
 import json
 import random
-from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import FileError, ProgramInputsError, UsageError
-from halflap.dspy.inputs import check_inputs
+from halflap.core.suggest import did_you_mean
+from halflap.dspy.field_values import check_inputs
+from halflap.dspy.strict_json import UnreadableError, read_json
 from halflap.schema import compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from halflap.dspy.manifest import Manifest
+    from halflap.dspy.spec import Manifest
 
 __all__ = ["Example", "read_examples", "split"]
 
-_MOST_PROBLEMS: Final = 10
-_LARGEST: Final = 100_000_000
-_FEWEST: Final = 2
+_MAX_PROBLEMS = 10
+_MAX_BYTES = 100_000_000
+_MIN_EXAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Inputs, and the outputs that are right for them."""
+    """Inputs, and the right outputs for them."""
 
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
 
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
 
 def read_examples(path: Path, manifest: Manifest) -> list[Example]:
-    """Read a file: in each line an object with `inputs` and `outputs`, or with all of their fields side by side."""
+    """Read a file with an object on each line: `inputs` and `outputs`, or all of their fields side by side."""
     try:
-        if path.stat().st_size > _LARGEST:
-            raise FileError(f"{path} is larger than {_LARGEST // 1_000_000} MB.")
-        # Not by `splitlines`: JSON may have within a text what that takes for the end of a line.
-        lines = path.read_text("utf-8-sig").split("\n")
+        if path.stat().st_size > _MAX_BYTES:
+            raise FileError(f"{path} is larger than {_MAX_BYTES // 1_000_000} MB.")
+        lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise FileError(f"{path} is no text in UTF-8.") from None
     found: list[Example] = []
     problems: list[str] = []
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
                 found.append(_read(line, manifest))
-            except ValueError as error:
+            except (ValueError, UnreadableError) as error:
                 problems.append(f"line {number}: {error}")
     if problems:
-        more = len(problems) - _MOST_PROBLEMS
-        told = [*problems[:_MOST_PROBLEMS], *([f"and {more} more lines"] if more > 0 else [])]
+        more = len(problems) - _MAX_PROBLEMS
+        told = [*problems[:_MAX_PROBLEMS], *([f"and {more} more lines"] if more > 0 else [])]
         raise UsageError("\n- ".join([f"{path} cannot be used:", *told]))
     return found
 
 
-def _read(line: str, manifest: Manifest) -> Example:
-    try:
-        value = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"it is no JSON ({error})") from None
+def _read(line: bytes, manifest: Manifest) -> Example:
+    value = read_json(line)
     if not isinstance(value, dict):
-        raise ValueError("it is no object")  # noqa: TRY004  # said to whoever wrote the line
+        raise ValueError("not an object")  # noqa: TRY004 -- reported with the line
     if set(value) == {"inputs", "outputs"} and all(isinstance(one, dict) for one in value.values()):
         inputs, outputs = value["inputs"], value["outputs"]
     else:
-        names = {one.name for one in manifest.outputs}
-        _refuse_unknown(value, manifest)
-        inputs = {key: one for key, one in value.items() if key not in names}
-        outputs = {key: one for key, one in value.items() if key in names}
+        takes, returns = ([field.name for field in fields] for fields in (manifest.inputs, manifest.outputs))
+        for key in value:
+            if key not in {*takes, *returns}:
+                hint = did_you_mean(key, [*takes, *returns])
+                raise ValueError(
+                    f"{json.dumps(key)} is neither an input ({', '.join(takes)}) nor an output ({', '.join(returns)}). {hint}"
+                )
+        inputs = {key: one for key, one in value.items() if key not in returns}
+        outputs = {key: one for key, one in value.items() if key in returns}
     try:
         inputs = check_inputs(manifest, inputs)
     except ProgramInputsError as error:
         raise ValueError("; ".join(str(one) for one in error.problems)) from None
     if not outputs:
-        raise ValueError(f"it has no output; there are {', '.join(one.name for one in manifest.outputs)}")
-    # An example may say less than a program gives, but nothing else.
+        raise ValueError("it has no output")
+    # An example may have fewer outputs than the program, but no others.
     validator = compile_schema({**manifest.output_schema, "required": []})
-    problems = [] if validator is None else validator.problems(outputs)
-    if problems:
-        raise ValueError("; ".join(str(one) for one in problems))
+    if validator is not None and (wrong := validator.problems(outputs)):
+        raise ValueError("; ".join(str(one) for one in wrong))
     return Example(inputs, outputs)
 
 
-def _refuse_unknown(value: Mapping[str, Any], manifest: Manifest) -> None:
-    """Refuse what is neither an input nor an output, and say what may stand there."""
-    inputs, outputs = ([one.name for one in fields] for fields in (manifest.inputs, manifest.outputs))
-    for key in value:
-        if key not in {*inputs, *outputs}:
-            near = get_close_matches(key, [*inputs, *outputs], 1)
-            raise ValueError(
-                f"{json.dumps(key)} is neither an input ({', '.join(inputs)}) nor an output ({', '.join(outputs)})"
-                f"{f'; did you mean {near[0]}?' if near else ''}"
-            )
-
-
 def split(examples: Sequence[Example], seed: int, share: float) -> tuple[list[Example], list[Example]]:
-    """Split into what is learned from and what is held out to measure: the same for the same seed.
+    """Split into examples to learn from and held-out ones to measure with.
 
-    Examples with equal inputs stay together: else it would be measured on what it was shown.
+    Examples with equal inputs stay together, so that nothing is measured on what was shown.
     """
     groups: dict[str, list[Example]] = {}
     for one in examples:
-        groups.setdefault(_key(one.inputs), []).append(one)
-    if len(groups) < _FEWEST:
-        same = "" if len(examples) < _FEWEST else ", all with the same inputs"
+        groups.setdefault(json.dumps(_normal(one.inputs), sort_keys=True), []).append(one)
+    if len(groups) < _MIN_EXAMPLES:
         raise UsageError(
-            f"There {'is 1 example' if len(examples) == 1 else f'are {len(examples)} examples'}{same}, and at least {_FEWEST} with "
-            "different inputs are needed: some to learn from, and others to measure with."
+            f"At least {_MIN_EXAMPLES} examples with different inputs are needed, to learn from and to measure with; "
+            f"there {'is' if len(groups) == 1 else 'are'} {len(groups)}."
         )
     shuffled = list(groups.values())
-    random.Random(seed).shuffle(shuffled)  # noqa: S311  # no secret
+    random.Random(seed).shuffle(shuffled)  # noqa: S311 -- no secret
     wanted = max(1, round(len(examples) * share))
     held_out: list[Example] = []
     while len(shuffled) > 1 and len(held_out) < wanted:
@@ -122,14 +111,10 @@ def split(examples: Sequence[Example], seed: int, share: float) -> tuple[list[Ex
     return [one for group in shuffled for one in group], held_out
 
 
-def _key(value: Any) -> str:
-    """Give the same text for equal values; 1.0 is 1."""
-    return json.dumps(_plain(value), sort_keys=True)
-
-
-def _plain(value: Any) -> Any:
+def _normal(value: Any) -> Any:
+    """1.0 and 1 are the same input."""
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _normal(one) for key, one in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_normal(one) for one in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

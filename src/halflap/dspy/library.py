@@ -1,48 +1,50 @@
-"""The folder in which DSPy programs are kept, one folder for each: read without being believed, never overwritten."""
+"""The folder of DSPy programs, one sub-folder each: untrusted when read, never overwritten when written."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import FileError, ProgramBrokenError, ProgramNotFoundError, UsageError
-from halflap.core.text import visible
+from halflap.core.text import quote, visible
 from halflap.dspy.folders import (
     VERSIONS,
-    is_still,
-    look,
+    exchange,
+    fingerprint,
+    is_current,
+    locked,
     names_in,
+    new_folder,
     opened,
-    opened_root,
     read_files,
     versions_in,
 )
-from halflap.dspy.manifest import MANIFEST, NAME, read_manifest, write_manifest
-from halflap.dspy.putting import exchange, locked, new_folder, take_over
+from halflap.dspy.manifest import MANIFEST, read_manifest, write_manifest
+from halflap.dspy.spec import NAME
 from halflap.dspy.state import STATE, read_state, write_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.dspy.manifest import Manifest
+    from halflap.dspy.folders import Files
+    from halflap.dspy.spec import Manifest
     from halflap.dspy.state import State
 
 __all__ = ["SHIPPED", "Library", "Shelf", "Stored", "source_hash", "version_order"]
 
 SHIPPED = Path(__file__).parent / "shipped"
 """The programs that come with Halflap."""
-
-_MOST = 1_000
-_MOST_SWAPS = 20
-_LONGEST_SHOWN = 100
-_FRESH_SECONDS = 0.1
-"""Files that changed so shortly before they were looked at may change again without looking different."""
+_MAX_PROGRAMS = 1_000
+_MAX_SWAPS = 20
+_MAX_SHOWN = 100
+_SETTLED_SECONDS = 0.1
+"""Files that changed more recently than this may change again within the resolution of the file system's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,10 @@ class Stored:
     manifest: Manifest
     state: State
     source_hash: str
-    """SHA-256 over the bytes of both files, as `source_hash` makes it."""
     folder: Path | None
-    """None for one that ships with Halflap."""
+    """None for a program that ships with Halflap."""
     versions: tuple[str, ...]
-    """Its own and those that are kept beside it, the oldest first."""
-    read_at: datetime
-    """In UTC."""
+    """Its own and those kept beside it, oldest first."""
 
     @property
     def name(self) -> str:
@@ -71,12 +70,11 @@ class Shelf:
 
     programs: Mapping[str, Stored] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
-    """What cannot be used, by the name of its folder, and why."""
+    """Why a folder cannot be used, by its name."""
     problem: str = ""
-    """Why the folder of all of them cannot be read, if it cannot."""
+    """Why the folder of all programs cannot be read, if it cannot."""
 
     def find(self, name: str) -> Stored:
-        """Give a program by its name; raises what is wrong with it, or that there is none."""
         if name in self.broken:
             raise ProgramBrokenError(name, self.broken[name].split("\n"))
         if name not in self.programs:
@@ -85,130 +83,124 @@ class Shelf:
 
 
 def source_hash(manifest: bytes, state: bytes) -> str:
-    """Hash both files: how many bytes the manifest has, in digits, then a NUL, the manifest and the state."""
+    """Hash both files: the length of the manifest in digits, a NUL, the manifest, the state."""
     return sha256(b"%d\0" % len(manifest) + manifest + state).hexdigest()
 
 
 def version_order(version: str) -> tuple[object, ...]:
-    """Give what versions are sorted by: numbers as numbers, and `1.0.0-rc` before the `1.0.0` that it leads to."""
+    """Return a sort key: numbers as numbers, and `1.0.0-rc` before `1.0.0`."""
     plain, _, build = version.partition("+")
     numbers, mark, rest = plain.partition("-")
     return (*(int(one) for one in numbers.split(".")), not mark, rest, build)
 
 
 class Library:
-    """The saved programs. Its methods read and write files: call them from a thread, one at a time."""
+    """The saved programs. Its methods do blocking I/O: call them from a thread, one at a time."""
 
     def __init__(self, root: Path | None) -> None:
         self.root = root
-        """None for the programs that come with Halflap, which nothing is added to."""
+        """None for the programs that ship with Halflap, which cannot be changed."""
         self._shelf = Shelf()
-        self._looks: dict[str, tuple[object, ...]] | None = None
-
-    # Reading ------------------------------------------------------------------------------------------
+        self._seen: dict[str, tuple[tuple[int, ...], ...]] | None = None
 
     def read(self) -> Shelf:
-        """Give what is there now; the same object as the last time if nothing has changed."""
+        """Return what is there now; the same object as before if nothing has changed."""
         try:
-            with opened_root(self.root or SHIPPED) as root:
-                looks = {name: look(name, root) for name in names_in(root)}
-                if looks == self._looks:
+            with opened(self.root or SHIPPED) as root:
+                seen = {name: fingerprint(name, root) for name in names_in(root)}
+                if seen == self._seen:
                     return self._shelf
-                shelf = self._read(looks, root)
+                shelf = self._read(seen, root)
         except OSError as error:
-            looks, shelf = {}, Shelf(problem=self._unreadable(error))
-        self._looks = {name: () if _is_fresh(one) else one for name, one in looks.items()}
+            advice = "Create it, or" if isinstance(error, FileNotFoundError) else "Make it readable, or"
+            seen, shelf = (
+                {},
+                Shelf(
+                    problem=f"{self.root} cannot be read: {error.strerror}. {advice} change `programs.root`."
+                ),
+            )
+        self._seen = {name: () if _is_fresh(one) else one for name, one in seen.items()}
         if shelf != self._shelf:
             self._shelf = shelf
         return self._shelf
 
-    def _unreadable(self, error: OSError) -> str:
-        missing = isinstance(error, FileNotFoundError)
-        advice = "Make it, or name another." if missing else "Make it a folder that you may read."
-        return f"programs.root, {self.root}, cannot be read: {error.strerror}. {advice}"
-
-    def _read(self, looks: Mapping[str, tuple[object, ...]], root: int) -> Shelf:
+    def _read(self, seen: Mapping[str, object], root: int) -> Shelf:
         programs: dict[str, Stored] = {}
         broken: dict[str, str] = {}
-        for place, (name, seen) in enumerate(sorted(looks.items())):
+        for place, name in enumerate(sorted(seen)):
             known = self._shelf.programs.get(name)
-            if known is not None and (self._looks or {}).get(name) == seen:
+            if known is not None and (self._seen or {}).get(name) == seen[name]:
                 programs[name] = known
-                continue
-            try:
-                if place >= _MOST:
-                    raise ProgramBrokenError(name, [f"there are more than {_MOST:,} folders. Remove some."])  # noqa: TRY301
-                if not NAME.fullmatch(name):
-                    raise ProgramBrokenError(name, [_NO_NAME])  # noqa: TRY301
-                found = self._read_one(root, name)
-            except ProgramBrokenError as error:
-                broken[visible(name, _LONGEST_SHOWN)] = "\n".join(error.problems)
+            elif place >= _MAX_PROGRAMS:
+                broken[visible(name, _MAX_SHOWN)] = f"there are more than {_MAX_PROGRAMS:,} folders."
+            elif not NAME.fullmatch(name):
+                broken[visible(name, _MAX_SHOWN)] = (
+                    "a folder's name is up to 64 lower-case letters, digits and _, starting with a letter."
+                )
             else:
-                same = known is not None and _key(known) == _key(found)
-                programs[name] = known if known is not None and same else found
+                try:
+                    found = self._read_one(root, name)
+                except ProgramBrokenError as error:
+                    broken[name] = "\n".join(error.problems)
+                else:
+                    programs[name] = known if known == found else found
         return Shelf(programs, broken)
 
-    def _read_one(self, root: int, name: str, *steps: str) -> Stored:
-        # A folder that was swapped for another while it was read is emptied: then it is the other that counts.
-        for _ in range(_MOST_SWAPS):
+    def _read_one(self, root: int, name: str, *inner: str) -> Stored:
+        for _ in range(_MAX_SWAPS):
             with ExitStack() as stack:
-                folder = inner = stack.enter_context(opened(name, root, name))
+                folder = descriptor = stack.enter_context(opened(name, root))
                 try:
-                    for step in steps:
-                        inner = stack.enter_context(opened(step, inner, name))
-                    files, kept = read_files(inner, name), versions_in(folder)
+                    for step in inner:
+                        descriptor = stack.enter_context(opened(step, descriptor))
+                    files, kept = read_files(descriptor, name), versions_in(folder)
                 except ProgramBrokenError:
-                    if is_still(name, root, folder):
+                    if is_current(name, root, folder):
                         raise
                 else:
-                    if is_still(name, root, folder):
-                        return self._stored(name, files, kept, *steps)
-        raise ProgramBrokenError(name, ["its folder is swapped for others all the time."])
+                    if is_current(name, root, folder):
+                        return self._stored(name, files, kept, *inner)
+        raise ProgramBrokenError(name, ["its folder keeps being replaced."])
 
-    def _stored(self, name: str, files: tuple[bytes, bytes], kept: list[str], *steps: str) -> Stored:
+    def _stored(self, name: str, files: Files, kept: list[str], *inner: str) -> Stored:
         manifest = read_manifest(files[0], name=name)
         return Stored(
             manifest=manifest,
             state=read_state(files[1], manifest),
             source_hash=source_hash(*files),
-            folder=None if self.root is None else self.root.joinpath(name, *steps),
+            folder=None if self.root is None else self.root.joinpath(name, *inner),
             versions=tuple(sorted({manifest.version, *kept}, key=version_order)),
-            read_at=datetime.now(UTC),
         )
 
     def version(self, name: str, version: str) -> Stored:
-        """Read a version that is kept beside the one in force, or that one itself."""
+        """Read one version of a program, active or not."""
         stored = self.read().find(name)
         if version == stored.manifest.version:
             return stored
         if version not in stored.versions:
             raise UsageError(
-                f"The DSPy program {name!r} has no version {version[:_LONGEST_SHOWN]!r}. "
-                f"There are: {', '.join(stored.versions)}."
+                f"The DSPy program {quote(name)} has no version {quote(version)}. Versions: {', '.join(stored.versions)}."
             )
-        with opened_root(self.root or SHIPPED) as root:
+        with opened(self.root or SHIPPED) as root:
             found = self._read_one(root, name, VERSIONS, version)
         if found.manifest.version != version:
             raise ProgramBrokenError(
                 name,
-                [f"{MANIFEST}: version is {found.manifest.version}, and its folder is {VERSIONS}/{version}."],
+                [f"{MANIFEST}: version is {found.manifest.version}, but its folder is {VERSIONS}/{version}."],
             )
         return found
 
     # Writing ------------------------------------------------------------------------------------------
 
     def save(self, manifest: Manifest, state: State) -> Stored:
-        """Save a program: one that is new comes into force, of one that is there this is a further version.
-
-        Nothing is ever overwritten: a version that is there already, whatever is in it, is refused.
-        """
+        """Save a program. A new one is active at once; of an existing one, this is a further version."""
         root, name, version = self._writable(), manifest.name, manifest.version
-        files = {MANIFEST: write_manifest(manifest), STATE: write_state(state, manifest)}
-        # What could not be read again must not be written.
-        read_state(files[STATE], read_manifest(files[MANIFEST], name=name))
+        files = write_manifest(manifest), write_state(state, manifest)
+        # Never write what could not be read again.
+        read_state(files[1], read_manifest(files[0], name=name))
         try:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with locked(root), new_folder(root, name, files) as beside, opened_root(root) as outer:
+            with locked(root), new_folder(root, name, files) as beside, opened(root) as outer:
                 if not os.path.lexists(root / name):
                     beside.rename(root / name)
                 else:
@@ -220,18 +212,17 @@ class Library:
     def _add(self, beside: Path, root: int, name: str, version: str) -> None:
         if version in self.read().find(name).versions:
             raise UsageError(
-                f"The DSPy program {name!r} has a version {version} already, and nothing is overwritten. "
-                "Give another version."
+                f"The DSPy program {quote(name)} already has a version {version}, and nothing is overwritten. "
+                "Choose another version."
             )
-        with opened(name, root, name) as folder:
+        with opened(name, root) as folder:
             with suppress(FileExistsError):
                 os.mkdir(VERSIONS, 0o700, dir_fd=folder)
-            with opened(VERSIONS, folder, name) as kept:
-                # A folder takes the place of nothing but an empty one.
+            with opened(VERSIONS, folder) as kept:
                 os.rename(beside, version, dst_dir_fd=kept)
 
     def promote(self, name: str, version: str) -> Stored:
-        """Bring a version into force; the one that was is kept among the versions."""
+        """Make a version the active one; the previous one is kept among the versions."""
         root = self._writable()
         try:
             with locked(root):
@@ -245,31 +236,24 @@ class Library:
         old = stored.manifest.version
         if self.version(name, version) is stored:
             return
-        with opened_root(root) as outer, opened(name, outer, name) as folder:
-            now = read_files(folder, name)
-            with opened(VERSIONS, folder, name) as kept, opened(version, kept, name) as inner:
-                then = read_files(inner, name)
-            is_kept = old in versions_in(folder)
-        if is_kept and self._differs(root, name, old, now):
+        with opened(root) as outer, opened(name, outer) as folder:
+            now, is_kept = read_files(folder, name), old in versions_in(folder)
+            with opened(VERSIONS, folder) as kept:
+                with opened(version, kept) as inner:
+                    then = read_files(inner, name)
+                if is_kept:
+                    with opened(old, kept) as inner:
+                        is_changed = read_files(inner, name) != now
+        if is_kept and is_changed:
             raise UsageError(
-                f"The DSPy program {name!r} was changed since {old}, which is kept as it was in {VERSIONS}/{old}: what is in "
-                f"force would be lost. Give it another version in its {MANIFEST}."
+                f"The active {quote(name)} differs from {VERSIONS}/{old}, so promoting another version would lose it. Change "
+                f"the version in its {MANIFEST} first."
             )
-        with (
-            new_folder(root, name, dict(zip((MANIFEST, STATE), then, strict=True))) as beside,
-            new_folder(root, name, dict(zip((MANIFEST, STATE), now, strict=True))) as before,
-        ):
-            take_over(root / name, beside, but=(MANIFEST, STATE))
+        with new_folder(root, name, then) as beside, new_folder(root, name, now) as before:
+            _copy_rest(root / name, beside)
             if not is_kept:
                 before.rename(beside / VERSIONS / old)
             exchange(beside, root / name)
-
-    def _differs(self, root: Path, name: str, version: str, files: tuple[bytes, bytes]) -> bool:
-        with ExitStack() as stack:
-            inner = stack.enter_context(opened_root(root))
-            for step in (name, VERSIONS, version):
-                inner = stack.enter_context(opened(step, inner, name))
-            return read_files(inner, name) != files
 
     def _writable(self) -> Path:
         if self.root is None:
@@ -279,15 +263,18 @@ class Library:
         return self.root
 
 
-_NO_NAME = "the name of its folder takes lower-case letters, digits and _, a letter first, 64 at most, like worklet_selector."
+def _copy_rest(old: Path, new: Path) -> None:
+    """Link everything except the two files; links stay links."""
+    shutil.copytree(
+        old,
+        new,
+        symlinks=True,
+        dirs_exist_ok=True,
+        copy_function=lambda source, target: os.link(source, target, follow_symlinks=False),
+        ignore=lambda folder, _: [MANIFEST, STATE] if Path(folder) == old else [],
+    )
 
 
-def _key(stored: Stored) -> tuple[str, tuple[str, ...]]:
-    return stored.source_hash, stored.versions
-
-
-def _is_fresh(seen: tuple[object, ...]) -> bool:
-    """Say whether any of the times is of just now, or still to come."""
-    times = [one[-1] for one in seen if isinstance(one, tuple)]
-    now = time.time() - _FRESH_SECONDS
-    return any(isinstance(one, int) and one > now * 1e9 for one in times)
+def _is_fresh(seen: tuple[tuple[int, ...], ...]) -> bool:
+    latest = (time.time() - _SETTLED_SECONDS) * 1e9
+    return any(one[-1] > latest for one in seen)

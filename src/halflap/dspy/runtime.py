@@ -1,325 +1,252 @@
-"""Runs saved DSPy programs: built once, shared by all executions at once, each with a context of its own."""
+"""Run saved DSPy programs in one long-lived child process, which is started when it is first needed."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
-import threading
+import re
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from halflap.core.errors import ProgramBrokenError, ProgramError, ProgramFailedError, ProgramTimeoutError
-from halflap.dspy.answers import Answers
-from halflap.dspy.inputs import check_inputs
-from halflap.dspy.outputs import outputs_of
-from halflap.dspy.running import RUNNING, Running
-from halflap.dspy.secrecy import KeyFilter, redacted
-from halflap.schema import compile_schema
+from halflap.core.errors import (
+    HalflapError,
+    ProgramCacheError,
+    ProgramFailedError,
+    ProgramTimeoutError,
+    UsageError,
+)
+from halflap.dspy.field_values import check_inputs
+from halflap.dspy.key import redacted
+from halflap.dspy.process import DspyProcess, ProcessEndedError, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
     from halflap.config import LmConfig, ProgramsConfig
-    from halflap.core.values import CallContext, Tool
+    from halflap.core.values import CallContext, Result, Tool
     from halflap.dspy.library import Stored
-    from halflap.dspy.model import Model
-    from halflap.dspy.running import Call
-    from halflap.schema import Validator
 
-__all__ = ["Built", "Outcome", "Runtime", "import_dspy"]
+    ToolCall = Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
+
+__all__ = ["Outcome", "Runtime"]
 
 logger = logging.getLogger(__name__)
 
-_DEEPEST: Final = 4
-"""As deep as scripts may call each other."""
-_MOST_BUILT: Final = 64
-_CACHE_FOLDER: Final = "dspy-cache"
-_LOGGERS: Final = ("dspy", "LiteLLM")
-
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """A program that can be run, any number of times at once."""
-
-    stored: Stored
-    module: Any
-    """DSPy's. It holds nothing of any one execution."""
-    validator: Validator | None
+_MAX_LOADED = 64
+_MAX_OBSERVATION = 50_000
+"""Characters of a tool's result that go to the model."""
+_CACHE_FOLDER = "dspy-cache"
+_LOCAL = dict.fromkeys(("ollama", "ollama_chat"), "http://localhost:11434")
+"""Where models run that need neither a key nor an address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a program gave."""
+    """What a program returned."""
 
     outputs: dict[str, Any]
     execution_time_ms: float
-    """From the first step's begin to the last one's end."""
     total_time_ms: float
-    """With checking what goes in and what comes out, and with building, if it had to be built."""
+    """Including validation, and starting the child process if that was necessary."""
     cache_hit: bool
-    """Whether the model was asked something, and had answered all of it before."""
+    """Whether the model was asked something, and every answer came from the cache."""
 
 
 class Runtime:
-    """Executes programs with the one model that the configuration names. Nothing of DSPy is loaded before it is needed."""
+    """Executes programs with the one model that the configuration names."""
 
     def __init__(
         self,
         config: ProgramsConfig,
         *,
-        call: Call,
+        call: ToolCall,
         tool: Callable[[str], Tool | None],
         data_dir: Path,
     ) -> None:
         self._config = config
-        self.call = call
+        self._call = call
         self._tool = tool
-        folder = None if config.cache == "off" else config.cache or data_dir / _CACHE_FOLDER
-        self._answers = None if folder is None else Answers(folder)
-        self._built: OrderedDict[tuple[str, ...], Built] = OrderedDict()
-        self._lock = threading.Lock()
-        """Held for a moment only, also on the loop."""
-        self._making = threading.RLock()
-        """Held for as long as DSPy takes, never on the loop."""
-        self._model: Model | None = None
-        self._filter: KeyFilter | None = None
-
-    @property
-    def can_build(self) -> bool:
-        """Whether DSPy is installed."""
-        return _has_dspy()
-
-    def build(self, stored: Stored) -> Built:
-        """Build a program, unless it is built: takes seconds the first time, so never on the loop."""
-        tools = self._tools(stored)
-        key = _key(stored, tools)
-        with self._making:
-            found = self._recent(key)
-            if found is None:
-                import_dspy(stored.name)
-                found = _build(stored, tools)
-                with self._lock:
-                    self._built[key] = found
-                    while len(self._built) > _MOST_BUILT:
-                        self._built.popitem(last=False)
-            return found
+        self._cache = None if config.cache == "off" else str(config.cache or data_dir / _CACHE_FOLDER)
+        self._process: DspyProcess | None = None
+        self._loaded: OrderedDict[str, None] = OrderedDict()
+        """Programs that the child has, least recently used first."""
+        self._lock = asyncio.Lock()
 
     async def execute(self, stored: Stored, inputs: Mapping[str, Any], context: CallContext) -> Outcome:
-        """Run a program on behalf of whoever calls it, within what is left of their time."""
+        """Run a program for its caller, within the time that the caller has left."""
         began = time.perf_counter()
         values = check_inputs(stored.manifest, inputs)
-        if context.depth > _DEEPEST:
-            raise ProgramFailedError(
-                stored.name,
-                f"it was not run. DSPy programs and scripts can call each other {_DEEPEST} deep, and this would be one "
-                "more. Do they call each other in a circle?",
-            )
-        self._lm(stored.name)
+        self._check_model(stored.name)
         loop = asyncio.get_running_loop()
         limit = loop.time() + self._config.timeout_seconds
         deadline = limit if context.deadline is None else min(limit, context.deadline)
         inner = replace(context, deadline=deadline, depth=context.depth + 1, progress=None, cancelled=None)
-        running = Running(self.call, inner, loop)
+
+        async def call(name: str, arguments: Mapping[str, Any]) -> str:
+            return await self.observe(name, arguments, inner)
+
         try:
-            async with asyncio.timeout_at(deadline) as clock:
-                built, model = await self._ready(stored)
-                started = time.perf_counter()
-                prediction = await self.run(built.module, model, values, running)
-                ended = time.perf_counter()
-        except TimeoutError as error:
-            if not clock.expired():
-                raise await self._failed(stored, error, running) from None
+            async with asyncio.timeout_at(deadline):
+                process, key = await self._ready(stored)
+                request = {"do": "run", "program": key, "inputs": values, "seconds": deadline - loop.time()}
+                answer = await process.run(request, call)
+        except TimeoutError:
             raise ProgramTimeoutError(stored.name, round(time.perf_counter() - began, 1)) from None
-        except ProgramError:
-            raise
-        except Exception as error:  # noqa: BLE001  # whatever it was is told, and logged where it is a mistake
-            # Not from it: what it says may hold the key.
-            raise await self._failed(stored, error, running) from None
-        outputs, problems = outputs_of(prediction, stored.manifest.outputs, built.validator)
-        if problems:
-            await self._forget(running)
-            told = "\n- ".join(["what the model gave is not what the manifest says:", *problems])
-            raise ProgramFailedError(stored.name, redacted(told, self._config.lm))
+        except ProcessEndedError as error:
+            raise self.ended(stored.name, error) from None
+        result = self.result(stored.name, answer)
         return Outcome(
-            outputs=outputs,
-            execution_time_ms=_milliseconds(ended - started),
-            total_time_ms=_milliseconds(time.perf_counter() - began),
-            cache_hit=running.cache_hit,
+            outputs=result["outputs"],
+            execution_time_ms=result["milliseconds"],
+            total_time_ms=round((time.perf_counter() - began) * 1000, 3),
+            cache_hit=result["cache_hit"],
         )
 
-    # For whoever runs modules in ways of their own ----------------------------------------------------
+    async def start(self, name: str, show: Callable[[str], None] | None = None) -> DspyProcess:
+        """Start a child process for the program of this name."""
+        lm = self._check_model(name)
+        if not await asyncio.to_thread(_has_dspy):
+            raise ProgramFailedError(name, "running it needs the extra: pip install 'halflap[dspy]'.")
+        address = lm.api_base or _LOCAL.get(lm.model.partition("/")[0])
+        told = {
+            **lm.model_dump(mode="json"),
+            "api_base": address,
+            "timeout": lm.timeout or self._config.timeout_seconds,
+        }
+        settings = {"lm": told, "configured_base": lm.api_base, "cache": self._cache}
 
-    async def run(
-        self, module: Any, model: Model, values: Mapping[str, Any], running: Running
-    ) -> Mapping[str, Any]:
-        """Run a module in a context of its own: nothing of DSPy's settings comes from elsewhere or is left behind."""
-        token = RUNNING.set(running)
+        def log(line: str) -> None:
+            logger.warning("DSPy: %s", line)
+
+        printed = show or log
+        return await DspyProcess.start(
+            settings, environment(address), lambda line: printed(redacted(line, lm))
+        )
+
+    def result(self, name: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the result in an answer of the child, or raise the error in it; never with the key."""
+        if "result" in answer:
+            found: dict[str, Any] = answer["result"]
+            return found
+        message = redacted(answer["error"]["message"], self._config.lm)
+        kind = answer["error"]["kind"]
+        if kind == "cache":
+            raise ProgramCacheError(name, message)
+        raise UsageError(message) if kind == "usage" else ProgramFailedError(name, message)
+
+    async def observe(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> str:
+        """Call a tool for the model and describe the result; the model can act on a failure."""
         try:
-            with self.settings(model, running):
-                prediction: Mapping[str, Any] = await module.acall(**values)
-                return prediction
-        finally:
-            RUNNING.reset(token)
+            result = await self._call(name, arguments, context)
+        except HalflapError as error:
+            return _cut(f"Error: {error}")
+        except Exception:
+            logger.exception("A DSPy program's call of %s crashed", name)
+            return f"Error: the call of {name} failed inside Halflap; see its log."
+        text = result.text
+        if not text and result.has_structured_content:
+            text = json.dumps(result.structured_content, ensure_ascii=False)
+        other = [str(block.get("type")) for block in result.content if block.get("type") != "text"]
+        if other:
+            text += f"\n({', '.join(other)}: not text, so not shown)"
+        return _cut(f"Error: {text}" if result.is_error else text)
 
-    def settings(self, model: Model, running: Running) -> AbstractContextManager[None]:
-        """Give DSPy's settings for an execution."""
-        from halflap.dspy.building import settings_for  # noqa: PLC0415  # imports DSPy
-
-        adapter = "chat" if self._config.lm is None else self._config.lm.adapter
-        given: AbstractContextManager[None] = settings_for(model, adapter, running)
-        return given
-
-    def fresh(self, stored: Stored) -> Any:
-        """Build a module that is nobody else's; not on the loop."""
-        tools = self._tools(stored)
-        import_dspy(stored.name)
-        return _build(stored, tools).module
-
-    def told(self, error: BaseException) -> str:
-        """Say in plain words what went wrong."""
-        from halflap.dspy.failures import in_plain_words  # noqa: PLC0415  # imports DSPy
-
-        return in_plain_words(error, self._lm(""), self._config.timeout_seconds)
-
-    def without_key(self, text: str) -> str:
-        """Give a text without the key of the model."""
-        return redacted(text, self._config.lm)
-
-    @staticmethod
-    def is_of_model(error: BaseException) -> bool:
-        """Say whether the model could not be asked."""
-        from halflap.dspy.failures import is_of_model  # noqa: PLC0415  # imports DSPy
-
-        return is_of_model(error)
+    def described(self, stored: Stored) -> dict[str, Any]:
+        """Return what the child needs to build a program."""
+        found = {name: self._tool(name) for name in stored.manifest.tools}
+        missing = [name for name, tool in found.items() if tool is None]
+        if missing:
+            raise ProgramFailedError(
+                stored.name,
+                f"it uses tools that are not in the catalogue: {', '.join(missing)}. `halflap list` shows which there are.",
+            )
+        return {
+            "manifest": stored.manifest.model_dump(mode="json", by_alias=True, exclude_unset=True),
+            "state": stored.state.clean,
+            "tools": {
+                name: {"description": tool.description, "schema": dict(tool.input_schema)}
+                for name, tool in found.items()
+                if tool is not None
+            },
+        }
 
     async def aclose(self) -> None:
-        """Let go of the connections to the model."""
-        model, self._model = self._model, None
-        if self._filter is not None:
-            for handler in _handlers():
-                handler.removeFilter(self._filter)
-            self._filter = None
-        if model is not None:
-            await model.aclose()
+        """End the child process."""
+        async with self._lock:
+            process, self._process = self._process, None
+            if process is not None:
+                await process.close()
 
-    def _lm(self, name: str) -> LmConfig:
-        if self._config.lm is None:
+    async def _ready(self, stored: Stored) -> tuple[DspyProcess, str]:
+        """Return a child process that has the program, and the key that it has it under."""
+        hashes = [tool.hash for name in stored.manifest.tools if (tool := self._tool(name)) is not None]
+        key = " ".join([stored.name, stored.source_hash, *hashes])
+        async with self._lock:
+            if self._process is None or not self._process.is_running:
+                if self._process is not None:
+                    await self._process.close()
+                self._loaded.clear()
+                self._process = await self.start(stored.name)
+            if key not in self._loaded:
+                await self._process.send({"do": "load", "program": key, **self.described(stored)})
+                self._loaded[key] = None
+                if len(self._loaded) > _MAX_LOADED:
+                    oldest, _ = self._loaded.popitem(last=False)
+                    await self._process.send({"do": "unload", "program": oldest})
+            self._loaded.move_to_end(key)
+            return self._process, key
+
+    def ended(self, name: str, error: ProcessEndedError) -> ProgramFailedError:
+        return ProgramFailedError(
+            name,
+            f"the process that runs DSPy ended: {redacted(str(error), self._config.lm)}. The next call starts a new one.",
+        )
+
+    def _check_model(self, name: str) -> LmConfig:
+        """Return the configured model, or raise what is missing: key and address come from the configuration alone."""
+        lm = self._config.lm
+        if lm is None:
             raise ProgramFailedError(
                 name,
                 "there is no language model for DSPy programs. Say in the configuration file which one to ask:\n"
                 "programs:\n"
                 "  lm: {model: openai/gpt-4o-mini, api_key: '${OPENAI_API_KEY}'}",
             )
-        return self._config.lm
-
-    async def _ready(self, stored: Stored) -> tuple[Built, Model]:
-        found = self._recent(_key(stored, self._tools(stored)))
-        if found is not None and self._model is not None:
-            return found, self._model
-        return await asyncio.to_thread(lambda: (self.build(stored), self.model(stored.name)))
-
-    def _recent(self, key: tuple[str, ...]) -> Built | None:
-        with self._lock:
-            found = self._built.get(key)
-            if found is not None:
-                self._built.move_to_end(key)
-        return found
-
-    def model(self, name: str) -> Model:
-        """Give the model, for a program of this name; not on the loop, since DSPy may have to be loaded."""
-        lm = self._lm(name)
-        with self._making:
-            if self._model is None:
-                import_dspy(name)
-                from halflap.dspy.model import make_model  # noqa: PLC0415  # imports DSPy
-
-                self._model = make_model(name, lm, self._config.timeout_seconds, self._answers)
-                self._filter = KeyFilter(lm)
-                for handler in _handlers():
-                    handler.addFilter(self._filter)
-            return self._model
-
-    def _tools(self, stored: Stored) -> dict[str, Tool]:
-        names = [name for predictor in stored.manifest.predictors for name in predictor.tools]
-        found = {name: self._tool(name) for name in names}
-        missing = sorted(name for name, tool in found.items() if tool is None)
-        if missing:
+        provider = lm.model.partition("/")[0]
+        prefix = re.sub(r"[^A-Z0-9]+", "_", provider.upper())
+        if lm.api_base is not None:
+            return lm
+        for variable in (f"{prefix}_API_BASE", f"{prefix}_BASE_URL"):
+            if os.environ.get(variable):
+                # Whoever set it may not want the provider itself to be asked.
+                raise ProgramFailedError(
+                    name,
+                    f"the environment variable {variable} gives an address for {lm.model} that Halflap would ignore. Set "
+                    "`programs.lm.api_base` to it, or unset the variable.",
+                )
+        if lm.api_key is None and provider not in _LOCAL:
             raise ProgramFailedError(
-                stored.name,
-                f"it uses tools that are not in the catalogue: {', '.join(missing)}. `halflap list` says which there are.",
+                name,
+                f"there is no key for {lm.model}, and none is taken from the environment. Set it in the configuration file:\n"
+                f"programs:\n  lm: {{model: {lm.model}, api_key: '${{{prefix}_API_KEY}}'}}\n"
+                "A server of your own under `programs.lm.api_base` needs none.",
             )
-        return {name: tool for name, tool in found.items() if tool is not None}
-
-    async def _failed(self, stored: Stored, error: BaseException, running: Running) -> ProgramFailedError:
-        if not self.is_of_model(error):
-            # An answer that is of no use, or a mistake of ours or DSPy's, which then is in the log.
-            await self._forget(running)
-        return ProgramFailedError(stored.name, self.told(error))
-
-    async def _forget(self, running: Running) -> None:
-        """Let go of what the model answered: kept, it would fail in the same way for ever."""
-        if self._answers is not None:
-            await asyncio.to_thread(self._answers.forget, running.keys)
+        return lm
 
 
 def _has_dspy() -> bool:
-    """Say whether DSPy is installed, without loading it."""
     try:
         return find_spec("dspy") is not None
-    except Exception:  # noqa: BLE001  # what finds modules may be anybody's, and who cannot find it has none
+    except (ImportError, ValueError):
         return False
 
 
-def import_dspy(name: str) -> None:
-    """Load DSPy for a program of this name, or say what is missing. Takes seconds the first time: not on the loop."""
-    # Else LiteLLM fetches its table of prices over the network when it is loaded.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    # Else it takes keys and addresses from a file `.env` into the environment, of Halflap and of all that Halflap starts.
-    os.environ["LITELLM_MODE"] = "PRODUCTION"
-    if not _has_dspy():
-        raise ProgramFailedError(name, "running it needs the extra: pip install 'halflap[dspy]'.")
-    try:
-        import dspy  # noqa: F401, PLC0415
-    except Exception as error:
-        raise ProgramFailedError(
-            name,
-            f"DSPy is installed, but cannot be loaded: {type(error).__name__}: {error}. Install it anew: pip install 'halflap[dspy]'.",
-        ) from error
-    # What it tells of its doings is of no use to whoever runs a gateway; what it warns of is.
-    logging.getLogger("dspy").setLevel(logging.WARNING)
-
-
-def _handlers() -> list[logging.Handler]:
-    return [handler for name in _LOGGERS for handler in logging.getLogger(name).handlers]
-
-
-def _key(stored: Stored, tools: Mapping[str, Tool]) -> tuple[str, ...]:
-    """Tell programs apart: by their files, and by the definitions of the tools that are written into their prompts."""
-    return (
-        stored.manifest.name,
-        stored.source_hash,
-        *(f"{name} {tool.hash}" for name, tool in tools.items()),
-    )
-
-
-def _build(stored: Stored, tools: Mapping[str, Tool]) -> Built:
-    from halflap.dspy.building import build_steps  # noqa: PLC0415  # imports DSPy
-
-    manifest = stored.manifest
-    try:
-        module = build_steps(manifest.predictors, manifest.wiring, stored.state, tools.__getitem__)
-    except Exception as error:
-        raise ProgramBrokenError(
-            manifest.name, [f"DSPy cannot build it: {type(error).__name__}: {error}"]
-        ) from error
-    return Built(stored, module, compile_schema(manifest.output_schema))
-
-
-def _milliseconds(seconds: float) -> float:
-    return round(seconds * 1000, 3)
+def _cut(text: str) -> str:
+    more = len(text) - _MAX_OBSERVATION
+    return text if more <= 0 else f"{text[:_MAX_OBSERVATION]}… ({more:,} more characters)"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from halflap.dspy.source import DspyPrograms
     from halflap.gateway.lazy import Closable
     from halflap.sandbox import Programs
-    from halflap.sandbox.report import Kept
+    from halflap.sandbox.run.report import Kept
     from halflap.store import Store
     from halflap.upstream import Pool
 
@@ -291,19 +291,19 @@ class Parts:
             is_breached=self._breaches.has,
             learned=self.learned.type_of,
         )
-        made: Programs = programs.Programs(
-            execution,
-            choose.choose(execution),
-            check,
+        services = programs.Services(
+            config=execution,
+            sandbox=choose.choose(execution),
+            checker=check,
             call=self.caller.call,
             snapshot=self._snapshot,
             policy=self._policy,
             recorder=self.recorder,
             settle=self._settle,
             keeps=self._keeps(),
-            code_of=self._code_of,
             schema_of=self.learned.schema_of,
         )
+        made: Programs = programs.Programs(services, self._code_of)
         return made
 
     def _with_code(self) -> Sequence[Scripts | DspyPrograms]:

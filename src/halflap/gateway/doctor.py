@@ -47,39 +47,25 @@ class ServerReport:
     log: tuple[str, ...]
 
 
+@dataclass(frozen=True)
 class Doctor:
     """Answers `halflap doctor`."""
 
-    def __init__(
-        self,
-        *,
-        config: Config,
-        store: Store,
-        store_trouble: str | None,
-        catalog: Catalog,
-        listings: Refresher,
-        pool: Lazy[Pool],
-        scripts: Scripts,
-        programs: Lazy[Programs],
-        dspy: Lazy[DspyPrograms],
-        learned: LearnedSchemas,
-        composer: Composer,
-    ) -> None:
-        self._config = config
-        self._store = store
-        self._store_trouble = store_trouble
-        self._catalog = catalog
-        self._listings = listings
-        self._pool = pool
-        self._scripts = scripts
-        self._programs = programs
-        self._dspy = dspy
-        self._learned = learned
-        self._composer = composer
+    config: Config
+    store: Store
+    store_trouble: str | None
+    catalog: Catalog
+    listings: Refresher
+    pool: Lazy[Pool]
+    scripts: Scripts
+    programs: Lazy[Programs]
+    dspy: Lazy[DspyPrograms]
+    learned: LearnedSchemas
+    composer: Composer
 
     async def reports(self) -> tuple[ServerReport, ...]:
         """Return every server's state, in the order of the configuration."""
-        pool, snapshot = await self._pool.get(), self._catalog.snapshot
+        pool, snapshot = await self.pool.get(), self.catalog.snapshot
         # In a thread: reads the log files.
         return await asyncio.to_thread(lambda: tuple(_report(upstream, snapshot) for upstream in pool))
 
@@ -95,17 +81,17 @@ class Doctor:
         `on_progress` gets the names of the servers that are still awaited, and how many there are in all. Once `stop`
         is set, nothing more is waited for, and what is known by then is the answer.
         """
-        every = [server.name for server in self._config.servers]
+        every = [server.name for server in self.config.servers]
         if unknown := [name for name in servers if name not in every]:
             raise ServerNotFoundError(unknown[0], every)
         names = set(servers or every)
         examination = _Examination(stop or asyncio.Event())
         await examination.run("servers", self._start(names, on_progress, examination.stop), seconds=None)
-        snapshot = self._catalog.snapshot
+        snapshot = self.catalog.snapshot
         tools = {name for name, tool in snapshot.tools.items() if not servers or tool.server in names}
         parts: dict[str, Coroutine[Any, Any, Any]] = {
-            "outputs": self._learned.output_kinds(),
-            "edges": self._composer.counts(tools if servers else None),
+            "outputs": self.learned.output_kinds(),
+            "edges": self.composer.counts(tools if servers else None),
             "drift": self._drift(tools),
             "scripts": self._broken_scripts(skip=bool(servers)),
             "programs": self._broken_programs(skip=bool(servers)),
@@ -115,22 +101,22 @@ class Doctor:
         results = await asyncio.gather(*(examination.run(part, work) for part, work in parts.items()))
         known = dict(zip(parts, results, strict=True))
         kinds, counts = known["outputs"] or {}, known["edges"] or {}
-        reasons = self._listings.unavailable(self._pool.made or ())
+        reasons = self.listings.unavailable(self.pool.made or ())
         examined: dict[str, Any] = {
             "version": __version__,
             "python": sys.version.split()[0],
-            "configuration": [str(path) for path in self._config.sources],
-            "configurationWarnings": list(self._config.warnings),
-            "untrustedProjectFiles": [str(file.path) for file in self._config.pending],
+            "configuration": [str(path) for path in self.config.sources],
+            "configurationWarnings": list(self.config.warnings),
+            "untrustedProjectFiles": [str(file.path) for file in self.config.pending],
             "servers": [
                 _row(report, server, reasons.get(server.name), snapshot, kinds)
-                for report, server in zip(await self.reports(), self._config.servers, strict=True)
+                for report, server in zip(await self.reports(), self.config.servers, strict=True)
                 if server.name in names
             ],
             "tools": len(tools),
             "callable": len(tools & set(snapshot.callable)),
             "outputs": _count(kind for name, kind in kinds.items() if name in tools),
-            "collisions": _collisions(snapshot, self._config, names),
+            "collisions": _collisions(snapshot, self.config, names),
             "drift": known["drift"] or [],
             "driftDays": _DRIFT_DAYS,
             "brokenScripts": known["scripts"] or {},
@@ -138,11 +124,11 @@ class Doctor:
             "sandbox": known["sandbox"],
             "store": known["store"],
             "edges": counts.get("edges"),
-            "learning": {"enabled": self._config.learning.enabled, **counts.get("learning", {})},
+            "learning": {"enabled": self.config.learning.enabled, **counts.get("learning", {})},
             "unfinished": examination.unfinished,
             "interrupted": examination.stop.is_set(),
         }
-        found = await asyncio.to_thread(findings, examined, self._config)
+        found = await asyncio.to_thread(findings, examined, self.config)
         healthy = not examined["interrupted"] and not any(one["severity"] == "problem" for one in found)
         return {"healthy": healthy, "summary": summary(examined, found), "findings": found, **examined}
 
@@ -153,11 +139,11 @@ class Doctor:
         stop: asyncio.Event,
     ) -> None:
         """List all servers at once, each within its own time."""
-        wanted = [one for one in self._config.servers if one.name in names and not one.disabled]
+        wanted = [one for one in self.config.servers if one.name in names and not one.disabled]
         waiting = {
             asyncio.ensure_future(
                 asyncio.wait(
-                    [self._listings.ask(one.name)], timeout=one.start_timeout_seconds + _BEYOND_START_SECONDS
+                    [self.listings.ask(one.name)], timeout=one.start_timeout_seconds + _BEYOND_START_SECONDS
                 )
             ): one.name
             for one in wanted
@@ -173,7 +159,7 @@ class Doctor:
         """Return what lately contradicted the declared or learned output of the tools as they are defined now."""
         from halflap.observe import drift_told  # noqa: PLC0415 -- see the top of `build`
 
-        events, breaches = await self._learned.drift()
+        events, breaches = await self.learned.drift()
         since = time.time() - _DRIFT_DAYS * 86_400
         drifted, broken = defaultdict(list), defaultdict(list)
         for event in events:
@@ -183,7 +169,7 @@ class Doctor:
             if breach.last_at >= since:
                 broken[breach.server, breach.tool, breach.definition_hash].append(breach)
         found = []
-        for tool in map(self._catalog.snapshot.tools.__getitem__, sorted(tools)):
+        for tool in map(self.catalog.snapshot.tools.__getitem__, sorted(tools)):
             name = tool.server, tool.original_name
             key = (*name, tool.schema_hash)
             shown = drift_told([*drifted[key], *drifted[(*name, "")]], broken[key])
@@ -191,14 +177,14 @@ class Doctor:
         return found
 
     async def _broken_scripts(self, *, skip: bool) -> dict[str, str]:
-        return {} if skip else dict((await self._scripts.shelf()).broken)
+        return {} if skip else dict((await self.scripts.shelf()).broken)
 
     async def _broken_programs(self, *, skip: bool) -> dict[str, str]:
-        return {} if skip or not self._config.uses_programs else await (await self._dspy.get()).broken()
+        return {} if skip or not self.config.uses_programs else await (await self.dspy.get()).broken()
 
     async def _sandbox(self) -> dict[str, Any]:
         """Start the sandbox and the check, and return which of their locks are in force."""
-        programs = await self._programs.get()
+        programs = await self.programs.get()
         ready = await programs.ready()
         check = await programs.check_ready()
         return {
@@ -213,14 +199,14 @@ class Doctor:
     async def _store_state(self) -> dict[str, Any]:
         from halflap.observe import iso  # noqa: PLC0415 -- see the top of `build`
 
-        traces, trouble = self._config.traces, self._store_trouble
+        traces, trouble = self.config.traces, self.store_trouble
         now = None
         try:
-            now = await self._store.status()
+            now = await self.store.status()
         except StoreError as error:
             trouble = trouble or str(error)
         return {
-            "place": self._store.location,
+            "place": self.store.location,
             "trouble": trouble,
             "writable": trouble is None,
             "record": traces.record,

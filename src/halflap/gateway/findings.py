@@ -120,7 +120,8 @@ def _of_server(
     source = None if entry is None else entry.source
     where = f" Its entry is in {source or 'the configuration'}."
     reason = str(row["lastError"] or "it is not ready.")
-    reason = reason[:1].upper() + reason[1:]
+    if reason.partition(" ")[0].isalpha():  # not the name of a setting
+        reason = reason[:1].upper() + reason[1:]
     empty = _some(f"{one['where']} (${{{one['variable']}}})" for one in row["unfilled"])
     hint = f"{empty} is empty, which may be the cause. " if empty else ""
     if state in {"idle", "starting", "reconnecting"}:

@@ -53,6 +53,7 @@ class Gateway:
         self._in_process = servers or {}
         self._client_roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
         self._building: asyncio.Task[Parts] | None = None
+        self._retiring: set[asyncio.Task[None]] = set()
 
     @classmethod
     @asynccontextmanager
@@ -78,8 +79,35 @@ class Gateway:
         """Open the store and the catalogue. Other methods do it when they need them."""
         await self._ready()
 
+    async def reload(self, config: Config) -> None:
+        """Use another configuration from now on. What is running finishes with the old one, within its time limit."""
+        before, old = self.config, self._parts
+        self.config = _with_servers(config, self._in_process)
+        building = asyncio.create_task(self._build(), name="reload gateway")
+        try:
+            await asyncio.shield(building)
+        except BaseException:
+            self.config = before
+            raise
+        self._building = building
+        if old is not None:
+            task = asyncio.create_task(self._retire(old, before.execution.timeout_seconds))
+            self._retiring.add(task)
+            task.add_done_callback(self._retiring.discard)
+
+    @staticmethod
+    async def _retire(parts: Parts, after_seconds: float) -> None:
+        try:
+            await asyncio.sleep(after_seconds)
+        finally:
+            await parts.close()
+
     async def close(self) -> None:
         """Stop every server, and write what is left to write."""
+        retiring = list(self._retiring)
+        for task in retiring:
+            task.cancel()
+        await asyncio.gather(*retiring, return_exceptions=True)
         if self._building is None:
             return
         self._building.cancel()
@@ -218,7 +246,7 @@ class Gateway:
         """
         programs = await self.dspy()
         stored = (await programs.find(name)).stored
-        work = await asyncio.to_thread(import_module, "halflap.dspy.inputs")
+        work = await asyncio.to_thread(import_module, "halflap.dspy.field_values")
         work.check_inputs(stored.manifest, inputs)
         context = self.under_rule(context or CallContext())
         if self.config.uses_programs:
@@ -230,9 +258,9 @@ class Gateway:
 
     def under_rule(self, context: CallContext) -> CallContext:
         """Add the rule of what programs may call to a call's context."""
-        from halflap.sandbox.rule import Rule  # noqa: PLC0415 -- takes a while, see `build`
+        from halflap.sandbox.run.permissions import Permissions  # noqa: PLC0415 -- takes a while, see `build`
 
-        return replace(context, rule=Rule(self._prepared.calls.policy, self.config.execution, context))
+        return replace(context, rule=Permissions(self._prepared.calls.policy, self.config.execution, context))
 
     async def dspy_needing_confirmation(self, name: str) -> tuple[Tool, ...]:
         """Return the tools that a DSPy program, or what it calls, may call only after the person confirmed it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -33,64 +33,54 @@ __all__ = ["LearnedSchemas"]
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
 class LearnedSchemas:
     """Looks up, exports, imports and forgets what was learned from results.
 
     `knowledge` and `learner` are None where `learning.enabled` is off.
     """
 
-    def __init__(
-        self,
-        *,
-        config: Config,
-        store: Store,
-        store_trouble: str | None,
-        catalog: Catalog,
-        breaches: Breaches,
-        knowledge: Knowledge | None,
-        learner: Learning | None,
-    ) -> None:
-        self._config = config
-        self._store = store
-        self._store_trouble = store_trouble
-        self._catalog = catalog
-        self._breaches = breaches
-        self._knowledge = knowledge
-        self._learner = learner
-        self._declares: dict[str, bool] = {}
-        """Whether a definition, by its hash, declares any field of its output."""
+    config: Config
+    store: Store
+    store_trouble: str | None
+    catalog: Catalog
+    breaches: Breaches
+    knowledge: Knowledge | None
+    learner: Learning | None
+    _declares: dict[str, bool] = field(default_factory=dict, init=False)
+    """Whether a definition, by its hash, declares any field of its output."""
 
     async def catch_up(self) -> None:
         """Wait until everything that was answered so far has been learned from."""
-        if self._learner is not None:
-            await self._learner.flush()
+        if self.learner is not None:
+            await self.learner.flush()
 
     async def of(self, tool: Tool) -> Known | None:
         """Return what was learned of a tool from all results so far, if anything."""
         await self.catch_up()
-        return None if self._knowledge is None else await self._knowledge.of(tool)
+        return None if self.knowledge is None else await self.knowledge.of(tool)
 
     async def of_all(self, tools: Iterable[Tool]) -> dict[str, Known]:
         """Return what was learned of many tools, by their names."""
         await self.catch_up()
-        return {} if self._knowledge is None else await self._knowledge.of_all(tools)
+        return {} if self.knowledge is None else await self.knowledge.of_all(tools)
 
     async def type_of(self, tool: Tool) -> tuple[Type, str] | None:
         """Return the learned type of a tool's results and its version, without waiting for the newest results."""
-        known = None if self._knowledge is None else await self._knowledge.of(tool)
+        known = None if self.knowledge is None else await self.knowledge.of(tool)
         return None if known is None or known.stub is None else (known.stub, known.version)
 
     async def schema_of(self, tool: Tool) -> ToolSchema:
         """Return a tool's schema with what was learned, without waiting for the newest results."""
         schema = await aside(partial(parse_schema, tool), tool.input_schema, tool.output_schema)
-        known = None if self._knowledge is None else await self._knowledge.of(tool)
+        known = None if self.knowledge is None else await self.knowledge.of(tool)
         if known is None:
             return schema
         return replace(schema, learned_schema=known.schema, learned_type=known.stub)
 
     async def output_kinds(self) -> dict[str, str]:
         """Return for each tool whether its output is `declared`, `learned` or `unknown`."""
-        tools = list(self._catalog.snapshot.tools.values())
+        tools = list(self.catalog.snapshot.tools.values())
         known = await self.of_all(tools)
         # In a thread: schemas may be large.
         declared = await asyncio.to_thread(lambda: {tool.name for tool in tools if self._is_declared(tool)})
@@ -107,11 +97,11 @@ class LearnedSchemas:
 
     async def rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
         """Return everything stored, of every origin and definition; `tool` is the server's own name for it."""
-        if self._knowledge is None:
+        if self.knowledge is None:
             return ()
         await self.catch_up()
-        rows = await self._store.learned(server=server, tool=tool)
-        if self._config.learning.values:
+        rows = await self.store.learned(server=server, tool=tool)
+        if self.config.learning.values:
             return rows
         # Values from when they were still kept are not shown.
         return await asyncio.to_thread(
@@ -120,7 +110,7 @@ class LearnedSchemas:
 
     async def unlisted(self, name: str) -> Sequence[StoredShape]:
         """Return what was learned of a tool that no server lists now, by the name it would have here."""
-        known = {(tool.server, tool.original_name) for tool in self._catalog.snapshot.tools.values()}
+        known = {(tool.server, tool.original_name) for tool in self.catalog.snapshot.tools.values()}
         return [
             row
             for row in await self.rows()
@@ -132,18 +122,18 @@ class LearnedSchemas:
     ) -> tuple[Sequence[DriftEvent], Sequence[Breach]]:
         """Return how results drifted from what was learned, and which declarations they broke."""
         await self.catch_up()
-        await self._breaches.flush()
-        events = [] if self._knowledge is None else await self._store.drift(server=server, tool=tool)
+        await self.breaches.flush()
+        events = [] if self.knowledge is None else await self.store.drift(server=server, tool=tool)
         breaches = [
             one
-            for one in await self._store.breaches()
+            for one in await self.store.breaches()
             if server in {None, one.server} and tool in {None, one.tool}
         ]
         return events, breaches
 
     async def described(self, tool: Tool) -> tuple[dict[str, Any] | None, str | None]:
         """Return what `inspect_tool` shows of what was learned, and the note on it."""
-        if self._knowledge is None:
+        if self.knowledge is None:
             return None, None
         known = await self.of(tool)
         shown = {} if known is None else observed_told(known)
@@ -163,8 +153,8 @@ class LearnedSchemas:
     async def export(self) -> dict[str, Any]:
         """Return everything that was learned, in a form that another gateway can import."""
         self._expect_enabled("Nothing was exported")
-        rows, values = await self.rows(), self._config.learning.values
-        name, lineage = await self._store.installation_id(), await self._store.lineage()
+        rows, values = await self.rows(), self.config.learning.values
+        name, lineage = await self.store.installation_id(), await self.store.lineage()
         return await asyncio.to_thread(exported, rows, name, iso(time.time()), lineage, values=values)
 
     async def import_from(self, data: Any) -> Imported:
@@ -175,11 +165,11 @@ class LearnedSchemas:
         self._expect_enabled("Nothing was imported")
         self._expect_store("Nothing was imported")
         imported: Imported = await asyncio.to_thread(
-            read_export, data, await self._store.installation_id(), values=self._config.learning.values
+            read_export, data, await self.store.installation_id(), values=self.config.learning.values
         )
-        before = {(row.origin, row.key): row.learned.observations for row in await self._store.learned()}
+        before = {(row.origin, row.key): row.learned.observations for row in await self.store.learned()}
         for origin in {**imported.shapes, **imported.lineage}:
-            await self._store.replace_learned(
+            await self.store.replace_learned(
                 origin, imported.shapes.get(origin, {}), imported.lineage.get(origin)
             )
         self._drop_cached()
@@ -205,7 +195,7 @@ class LearnedSchemas:
             concerned = origin in {None, backfill.LEARNED_ORIGIN}
             return backfill.forgotten(name, mark, server, tool) if concerned else mark
 
-        gone = await self._store.forget_learned(origin, server, tool, update_watermark=remark)
+        gone = await self.store.forget_learned(origin, server, tool, update_watermark=remark)
         self._drop_cached()
         return gone
 
@@ -225,26 +215,26 @@ class LearnedSchemas:
         module = await asyncio.to_thread(import_module, "halflap.backfill")
         rules = await asyncio.to_thread(
             module.rules_for,
-            self._catalog.snapshot.tools.values(),
+            self.catalog.snapshot.tools.values(),
             server=server,
-            salt=await self._store.salt(),
-            values=self._config.learning.values,
-            secrets=configured_secrets(self._config),
-            lineage=self._config.graph.lineage,
+            salt=await self.store.salt(),
+            values=self.config.learning.values,
+            secrets=configured_secrets(self.config),
+            lineage=self.config.graph.lineage,
         )
         made: Backfill = module.Backfill(
-            self._store, rules, jobs=jobs, strict=strict, dry_run=dry_run, told=told
+            self.store, rules, jobs=jobs, strict=strict, dry_run=dry_run, told=told
         )
         return made
 
     def _expect_enabled(self, otherwise: str) -> None:
-        if not self._config.learning.enabled:
+        if not self.config.learning.enabled:
             raise UsageError(f"{otherwise}: learning is switched off (`learning.enabled`).")
 
     def _expect_store(self, otherwise: str) -> None:
-        if self._store_trouble is not None:
-            raise StoreError(f"{self._store_trouble} {otherwise}.")
+        if self.store_trouble is not None:
+            raise StoreError(f"{self.store_trouble} {otherwise}.")
 
     def _drop_cached(self) -> None:
-        if self._knowledge is not None:
-            self._knowledge.forget()
+        if self.knowledge is not None:
+            self.knowledge.forget()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,33 +28,23 @@ if TYPE_CHECKING:
 __all__ = ["Tools"]
 
 
+@dataclass(frozen=True)
 class Tools:
     """Answers from the catalogue and from what was learned; asks servers only where a list is missing or stale."""
 
-    def __init__(
-        self,
-        *,
-        catalog: Catalog,
-        listings: Refresher,
-        finder: Finder,
-        pool: Lazy[Pool],
-        calls: Calls,
-        call: Callable[[str, Mapping[str, Any]], Awaitable[Result]],
-        learned: LearnedSchemas,
-    ) -> None:
-        self._catalog = catalog
-        self._listings = listings
-        self._finder = finder
-        self._pool = pool
-        self._calls = calls
-        self._call = call
-        self._learned = learned
+    catalog: Catalog
+    listings: Refresher
+    finder: Finder
+    pool: Lazy[Pool]
+    calls: Calls
+    call: Callable[[str, Mapping[str, Any]], Awaitable[Result]]
+    learned: LearnedSchemas
 
     def unavailable(self) -> dict[str, str]:
-        return self._listings.unavailable(self._pool.made or ())
+        return self.listings.unavailable(self.pool.made or ())
 
     async def all(self) -> tuple[RegisteredTool, ...]:
-        snapshot, reasons = self._catalog.snapshot, self.unavailable()
+        snapshot, reasons = self.catalog.snapshot, self.unavailable()
         # In a thread: everything is copied, and there may be much of it.
         return await asyncio.to_thread(
             lambda: tuple(
@@ -65,7 +55,7 @@ class Tools:
 
     def _registered(self, tool: Tool, unavailable: str | None) -> RegisteredTool:
         async def handler(**arguments: Any) -> Result:
-            return await self._call(tool.name, arguments)
+            return await self.call(tool.name, arguments)
 
         own = _copy(tool)
         return RegisteredTool(
@@ -83,25 +73,25 @@ class Tools:
 
     async def inspect(self, name: str) -> dict[str, Any]:
         tool, _ = await self._find(name)
-        shown, note = await self._learned.described(tool)
+        shown, note = await self.learned.described(tool)
         work = partial(
             describe,
             tool,
-            self._catalog.snapshot,
-            self._calls.policy,
+            self.catalog.snapshot,
+            self.calls.policy,
             self.unavailable().get(tool.server),
-            await self._calls.validators.unchecked(tool),
+            await self.calls.validators.unchecked(tool),
             learned=shown,
             use=note,
         )
         return await aside(work, tool.description, tool.input_schema, tool.output_schema, shown)
 
     async def search(self, query: str, limit: int, server: str | None, *, refresh_stale: bool) -> list[Hit]:
-        await self._listings.ensure_listed(wait_seconds=FIRST_LISTING_SECONDS, refresh_stale=refresh_stale)
-        hits = await self._finder.search(query, limit, server)
-        tools = self._catalog.snapshot.tools
+        await self.listings.ensure_listed(wait_seconds=FIRST_LISTING_SECONDS, refresh_stale=refresh_stale)
+        hits = await self.finder.search(query, limit, server)
+        tools = self.catalog.snapshot.tools
         schemas = await asyncio.gather(
-            *(self._learned.schema_of(tools[hit.name]) for hit in hits if hit.name in tools)
+            *(self.learned.schema_of(tools[hit.name]) for hit in hits if hit.name in tools)
         )
         signatures = {
             schema.tool_name: schema.format_compact()
@@ -112,9 +102,9 @@ class Tools:
 
     async def schema(self, name: str) -> ToolSchema:
         tool, stale = await self._find(name)
-        await self._learned.catch_up()
+        await self.learned.catch_up()
         own = await aside(partial(_copy, tool), tool.input_schema, tool.output_schema)
-        return replace(await self._learned.schema_of(own), stale=stale)
+        return replace(await self.learned.schema_of(own), stale=stale)
 
     async def schemas(self, names: Iterable[str]) -> dict[str, ToolSchema]:
         found = await asyncio.gather(*map(self.schema, dict.fromkeys(names)), return_exceptions=True)
@@ -127,7 +117,7 @@ class Tools:
 
     async def callable_schema(self, name: str) -> tuple[ToolSchema, bool]:
         schema = await self.schema(name)
-        snapshot, policy = self._catalog.snapshot, self._calls.policy
+        snapshot, policy = self.catalog.snapshot, self.calls.policy
         tool = snapshot.find(name)
         policy.admit(tool, snapshot)
         return schema, policy.is_repeatable(tool)
@@ -135,10 +125,10 @@ class Tools:
     async def stubs(self, server: str | None, name: str | None) -> str:
         from halflap.schema.stub import make_stub, write_stubs  # noqa: PLC0415 -- few ask for stubs
 
-        snapshot = self._catalog.snapshot
+        snapshot = self.catalog.snapshot
         tools = [snapshot.tools[name] for name in snapshot.callable]
         tools = [tool for tool in tools if server in {None, tool.server} and name in {None, tool.name}]
-        known = await self._learned.of_all(tools)
+        known = await self.learned.of_all(tools)
 
         def write() -> str:
             stubs = []
@@ -153,10 +143,10 @@ class Tools:
 
     async def _find(self, name: str) -> tuple[Tool, bool]:
         """Find a tool, and whether its definition is stale; if so, refresh it in the background."""
-        tool = await self._listings.find(name, self._pool.made or ())
-        stale = self._catalog.is_stale_schema(tool)
+        tool = await self.listings.find(name, self.pool.made or ())
+        stale = self.catalog.is_stale_schema(tool)
         if stale:
-            self._listings.ask(tool.server)
+            self.listings.ask(tool.server)
         return tool, stale
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from operator import or_
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
@@ -95,8 +96,8 @@ def _place(place: Place) -> dict[str, Any]:
         data["formats"] = [name for name in FORMATS if place.formats.kept & bit_of(name)]
         if place.formats.once:
             data["lost"] = {
-                _hex(digest): [name for name in FORMATS if place.formats.once.get(bit_of(name)) == digest]
-                for digest in sorted(set(place.formats.once.values()))
+                _hex(digest): [name for name in FORMATS if bits & bit_of(name)]
+                for digest, bits in sorted(place.formats.once.items())
             }
     if place.values is None:
         data["values"] = None
@@ -179,10 +180,11 @@ class _PlaceForm(_Form):
 
     def _formats(self, names: list[str]) -> Formats:
         kept = sum(map(bit_of, set(names)))
-        lost = [(bit_of(name), int(digest, 16)) for digest, names in self.lost.items() for name in names]
-        if len(dict(lost)) < len(lost) or any(bit & kept for bit, _ in lost):
+        lost = {int(digest, 16): sum(map(bit_of, set(names))) for digest, names in self.lost.items()}
+        every = [kept, *lost.values()]
+        if sum(every) != reduce(or_, every) or 0 in lost.values():
             raise ShapeBrokenError("The shape cannot be read: a format is both kept and lost, or lost twice.")
-        return Formats(kept, dict(lost))
+        return Formats(kept, lost)
 
 
 class _RecordForm(_Form):

@@ -50,7 +50,7 @@ def _of_place(place: Place, *, enums: bool) -> Iterator[int]:
     strings = place.kinds.get("string", NEVER).once
     if place.formats is not None:
         # Without those who alone lost a format it would still be there.
-        yield from (digest for digest in place.formats.once.values() if digest != strings)
+        yield from (digest for digest in place.formats.once if digest != strings)
     if enums and repeated_values(place):
         yield from (tally.once for tally in (place.values or {}).values() if tally.once is not None)
     if place.items is not None:

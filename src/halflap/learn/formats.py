@@ -7,9 +7,9 @@ from ipaddress import AddressValueError, IPv6Address
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["ALL", "FORMATS", "MATCHERS", "bit_of", "format_of"]
+__all__ = ["ALL", "FORMATS", "MATCHERS", "all_have", "bit_of", "format_of"]
 
 _DAY = (
     r"[1-9][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
@@ -40,23 +40,25 @@ def _is_ipv6(text: str) -> bool:
     return True
 
 
-MATCHERS: dict[str, Callable[[str], Any]] = {
-    "date-time": re.compile(f"(?:{_DAY})[Tt]{_CLOCK}{_ZONE}").fullmatch,
-    "date-time-local": re.compile(f"(?:{_DAY})[Tt]{_CLOCK}").fullmatch,
-    "date": re.compile(_DAY).fullmatch,
-    "time": re.compile(f"{_CLOCK}{_ZONE}").fullmatch,
-    "time-local": re.compile(_CLOCK).fullmatch,
-    "duration": re.compile(f"P(?:{_DAYS}(?:{_HOURS})?|{_HOURS}|{_N}W)").fullmatch,
-    "uuid": re.compile(
-        r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"
-    ).fullmatch,
-    "email": re.compile(
+_PATTERNS = {
+    "date-time": f"(?:{_DAY})[Tt]{_CLOCK}{_ZONE}",
+    "date-time-local": f"(?:{_DAY})[Tt]{_CLOCK}",
+    "date": _DAY,
+    "time": f"{_CLOCK}{_ZONE}",
+    "time-local": _CLOCK,
+    "duration": f"P(?:{_DAYS}(?:{_HOURS})?|{_HOURS}|{_N}W)",
+    "uuid": r"[0-9A-Fa-f]{8}+-[0-9A-Fa-f]{4}+-[0-9A-Fa-f]{4}+-[0-9A-Fa-f]{4}+-[0-9A-Fa-f]{12}+",
+    "email": (
         rf"[A-Za-z0-9_%+-]{{1,32}}+(?:\.[A-Za-z0-9_%+-]{{1,15}}+){{0,2}}+@(?:{_LABEL}\.){{1,3}}[A-Za-z]{{2,24}}"
-    ).fullmatch,
-    "uri": re.compile(
-        rf"[A-Za-z][A-Za-z0-9+.-]{{0,30}}://[A-Za-z0-9._~-]++(?::[0-9]{{1,4}})?(?:/{_PATH})?(?:\?{_PATH})?(?:\#{_PATH})?"
-    ).fullmatch,
-    "ipv4": re.compile(rf"{_BYTE}(?:\.{_BYTE}){{3}}").fullmatch,
+    ),
+    "uri": (
+        rf"[A-Za-z][A-Za-z0-9+.-]{{0,30}}+://[A-Za-z0-9._~-]++(?::[0-9]{{1,4}}+)?+"
+        rf"(?:/{_PATH})?+(?:\?{_PATH})?+(?:\#{_PATH})?+"
+    ),
+    "ipv4": rf"{_BYTE}(?:\.{_BYTE}){{3}}",
+}
+MATCHERS: dict[str, Callable[[str], Any]] = {
+    **{name: re.compile(pattern).fullmatch for name, pattern in _PATTERNS.items()},
     "ipv6": _is_ipv6,
 }
 """A date-time has its distance from UTC; without, it is `date-time-local`, as OpenAPI names it."""
@@ -69,15 +71,27 @@ _EARLY = 80
 """By here, a text in any of the formats has had one of these signs."""
 
 
+_LINES = {
+    1 << at: re.compile(rf"(?>{pattern})(?:\n(?>{pattern}))*+").fullmatch
+    for at, pattern in enumerate(_PATTERNS.values())
+}
+
+
 def bit_of(name: str) -> int:
     return 1 << FORMATS.index(name)
 
 
 def format_of(text: str) -> int:
-    """Give the bit of the format that a text has; 0 for none."""
+    """Return the bit of the format that a text has; 0 for none."""
     if not _POSSIBLE(text) or _SIGNS.isdisjoint(text[:_EARLY]):
         return 0
     for place, fits in enumerate(MATCHERS.values()):
         if fits(text):
             return 1 << place
     return 0
+
+
+def all_have(bit: int, texts: Sequence[str]) -> bool:
+    """Return whether all texts have a format, at once where that is possible; False may also mean a doubt."""
+    lines = _LINES.get(bit)
+    return all(map(_is_ipv6, texts)) if lines is None else lines("\n".join(texts)) is not None

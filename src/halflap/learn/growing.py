@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
-from halflap.learn.formats import ALL, FORMATS, MATCHERS, format_of
+from halflap.learn.formats import ALL, MATCHERS, format_of
 from halflap.learn.merge import merge_places, merge_records, unnamed
 from halflap.learn.names import TAG_KEYS, TAG_RANKS, is_tag_value
 from halflap.learn.shape import (
@@ -21,11 +22,11 @@ from halflap.learn.shape import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable, Sequence
 
     from halflap.learn.shape import Scalar, Tag
 
-__all__ = ["KIND_OF", "SEVERAL", "Count", "GrowingPlace", "GrowingRecord", "Layout", "TagLayouts", "joined"]
+__all__ = ["KIND_OF", "SEVERAL", "Count", "Group", "GrowingPlace", "GrowingRecord", "Layout"]
 
 NOT_YET = -1
 SEVERAL = -2
@@ -39,11 +40,8 @@ KIND_OF: dict[type, str] = {
     list: "array",
     dict: "object",
 }
-"""The types that a JSON reader gives."""
-
-
-def joined(once: int, digest: int) -> int:
-    return digest if once in (NOT_YET, digest) else SEVERAL
+"""The types that a JSON reader returns."""
+MATCHER_OF = {1 << at: matcher for at, matcher in enumerate(MATCHERS.values())}
 
 
 class Count:
@@ -55,53 +53,22 @@ class Count:
         self.times = times
         self.once = once
 
-    def add(self, times: int, once: int) -> None:
+    def add(self, times: int, digests: Iterable[int]) -> None:
         self.times += times
-        if self.once != once:
-            self.once = once if self.once == NOT_YET else SEVERAL
+        if self.once != SEVERAL:
+            distinct = {self.once, *digests} - {NOT_YET}
+            self.once = distinct.pop() if len(distinct) == 1 else SEVERAL
 
     def freeze(self) -> Tally:
         return Tally(self.times, self.once if self.once >= 0 else None)
 
 
-class Layout:
-    """Objects of one record with the same keys in the same order, and the same types under them."""
-
-    __slots__ = ("count", "inner", "left", "once", "record", "texts", "types", "visits")
-
-    def __init__(self, record: GrowingRecord, example: Mapping[str, Any]) -> None:
-        self.record = record
-        self.types = {key: type(value) for key, value in example.items()}
-        self.count = 0
-        self.once = NOT_YET
-        self.texts: list[tuple[str, GrowingPlace]] = []
-        """The keys with texts that may bring something new."""
-        self.inner: list[tuple[str, GrowingPlace, Any, Any]] = []
-        """The keys that must be looked under, each with how to visit one value or many."""
-        self.left = 0
-        """After so many objects both are listed again: less and less has to be looked at."""
-        self.visits = 1
-
-
-class TagLayouts(dict[Any, Layout]):
-    """The layouts of objects with the same keys and types that differ in the value of a tag key."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-
-def _undecided(_text: str) -> bool:
-    return False
-
-
 class GrowingPlace:
-    """A place. What `Layout`s count is added only when it is frozen."""
+    """A place."""
 
     __slots__ = (
-        *("base", "check", "cut", "items", "keeps_all", "keeps_words", "kept", "kinds", "layouts", "level"),
-        *("longest", "lost", "lost_to", "mixed", "nameless", "records", "shortest", "values"),
+        *("base", "cut", "groups", "items", "keeps_all", "keeps_words", "kept", "kinds", "level", "longest"),
+        *("lost", "mixed", "nameless", "possible", "records", "shortest", "values"),
     )
 
     def __init__(
@@ -113,61 +80,69 @@ class GrowingPlace:
         self.keeps_all = keeps_all
         """Short strings are kept, here and below."""
         self.nameless = nameless
-        """It stands for many keys that are data, under which no values are kept."""
+        """It is under keys that are data, where no values are kept."""
         self.kinds: dict[type, Count] = {}
-        """By the types of `KIND_OF`; `object` stands for all others."""
-        self.check: Callable[[str], Any] | None = _undecided
-        """What a string must pass to bring nothing new; None if no string can bring anything new."""
+        """By the types of `KIND_OF`; `object` is for all others."""
         self.kept = ALL
         self.lost: dict[int, int] = {}
-        """Formats lost by one set of arguments alone, with its digest."""
-        self.lost_to = NOT_YET
-        """The arguments by which all formats were lost: their other strings need not be looked at."""
+        """Formats lost by one set of arguments alone, by its digest."""
+        self.possible = ALL
+        """The formats of both: another text can change something about these only."""
         self.values: dict[Scalar, Count] | None = {}
         self.shortest = self.longest = -1
         self.items: GrowingPlace | None = None
         self.records: dict[Tag | None, GrowingRecord] = {}
-        self.layouts: dict[Any, Layout | TagLayouts] = {}
+        self.groups: dict[tuple[Any, ...], Group] = {}
         """By keys and types."""
         self.mixed = False
         self.cut = False
         self.base: Place | None = None
         """What was seen here before and is frozen already."""
 
-    def count(self, kind: type, times: int, once: int) -> None:
-        if kind not in self.kinds:
-            self.kinds[kind] = Count()
-        self.kinds[kind].add(times, once)
+    def add_lengths(self, lengths: Sequence[int]) -> None:
+        self.shortest = min(lengths) if self.shortest < 0 else min(self.shortest, *lengths)
+        self.longest = max(self.longest, *lengths)
 
-    def look(self, text: str, digest: int) -> None:
-        """Look closely at a string."""
-        if self.values is not None:
-            self.keep(text, digest)
-        if self.lost_to != digest and (self.kept or self.lost):
-            self._fit(text, digest)
-        if self.lost or (self.kept and self.values is not None):
-            self.check = _undecided
-        elif self.values is not None:
-            self.check = self._knows
-        else:
-            self.check = MATCHERS[FORMATS[self.kept.bit_length() - 1]] if self.kept else None
+    def add_values(self, values: Sequence[Scalar], digests: Sequence[int]) -> None:
+        """Keep values if all may be kept and they are few."""
+        if self.values is None:
+            return
+        for value, digest in zip(values, digests, strict=True):
+            count = self.values.get(value)
+            if count is None:
+                if len(self.values) == MOST_VALUES or not self._may_keep(value):
+                    self.values = None
+                    return
+                count = self.values[value] = Count()
+            if count.once == SEVERAL:
+                count.times += 1
+            else:
+                count.add(1, [digest])
 
-    def keep(self, value: Scalar, digest: int) -> None:
-        assert self.values is not None
-        if value in self.values:
-            self.values[value].add(1, digest)
-        elif len(self.values) < MOST_VALUES and self._may_keep(value):
-            self.values[value] = Count(1, digest)
-        else:
-            self.values = None
+    def add_formats(self, texts: Sequence[str], digests: Sequence[int]) -> None:
+        at = 0
+        while self.possible and at < len(texts):
+            matcher = MATCHER_OF.get(self.possible)
+            if matcher is not None:
+                at += len(list(takewhile(matcher, islice(texts, at, None))))
+                if at == len(texts):
+                    return
+            self._fit(texts[at], digests[at])
+            at += 1
 
-    def _knows(self, text: str) -> bool:
-        """Count a string about which there is nothing new."""
-        known = None if self.values is None else self.values.get(text)
-        if known is None or known.once != SEVERAL:
-            return False
-        known.times += 1
-        return True
+    def _fit(self, text: str, digest: int) -> None:
+        if not self.kept and self.lost.keys() == {digest}:
+            return
+        has = format_of(text)
+        for once in [*self.lost]:
+            if once != digest:
+                self.lost[once] &= has
+                if not self.lost[once]:
+                    del self.lost[once]
+        if self.kept & ~has:
+            self.lost[digest] = self.lost.get(digest, 0) | (self.kept & ~has)
+        self.kept &= has
+        self.possible = self.kept | sum(self.lost.values())
 
     def _may_keep(self, value: Scalar) -> bool:
         if self.keeps_words and is_tag_value(value):
@@ -176,60 +151,32 @@ class GrowingPlace:
             return False
         return type(value) is str and len(value) <= LONGEST_VALUE and value.isprintable()
 
-    def _fit(self, text: str, digest: int) -> None:
-        has = format_of(text)
-        for bit in [bit for bit, once in self.lost.items() if once != digest and not bit & has]:
-            del self.lost[bit]
-        self.lost |= {1 << at: digest for at in range(len(FORMATS)) if (self.kept & ~has) >> at & 1}
-        self.kept &= has
-        is_all = not self.kept and all(once == digest for once in self.lost.values())
-        self.lost_to = digest if is_all else NOT_YET
-
     def record_of(self, tag: Tag | None) -> GrowingRecord:
         record = self.records.get(None if self.mixed else tag)
         if record is not None:
             return record
         base = None
         if len(self.records) >= MOST_VARIANTS:
-            self.forget_own_layouts()
             base = reduce(merge_records, (record.freeze() for record in self.records.values()))
-            self.records, self.mixed, tag = {}, True, None
+            self.records, self.groups, self.mixed, tag = {}, {}, True, None
         made = self.records[tag] = GrowingRecord(self.level + 1, base, keeps_all=self.keeps_all)
         return made
-
-    def remember(self, signature: tuple[Any, ...], tag: Tag | None, layout: Layout) -> None:
-        """Find objects with these keys and types by them; where a tag key is among them, by its value, too."""
-        key = (
-            None
-            if self.mixed
-            else next((key for key in TAG_RANKS if layout.types.get(key) in (str, bool)), None)
-        )
-        if key is None:
-            self.layouts[signature] = layout
-        elif tag is not None and tag.key == key:
-            known = self.layouts.get(signature)
-            if type(known) is not TagLayouts:
-                known = self.layouts[signature] = TagLayouts(key)
-            known[tag.value] = layout
 
     def below(self) -> list[GrowingPlace]:
         items = [] if self.items is None else [self.items]
         return items + [place for record in self.records.values() for place in record.places()]
 
-    def forget_own_layouts(self) -> None:
-        for record in self.records.values():
-            record.fold_all()
-            record.layouts.clear()
-        self.layouts.clear()
-
     def forget_layouts(self) -> None:
         """Forget all layouts here and below."""
-        self.forget_own_layouts()
+        self.groups.clear()
+        for record in self.records.values():
+            record.fold()
+            record.layouts.clear()
         for place in self.below():
             place.forget_layouts()
 
     def prune(self, deepest: int) -> None:
-        """Drop everything below a level. Whoever is still counting there counts for nothing."""
+        """Drop everything below a level. What is still being counted there has no effect."""
         if self.level < deepest:
             for place in self.below():
                 place.prune(deepest)
@@ -237,7 +184,7 @@ class GrowingPlace:
         self.cut = (
             self.cut or self.items is not None or any(record.has_places() for record in self.records.values())
         )
-        self.items, self.records, self.layouts, self.mixed = None, {}, {}, False
+        self.items, self.records, self.groups, self.mixed = None, {}, {}, False
 
     def freeze(self) -> Place:
         place = Place(
@@ -255,8 +202,67 @@ class GrowingPlace:
         return place if self.base is None else merge_places(self.base, place)
 
 
+class Layout(Count):
+    """Counts a record's objects with the same keys in the same order and the same types under them."""
+
+    __slots__ = ("data", "formatted", "inner", "kinds", "record", "refresh_at", "texts", "unsettled")
+
+    def __init__(self, record: GrowingRecord, keys: Iterable[Any], types: Iterable[type]) -> None:
+        super().__init__()
+        self.record = record
+        self.kinds: dict[str, type] = {}
+        """Of the keys under which nothing but the type is counted for every object."""
+        self.texts: list[tuple[str, GrowingPlace]] = []
+        self.inner: list[tuple[str, GrowingPlace, type]] = []
+        """What has to be visited in every object."""
+        self.data: list[Any] = []
+        """The keys that are data."""
+        for key, kind in zip(keys, types, strict=True):
+            place = record.keys.get(key)
+            if place is None:
+                self.data.append(key)
+                continue
+            if kind in KIND_OF:
+                self.kinds[key] = kind
+            if kind is str:
+                self.texts.append((key, place))
+            elif kind in (dict, list) or kind not in KIND_OF or (kind is bool and place.keeps_words):
+                self.inner.append((key, place, kind))
+        self.refresh_at = 0
+        self.formatted: dict[int, list[tuple[str, GrowingPlace]]] = {}
+        self.unsettled: list[tuple[str, GrowingPlace, type]] = []
+        """The texts to look at: together those that have the same format, one by one those that may lose one."""
+
+    def refresh(self) -> None:
+        """Leave out texts that can change nothing any more; less and less has to be looked at."""
+        self.refresh_at = 2 * self.times + 2
+        self.formatted, self.unsettled = {}, []
+        for key, place in self.texts:
+            if place.values is None and place.possible in MATCHER_OF:
+                self.formatted.setdefault(place.possible, []).append((key, place))
+            elif place.values is not None or place.possible:
+                self.unsettled.append((key, place, str))
+
+
+class Group:
+    """The objects of a batch with the same keys and types at a place; their tags may differ."""
+
+    __slots__ = ("digests", "keys", "layouts", "objects", "tag_keys", "types")
+
+    def __init__(self, keys: tuple[Any, ...], types: tuple[type, ...]) -> None:
+        self.keys = keys
+        self.types = types
+        words = [
+            key for key, kind in zip(keys, types, strict=True) if kind in (str, bool) and key in TAG_KEYS
+        ]
+        self.tag_keys = sorted(words, key=TAG_RANKS.__getitem__)
+        self.layouts: dict[Tag | None, Layout] = {}
+        self.objects: list[dict[Any, Any]] = []
+        self.digests: list[int] = []
+
+
 class GrowingRecord:
-    """A record, and the layouts of its objects."""
+    """A record, and the layouts of its objects, which say how often each key was missing."""
 
     __slots__ = ("base", "crowded", "keeps_all", "keys", "layouts", "level", "missing", "rest", "seen")
 
@@ -270,7 +276,7 @@ class GrowingRecord:
         self.keys: dict[str, GrowingPlace] = {}
         self.missing: dict[str, Count] = {}
         self.rest: GrowingPlace | None = None
-        self.layouts: dict[Any, Layout] = {}
+        self.layouts: list[Layout] = []
         self.crowded = base is not None and base.crowded
 
     def places(self) -> list[GrowingPlace]:
@@ -289,33 +295,33 @@ class GrowingRecord:
         return self.rest
 
     def crowd(self) -> None:
-        """Take all names for data from now on; they are too many. No layout may be left."""
+        """Take all names for data from now on; they are too many."""
+        self.fold()
         frozen = [unnamed(place.freeze()) for place in self.keys.values()]
         if frozen:
             rest = self.rest_place()
             rest.base = reduce(merge_places, frozen if rest.base is None else [rest.base, *frozen])
-        self.keys, self.missing, self.crowded = {}, {}, True
+        self.keys, self.missing, self.layouts, self.crowded = {}, {}, [], True
 
-    def fold(self, layout: Layout) -> None:
-        """Add what a layout counted to the places under its keys."""
-        times, once = layout.count, layout.once
+    def fold(self) -> None:
+        """Add what the layouts counted."""
+        for layout in self.layouts:
+            self.fold_one(layout)
+
+    def fold_one(self, layout: Layout) -> None:
+        times, once = layout.times, [layout.once]
         if not times:
             return
-        layout.count, layout.once = 0, NOT_YET
+        layout.times, layout.once = 0, NOT_YET
         self.seen.add(times, once)
-        for key, place in self.keys.items():
-            kind = layout.types.get(key)
-            if kind is None:
-                self.missing[key].add(times, once)
-            else:
-                place.count(kind if kind in KIND_OF else object, times, once)
-
-    def fold_all(self) -> None:
-        for layout in self.layouts.values():
-            self.fold(layout)
+        present = {*layout.kinds, *(key for key, _, _ in layout.inner)}
+        for key in self.missing.keys() - present:
+            self.missing[key].add(times, once)
+        for key, kind in layout.kinds.items():
+            self.keys[key].kinds.setdefault(kind, Count()).add(times, once)
 
     def freeze(self) -> Record:
-        self.fold_all()
+        self.fold()
         keys = {name: Key(place.freeze(), self.missing[name].freeze()) for name, place in self.keys.items()}
         rest = None if self.rest is None else self.rest.freeze()
         record = Record(self.seen.freeze(), keys, rest, self.crowded)

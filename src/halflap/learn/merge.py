@@ -107,13 +107,14 @@ def _as_one(*places: Place) -> dict[Tag | None, Record]:
 def _merge_formats(one: Formats | None, other: Formats | None) -> Formats | None:
     if one is None or other is None:
         return one or other
+    kept = one.kept & other.kept
     once: dict[int, int] = {}
-    for bit in one.once.keys() | other.once.keys():
-        # If the other side kept the format, or lost it by the same arguments, it is still one set of arguments.
-        digests = {side.once.get(bit) for side in (one, other) if not side.kept & bit}
-        if len(digests) == 1 and None not in digests:
-            (once[bit],) = (digest for digest in digests if digest is not None)
-    return Formats(one.kept & other.kept, once)
+    for digest in one.once.keys() | other.once.keys():
+        # Each side kept it or lost it by these arguments.
+        lost = (one.kept | one.once.get(digest, 0)) & (other.kept | other.once.get(digest, 0)) & ~kept
+        if lost:
+            once[digest] = lost
+    return Formats(kept, once)
 
 
 def _merge_values(

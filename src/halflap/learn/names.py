@@ -115,7 +115,14 @@ def _is_speakable(words: list[str]) -> bool:
 
 def is_tag_value(value: Any) -> bool:
     """Return whether a value under a tag key may be kept: a boolean, or a word such as a program would use."""
-    return type(value) is bool or (type(value) is str and _VALUE(value) is not None and is_name(value))
+    return type(value) is bool or (
+        type(value) is str and len(value) <= LONGEST_KEY and _is_word_of_a_program(value)
+    )
+
+
+@lru_cache(maxsize=8192)
+def _is_word_of_a_program(value: str) -> bool:
+    return _VALUE(value) is not None and is_name(value)
 
 
 def tag_of(value: Mapping[Any, Any]) -> Tag | None:

@@ -134,7 +134,7 @@ class Formats(NamedTuple):
     kept: int
     """Those that every string had."""
     once: Mapping[int, int]
-    """Those that strings of one set of arguments alone did not have, with its digest."""
+    """Those that strings of one set of arguments alone did not have, by its digest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from halflap.sandbox.check.finding import Checked, Finding
     from halflap.sandbox.programs import Programs
-    from halflap.sandbox.report import Execution
+    from halflap.sandbox.run.report import Execution
 
 __all__ = ["Checked", "Execution", "Finding", "Programs"]
 
 _HOMES = {
     "Checked": "check.finding",
-    "Execution": "report",
+    "Execution": "run.report",
     "Finding": "check.finding",
     "Programs": "programs",
 }

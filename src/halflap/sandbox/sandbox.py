@@ -1,53 +1,70 @@
-"""Where programs run: what any sandbox has to offer, and what it gets in return."""
+"""What any sandbox offers, and what it gets in return."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Ending", "Entry", "Failure", "Host", "Media", "Program", "Readiness", "Sandbox", "ToolRefusal"]
+__all__ = [
+    "Ending",
+    "Entry",
+    "Failure",
+    "Host",
+    "Media",
+    "Program",
+    "Readiness",
+    "Sandbox",
+    "ToolHelp",
+    "ToolRefusal",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """How a script is entered: after its own lines have run, `main` is called, and awaited if need be."""
+    """How a script is entered: its lines run, then `main` is called, and awaited if it is async."""
 
     name: str
-    """What `__name__` is; not `__main__`, so that what a file does only when it is run by itself is left out."""
+    """What `__name__` is; not `__main__`, so that an `if __name__ == "__main__"` block does not run."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     """JSON, by the names of the parameters."""
 
 
+class ToolHelp(NamedTuple):
+    """What a program can see of a tool."""
+
+    signature: str = ""
+    positional: str | None = None
+    """The parameter that a single unnamed argument is for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is to be run."""
-
     code: str
-    tools: Mapping[str, str] = field(default_factory=dict)
-    """The tools that the code names, each with its signature."""
+    tools: Mapping[str, ToolHelp] = field(default_factory=dict)
+    """The tools that the code names."""
     entry: Entry | None = None
-    """None: the program is its lines, and has no value."""
+    """How to enter a script; a program is just its lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """Something among a result that is not text: the content block as it came."""
+    """A part of a result that is not text: the content block as it came."""
 
     block: Mapping[str, Any]
 
 
-class ToolRefusal(Exception):  # noqa: N818 -- what the program gets is a ToolError with these words
+class ToolRefusal(Exception):  # noqa: N818 -- in the program it becomes a ToolError with this message
     """A call that failed or may not be made; the message is for the program."""
 
 
 class Host(Protocol):
-    """What a sandbox may ask of us while a program runs. All that comes from there is untrusted."""
+    """What a sandbox may ask of the gateway while a program runs. Everything it sends is untrusted."""
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a tool and give its value: JSON, `Media`, or a list of both. Raises `ToolRefusal`."""
+        """Call a tool and return its value: JSON, `Media`, or a list of both. Raises `ToolRefusal`."""
         ...
 
     def output(self, data: bytes) -> bool:
@@ -55,7 +72,7 @@ class Host(Protocol):
         ...
 
     def show(self, block: Mapping[str, Any]) -> bool:
-        """Take a content block for the model; False when it is none."""
+        """Take a content block for the model; False when it is not one."""
         ...
 
 
@@ -68,53 +85,47 @@ class Failure:
     traceback: str
     hint: str | None = None
     unknown: str | None = None
-    """The name that was not defined, if that was it."""
+    """The undefined name that caused it, if any; `a__b__c` for `a.b.c`."""
     is_exhausted: bool = False
-    """Whether memory could not be had, in whatever it became."""
+    """Whether it ran out of memory, whatever exception that became."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended. `failed` is the program's own doing; the rest was done to it."""
+    """How a program ended. `failed` is its own doing; other outcomes than that and `ok` were imposed on it."""
 
     outcome: Literal["ok", "failed", "cpu", "memory", "output", "crashed", "misused"]
     failure: Failure | None = None
     detail: str = ""
     value: Any = None
-    """What `main` returned, if the program was entered by it: JSON, from an untrusted hand."""
+    """What a script's `main` returned: untrusted JSON."""
     cpu_seconds: float | None = None
     memory_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether programs can run, and what holds them."""
+    """Whether programs can run, and which layers confine them."""
 
     name: str
     layers: Sequence[str] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
-    """Layers that this machine has not, and why."""
+    """Layers that this machine lacks, and why."""
     trouble: str | None = None
     """Why no program can run, if none can."""
     notes: Sequence[str] = ()
 
 
 class Sandbox(Protocol):
-    """Runs programs where they can do no harm. `run` may be cancelled: the program then ends."""
+    """Runs programs where they can do no harm. Cancelling `run` ends the program."""
 
     @property
-    def name(self) -> str:
-        """What it is called in configuration and reports."""
-        ...
+    def name(self) -> str: ...
 
     async def ready(self) -> Readiness:
-        """Start if need be, try the locks, and say what is there."""
+        """Start if necessary, test the confinement, and return the result."""
         ...
 
-    async def run(self, program: Program, host: Host) -> Ending:
-        """Run a program to its end, whichever that is."""
-        ...
+    async def run(self, program: Program, host: Host) -> Ending: ...
 
-    async def close(self) -> None:
-        """End all that runs."""
-        ...
+    async def close(self) -> None: ...

@@ -33,6 +33,8 @@ __all__ = [
 _DIGIT_LIMIT = "Exceeds the limit"
 """How Python's error about a number with too many digits begins: it has no exception of its own."""
 
+_PICTURES = frozenset({"image", "audio"})
+
 
 class Reading(NamedTuple):
     """How a tool's results are read, by what it declares."""
@@ -41,11 +43,14 @@ class Reading(NamedTuple):
     """The declared object is a wrapper around `result`."""
     is_text: bool = False
     """The tool declares text, so its text is never parsed as JSON."""
+    is_declared: bool = False
+    """The tool declares what it returns, so its structured content is the value even beside a picture."""
 
 
 def reading_of(tool: Tool) -> Reading:
     declared = result_type(tool.output_schema)
-    return Reading(is_wrapped(tool.output_schema), declared is not None and _is_text(declared))
+    is_text = declared is not None and _is_text(declared)
+    return Reading(is_wrapped(tool.output_schema), is_text, is_declared=declared is not None)
 
 
 def _is_text(kind: Type) -> bool:
@@ -60,9 +65,11 @@ def _is_text(kind: Type) -> bool:
 def read_result(result: Result, reading: Reading, other: Callable[[Mapping[str, Any]], Any]) -> Any:
     """Return the structured content if there is any, else the content blocks, each read on its own.
 
-    `other` returns the value of a block that is not text.
+    A picture or sound of a tool that declares nothing stays one, whatever is beside it. `other` returns the value of a
+    block that is not text.
     """
-    if result.has_structured_content and result.structured_content is not None:
+    is_picture = not reading.is_declared and any(block.get("type") in _PICTURES for block in result.content)
+    if result.has_structured_content and result.structured_content is not None and not is_picture:
         value = result.structured_content
         if reading.wrapped and type(value) is dict and list(value) == ["result"]:
             return value["result"]

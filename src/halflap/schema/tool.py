@@ -82,6 +82,12 @@ class ToolSchema:
         """The type of the value that a program gets: as declared, else as learned."""
         return self.output_type or self.learned_type
 
+    @property
+    def positional(self) -> str | None:
+        """The parameter that a single unnamed argument is for: the only one, or the only required one."""
+        names = self.required_params or [one.name for one in self.parameters]
+        return names[0] if len(names) == 1 else None
+
     def validate_arguments(self, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
         """Return everything that is wrong with these arguments; nothing is filled in or converted."""
         return argument_problems(arguments, compile_schema(self.raw_schema))

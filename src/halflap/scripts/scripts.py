@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import InvalidArgumentsError, ScriptError, ScriptNotFoundError, UsageError
 from halflap.core.values import SCRIPTS, CallContext, Listing, Result, Tool
-from halflap.sandbox.report import calls_made
+from halflap.sandbox.run.report import calls_made
 from halflap.sandbox.sandbox import Entry
 from halflap.schema import argument_problems, compile_schema, parse_schema
 from halflap.scripts.definition import read_definition

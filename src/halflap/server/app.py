@@ -1,4 +1,4 @@
-"""Our own MCP server: a fixed handful of tools, the same for every client."""
+"""The MCP server: a fixed handful of tools, the same for every client."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from halflap import __version__
 from halflap.core.errors import HalflapError, ToolNotFoundError
 from halflap.server.caller import Caller
-from halflap.server.confirmation import Confirmations
-from halflap.server.core import core_family
-from halflap.server.dspy import dspy_family
-from halflap.server.gepa import gepa_family
-from halflap.server.runs import RunResources
+from halflap.server.confirm import Confirmations
+from halflap.server.resources import RunResources
+from halflap.server.tools.core import core_family
+from halflap.server.tools.dspy import dspy_family
+from halflap.server.tools.gepa import gepa_family
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,25 +27,23 @@ if TYPE_CHECKING:
 
     from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway
-    from halflap.server.family import FrontTool
+    from halflap.server.tools.tool import FrontTool
 
 __all__ = ["FAMILIES", "Front"]
 
 logger = logging.getLogger(__name__)
 
 _INSTRUCTIONS = """\
-Halflap stands in front of this person's MCP servers. search_tools finds a tool among all that they offer \
-by what it does; inspect_tool shows what one of them takes and returns; suggest_workflow says which to combine, and \
-how, to get what is wanted; execute_program runs Python that calls them and gives back only what it prints; \
-list_callable_tools names them all, as mcp__<server>__<tool>, saved scripts as script__<name> and saved DSPy \
-programs as dspy__<name>."""
+Halflap gives you the tools of all of the user's MCP servers. Find one with search_tools, see its parameters and results \
+with inspect_tool, call it with call_tool, or combine several in a Python program with execute_program, which returns only \
+what the program prints. suggest_workflow plans such a program. Names are mcp__<server>__<tool>."""
 
 FAMILIES: Mapping[str, Callable[[Gateway], list[FrontTool]]] = {
     "core": core_family,
     "dspy": dspy_family,
     "gepa": gepa_family,
 }
-"""Our own tools, by the names that `server.families` has for them."""
+"""Halflap's own tools, by the names in `server.families`."""
 
 _TOOLS_TTL_MS = 3_600_000
 _ROOTS_SECONDS = 5.0
@@ -57,9 +55,11 @@ class Front:
 
     def __init__(self, gateway: Gateway) -> None:
         self.answered = asyncio.Event()
-        """Set when the first list of tools has gone out."""
+        """Set when the first list of tools has been sent."""
         self._gateway = gateway
-        families = gateway.config.server.families or FAMILIES
+        config = gateway.config
+        # Without a model, DSPy programs can't run; optimising workflows is for those who ask for it.
+        families = config.server.families or (("core", "dspy") if config.programs.lm else ("core",))
         self._tools = {tool.name: tool for family in families for tool in FAMILIES[family](gateway)}
         self._asker: ServerRequestContext[Any, Any] | None = None
         self._confirmations = Confirmations()
@@ -78,7 +78,7 @@ class Front:
 
     @property
     def tools(self) -> tuple[FrontTool, ...]:
-        """What a client sees, in the order in which it is listed."""
+        """The tools that clients see, in order."""
         return tuple(self._tools.values())
 
     def forward_roots(self) -> None:
@@ -94,7 +94,7 @@ class Front:
     async def _list_tools(
         self, _context: ServerRequestContext[Any, Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        # The answer leaves us after this returns; whatever waits for it gives it a moment.
+        # The answer is sent after this returns.
         asyncio.get_running_loop().call_later(0.05, self.answered.set)
         return types.ListToolsResult(
             tools=[tool.definition for tool in self._tools.values()],
@@ -109,7 +109,8 @@ class Front:
         if tool is None:
             raise MCPError(
                 types.INVALID_PARAMS,
-                f"Unknown tool: {params.name!r}. There are: {', '.join(sorted(self._tools))}.",
+                f"Unknown tool: {params.name!r}. Tools: {', '.join(sorted(self._tools))}. Call the tools of other servers with "
+                "call_tool.",
                 {"code": ToolNotFoundError.code},
             )
         try:
@@ -118,9 +119,7 @@ class Front:
             return _error(str(error), error.code)
         except Exception as error:
             logger.exception("the call of %s failed", params.name)
-            return _error(
-                f"Halflap failed to answer ({type(error).__name__}). Its log has the whole story.", _INTERNAL
-            )
+            return _error(f"Halflap failed to answer ({type(error).__name__}). See its log.", _INTERNAL)
 
     async def _initialized(
         self, context: ServerRequestContext[Any, Any], _params: types.NotificationParams

@@ -1,13 +1,13 @@
-"""Who calls one of our tools."""
+"""Who is calling: the principal of a request, and the client behind one call."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.values import CallContext
-from halflap.server.bearer import PRINCIPAL
-from halflap.server.confirmation import Word
+from halflap.server.confirm import Word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,13 +16,35 @@ if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
     from halflap.core.values import Tool
-    from halflap.server.confirmation import Confirmations, Question
+    from halflap.server.confirm import Confirmations, Question
 
-__all__ = ["Caller", "principal_of"]
+__all__ = ["PRINCIPAL", "Caller", "bearer_token", "principal_of", "principal_of_person", "principal_of_token"]
+
+PRINCIPAL = "halflap.principal"
+"""The key of a request's scope that holds its principal."""
+_BLANKS = b" \t"
+_DIGITS = 16
+
+
+def bearer_token(header: bytes) -> bytes | None:
+    """Return the token of an `Authorization` header; the scheme's case and the number of blanks don't matter."""
+    scheme, _, rest = header.strip(_BLANKS).replace(b"\t", b" ").partition(b" ")
+    token = rest.strip(_BLANKS)
+    return token if scheme.lower() == b"bearer" and token else None
+
+
+def principal_of_token(token: str) -> str:
+    """Return the principal of a token's owner; it reveals nothing of the token."""
+    return f"http:{sha256(b'Bearer ' + token.encode()).hexdigest()[:_DIGITS]}"
+
+
+def principal_of_person(name: str) -> str:
+    """Return the principal of a named person, which stays the same when their token changes."""
+    return f"person:{name}"
 
 
 def principal_of(context: ServerRequestContext[Any, Any]) -> str:
-    """Say who it is: the one user of a pipe, or whose token the guard has found."""
+    """Return the principal: `local` over stdio, else the one whose token was sent."""
     scope = getattr(context.request, "scope", None)
     return "local" if scope is None else str(scope[PRINCIPAL])
 
@@ -36,7 +58,7 @@ class Caller:
     confirmations: Confirmations
 
     def on_behalf(self, word: Word) -> CallContext:
-        """Give what goes along with every call made on its behalf."""
+        """Return the context of every call made on the client's behalf."""
         return CallContext(
             principal=principal_of(self.context),
             confirmations=word.confirmed,
@@ -45,7 +67,7 @@ class Caller:
         )
 
     async def confirm(self, tools: Sequence[Tool], code: str, *, saved: str = "") -> Word | Question:
-        """Ask the person whether a program may call these tools; `saved` is its name, if it is a DSPy program."""
+        """Ask the user whether a program may call these tools; `saved` is its name, if it is a DSPy program."""
         if not tools:
             return Word()
         return await self.confirmations.ask(self.context, self.params, tools, code, saved)

@@ -16,7 +16,7 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from halflap.core.errors import ServeError, TokenFileError, UsageError
-from halflap.server.bearer import PRINCIPAL, bearer_token
+from halflap.server.caller import PRINCIPAL, bearer_token
 from halflap.server.metrics import WithMetrics
 
 if TYPE_CHECKING:

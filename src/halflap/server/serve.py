@@ -1,4 +1,4 @@
-"""Run the server: one client over stdio, or many over HTTP, until told to stop."""
+"""Run the server: one client over stdio, or many over HTTP, until it is stopped."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import contextlib
 import logging
 import os
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from halflap.config import user_config_dir
 from halflap.core.errors import HalflapError
 from halflap.gateway import Gateway
 from halflap.server.app import Front
-from halflap.server.bearer import principal_of_person, principal_of_token
+from halflap.server.caller import principal_of_person, principal_of_token
 from halflap.server.stdio import serve_stdio
 
 if TYPE_CHECKING:
@@ -24,35 +25,37 @@ __all__ = ["run_http", "run_stdio"]
 
 logger = logging.getLogger(__name__)
 
+Load: TypeAlias = "Callable[[], Config]"
+
 _WARM_UP_AFTER_SECONDS = 1.0
-"""The first answer has the machine to itself; after it, or so long, the rest is loaded."""
+"""The rest is loaded after the first answer, or after this long without one."""
+_POLL_SECONDS = 1.0
+"""How often the configuration files are checked for changes."""
 
 
-async def run_stdio(config: Config) -> None:
-    """Serve one client over stdin and stdout."""
+async def run_stdio(config: Config, load: Load | None = None) -> None:
+    """Serve one client over stdin and stdout; `load` reads the configuration again after a change."""
     gateway = Gateway(config)
     front = Front(gateway)
     front.forward_roots()
-    await _run(gateway, front, serve_stdio(front.server))
+    await _run(gateway, front, serve_stdio(front.server), load)
 
 
-async def run_http(config: Config, address: str, say: Callable[[str], None]) -> None:
-    """Serve any number of clients over HTTP; `say` tells the user where, and how to get in."""
+async def run_http(
+    config: Config, address: str, say: Callable[[str], None], load: Load | None = None
+) -> None:
+    """Serve any number of clients over HTTP; `say` gets the address, and where the token is."""
     from halflap.server.http import PATH, bind, keep_token, parse_address, serve_http  # noqa: PLC0415 -- not for stdio
 
     host, port = parse_address(address)
     listener = bind(host, port)
     if config.http.tokens:
         tokens = {principal_of_person(name): token for name, token in config.http.tokens.items()}
-        how = f"Let in with a token of their own: {', '.join(config.http.tokens)}"
+        how = f"Tokens are configured for: {', '.join(config.http.tokens)}"
     else:
         token, file, made = keep_token(config.data_dir)
         tokens = {principal_of_token(token): token}
-        how = (
-            f"Bearer token, made now and kept in {file}:\n  {token}"
-            if made
-            else f"The bearer token is in {file}"
-        )
+        how = f"New bearer token, saved in {file}:\n  {token}" if made else f"The bearer token is in {file}"
     gateway = Gateway(config)
     front = Front(gateway)
 
@@ -62,11 +65,11 @@ async def run_http(config: Config, address: str, say: Callable[[str], None]) -> 
         say(how)
 
     serving = serve_http(front.server, listener, tokens, config.http, on_ready=ready, metrics=gateway.metrics)
-    await _run(gateway, front, serving)
+    await _run(gateway, front, serving, load)
 
 
-async def _run(gateway: Gateway, front: Front, serving: Awaitable[None]) -> None:
-    """Serve, warm up beside it, and leave nothing behind whichever way it ends."""
+async def _run(gateway: Gateway, front: Front, serving: Awaitable[None], load: Load | None) -> None:
+    """Serve until the client leaves or a signal comes, and leave nothing behind."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -76,13 +79,15 @@ async def _run(gateway: Gateway, front: Front, serving: Awaitable[None]) -> None
         asyncio.ensure_future(serving),
         asyncio.create_task(stopped.wait()),
     ]
-    warming = asyncio.create_task(_warm_up(gateway, front))
+    beside = [asyncio.create_task(_warm_up(gateway, front))]
+    if load is not None:
+        beside.append(asyncio.create_task(_follow(gateway, load)))
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (*tasks, warming):
+        for task in (*tasks, *beside):
             task.cancel()
-        outcomes = await asyncio.gather(*tasks, warming, return_exceptions=True)
+        outcomes = await asyncio.gather(*tasks, *beside, return_exceptions=True)
         await gateway.close()
     for outcome in outcomes:
         if isinstance(outcome, Exception):
@@ -90,7 +95,7 @@ async def _run(gateway: Gateway, front: Front, serving: Awaitable[None]) -> None
 
 
 def _told_to_stop(stopped: asyncio.Event) -> None:
-    """Stop in order; told again, stop now: the guardian ends the servers."""
+    """Stop in order; at the second signal, stop at once: the guardian ends the servers."""
     if stopped.is_set():
         os._exit(1)
     stopped.set()
@@ -103,5 +108,36 @@ async def _warm_up(gateway: Gateway, front: Front) -> None:
     try:
         await gateway.warm_up()
     except HalflapError as error:
-        # Whoever calls a tool is told the same; here it is for the person who reads our log.
         logger.error("%s", error)  # noqa: TRY400 -- the message says it all
+
+
+async def _follow(gateway: Gateway, load: Load) -> None:
+    """Apply changes of the configuration files; clients stay connected."""
+    seen = await asyncio.to_thread(_stamps, gateway.config)
+    while True:
+        await asyncio.sleep(_POLL_SECONDS)
+        now = await asyncio.to_thread(_stamps, gateway.config)
+        if now == seen:
+            continue
+        try:
+            config = await asyncio.to_thread(load)
+            await gateway.reload(config)
+        except HalflapError as error:
+            logger.warning("The configuration changed, but can't be used: %s", error)
+            seen = now
+        else:
+            logger.warning("The configuration changed and was reloaded.")
+            seen = await asyncio.to_thread(_stamps, config)
+
+
+def _stamps(config: Config) -> list[tuple[int, ...] | None]:
+    """Return what changes when a configuration file does; a file that may appear counts, too."""
+    files = config.sources or tuple(user_config_dir() / name for name in ("config.yaml", "config.json"))
+    found: list[tuple[int, ...] | None] = []
+    for file in files:
+        try:
+            state = file.stat()
+            found.append((state.st_mtime_ns, state.st_size, state.st_ino))
+        except OSError:
+            found.append(None)
+    return found

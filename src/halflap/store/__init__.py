@@ -1,8 +1,8 @@
 """What Halflap keeps between runs: the catalogue, runs and calls, and what was learned about tools.
 
-Read `protocol` for the operations and `records` for the values. `sql` implements them with SQLAlchemy Core, on SQLite or
-on a PostgreSQL shared by several gateways, in one thread of its own; `traces`, `knowledge` and `lineage` hold its queries,
-`migrations` the versions of the tables. The store decides nothing: redaction, retention and learning happen above it.
+Read `sql.Store` for the operations and `records` for the values. It uses SQLAlchemy Core, on SQLite or on a PostgreSQL
+shared by several gateways, in one thread (`database`); `traces`, `knowledge` and `lineage` hold the queries, `migrations`
+the versions of the tables. The store decides nothing: redaction, retention and learning happen above it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import asyncio
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from halflap.store.protocol import Store
 from halflap.store.records import (
     INTERRUPTED,
     LIVE,
@@ -37,6 +36,8 @@ from halflap.store.records import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from halflap.store.sql import Store  # noqa: TC004 -- loads the SQL library: only for types, see `open_store`
 
 __all__ = [
     "INTERRUPTED",
@@ -71,7 +72,6 @@ async def open_store(location: Path | str | None, *, read_only: bool = False) ->
     """
     # The SQL library takes a while to load, so it is imported here, in a thread.
     sql = await asyncio.to_thread(import_module, "halflap.store.sql")
-    store = sql.SqlStore(location)
+    store: Store = sql.Store(location)
     await store.open(read_only=read_only)
-    opened: Store = store
-    return opened
+    return store

@@ -7,19 +7,18 @@ import logging
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
-from sqlalchemy.dialects import sqlite
 from sqlalchemy.pool import StaticPool
 
 from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.store import sqlite_file
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.tables import KEYS, TABLES, metadata, versions
+from halflap.store.tables import KEYS, metadata, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +27,7 @@ __all__ = ["Database"]
 
 logger = logging.getLogger(__name__)
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 _LOCK = 0x48414C46
@@ -42,8 +42,6 @@ class Database:
         self._url = _url(url)
         self._migrations = migrations
         self._engine: sa.Engine | None = None
-        self._upserts: dict[str, Any] = {}
-        self._statements: dict[str, tuple[str, Callable[[dict[str, Any]], tuple[Any, ...]]]] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="halflap-store")
         self._closed = False
 
@@ -76,6 +74,28 @@ class Database:
         disposed = asyncio.get_running_loop().run_in_executor(self._thread, self._dispose)
         self._thread.shutdown(wait=False)
         await disposed
+
+    async def _read(
+        self, work: Callable[Concatenate[sa.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        """Run work in a transaction."""
+
+        def transaction() -> _T:
+            with self._opened().begin() as connection:
+                return work(connection, *args, **kwargs)
+
+        return await self._run(transaction)
+
+    async def _write(
+        self, work: Callable[Concatenate[sa.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        """Run work in a transaction that reads what it changes, while no other process may change it."""
+
+        def locked(connection: sa.Connection) -> _T:
+            self._lock(connection)
+            return work(connection, *args, **kwargs)
+
+        return await self._read(locked)
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         if self._closed:
@@ -121,10 +141,6 @@ class Database:
                 self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE")
             )
         self._migrate()
-        if self._file is not None:
-            # Another process may be using the file; then the next start does it.
-            with suppress(sqlite3.OperationalError), self._raw_connection() as connection:
-                sqlite_file.enable_shrinking(connection)
 
     def _open_read_only(self) -> None:
         if self._file is None:
@@ -136,7 +152,7 @@ class Database:
             "sqlite://", creator=lambda: sqlite_file.reader(file, immutable=immutable)
         )
         event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
-        with self._transaction() as connection:
+        with self._opened().begin() as connection:
             self._refuse_foreign(connection)
             version = self._version(connection)
             if version < self._migrations[-1].number:
@@ -173,11 +189,6 @@ class Database:
         return self._engine
 
     @contextmanager
-    def _transaction(self) -> Iterator[sa.Connection]:
-        with self._opened().begin() as connection:
-            yield connection
-
-    @contextmanager
     def _raw_connection(self) -> Iterator[Any]:
         """Yield the driver's own connection, outside of any transaction."""
         connection = self._opened().raw_connection()
@@ -195,7 +206,7 @@ class Database:
             return int(pages * (connection.exec_driver_sql("PRAGMA page_size").scalar() or 0))
         # Not the whole database, which may be shared with other programs.
         sizes = (
-            sa.func.coalesce(sa.func.pg_total_relation_size(sa.func.to_regclass(name)), 0) for name in TABLES
+            sa.func.coalesce(sa.func.pg_total_relation_size(sa.func.to_regclass(name)), 0) for name in KEYS
         )
         return sum(int(connection.scalar(sa.select(size)) or 0) for size in sizes)
 
@@ -207,7 +218,7 @@ class Database:
 
     def _migrate_once(self, *, is_new: bool) -> int | None:
         """Migrate to the next version and return it; None at the latest. Other processes may migrate at the same time."""
-        with self._transaction() as connection:
+        with self._opened().begin() as connection:
             self._lock(connection)
             self._refuse_foreign(connection)
             metadata.create_all(connection)
@@ -239,66 +250,6 @@ class Database:
                     f"{self.location} is a database of another program: it has the table {tables[0]!r} and none of "
                     "Halflap's. Point `store.path` at another file."
                 )
-
-    def _upsert(self, connection: sa.Connection, table: Any, rows: list[dict[str, Any]]) -> None:
-        if rows:
-            connection.execute(self._upsert_into(table), rows)
-
-    def _upsert_into(self, table: Any) -> Any:
-        if table.name not in self._upserts:
-            # Cached: building it takes as long as executing it.
-            insert: Any = self._insert(table)
-            key = KEYS[table.name]
-            changed = {
-                column.name: insert.excluded[column.name]
-                for column in table.columns
-                if column.name not in key
-            }
-            self._upserts[table.name] = insert.on_conflict_do_update(index_elements=list(key), set_=changed)
-        return self._upserts[table.name]
-
-    def _write_rows(self, *tables: tuple[Any, list[dict[str, Any]]]) -> None:
-        """Upsert rows in a transaction of their own; fast, because every call waits for it."""
-        if not self._is_sqlite:
-            with self._transaction() as connection:
-                for table, rows in tables:
-                    self._upsert(connection, table, rows)
-            return
-        # With the driver alone: what SQLAlchemy does around the statements takes longer than they do.
-        with self._raw_connection() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                for table, rows in tables:
-                    if rows:
-                        text, values_of = self._statement(table)
-                        connection.executemany(text, [values_of(row) for row in rows])
-                connection.execute("COMMIT")
-            except BaseException:
-                connection.rollback()
-                raise
-
-    def _statement(self, table: Any) -> tuple[str, Callable[[dict[str, Any]], tuple[Any, ...]]]:
-        """Return the SQL of an upsert, and a function from a row to its parameters."""
-        if table.name not in self._statements:
-            compiled = self._upsert_into(table).compile(dialect=self._opened().dialect)
-            names = compiled.positiontup
-            written = [table.c[name].type.bind_processor(self._opened().dialect) for name in names]
-
-            def values_of(row: dict[str, Any]) -> tuple[Any, ...]:
-                return tuple(
-                    row[name] if write is None else write(row[name])
-                    for name, write in zip(names, written, strict=True)
-                )
-
-            self._statements[table.name] = str(compiled), values_of
-        return self._statements[table.name]
-
-    def _insert(self, table: Any) -> Any:
-        if self._is_sqlite:
-            return sqlite.insert(table)
-        from sqlalchemy.dialects import postgresql  # noqa: PLC0415 -- large, and rarely needed
-
-        return postgresql.insert(table)
 
 
 def _url(location: str | Path | None) -> sa.URL:

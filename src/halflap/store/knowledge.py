@@ -1,46 +1,27 @@
-"""Queries for what was learned: shapes, watermarks, drift, breaches, and the installation's own values."""
+"""Queries for what was learned: shapes, watermarks, drift and breaches."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
-import secrets
-from dataclasses import asdict, replace
+import operator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from halflap.core.errors import ShapeBrokenError, ShapeTooNewError, StoreAheadError, StoreTooNewError
 from halflap.learn import Learned
+from halflap.store import lineage
 from halflap.store.records import LIVE, Breach, DriftEvent, StoredShape, ToolKey
-from halflap.store.tables import breaches, counters, drift, installation, learned, watermarks
+from halflap.store.tables import Row, breaches, drift, installation, learned, read_value, upsert, watermarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from halflap.graph.lineage import Lineage
     from halflap.store.records import WatermarkChange
-
-__all__ = [
-    "already_observed",
-    "breach_rows",
-    "changed_watermarks",
-    "check_watermarks",
-    "counter_rows",
-    "forget",
-    "has_values",
-    "mark_observed",
-    "merged_rows",
-    "note_values",
-    "random_value",
-    "read_breaches",
-    "read_counters",
-    "read_drift",
-    "read_shapes",
-    "read_value",
-    "read_watermarks",
-    "rows_resting_on_more",
-    "rows_without_values",
-]
 
 logger = logging.getLogger(__name__)
 
@@ -49,22 +30,40 @@ _MARK_OBSERVED = sa.update(_calls).where(_calls.c.id == sa.bindparam("call")).va
 _BATCH = 500
 _VALUES = "values"
 
-_Row = dict[str, Any]
 
-
-def merged_rows(connection: sa.Connection, origin: str, shapes: Mapping[ToolKey, Learned]) -> list[_Row]:
-    """Return the rows of an origin with new shapes merged in."""
+def add(
+    connection: sa.Connection,
+    origin: str,
+    shapes: Mapping[ToolKey, Learned],
+    *,
+    flows: Lineage | None,
+    marks: Mapping[str, str],
+    calls: Sequence[str],
+    sources: Mapping[str, WatermarkChange],
+    check: Callable[[Mapping[str, str]], None] | None,
+) -> frozenset[str]:
+    """Merge what an origin learned; see `Store.add_learned`."""
+    if taken := _already_observed(connection, calls):
+        return taken
+    _check_watermarks(connection, sources, check)
     rows = []
     for key, new in shapes.items():
         stored = _stored(connection, origin, key)
         rows.append(_row(origin, key, new if stored is None else stored.merge(new)))
-    return rows
+    _upsert_shapes(connection, rows, shapes.values())
+    if flows is not None:
+        lineage.add(connection, origin, flows, operator.add)
+    marks = {**{source: change.now for source, change in sources.items()}, **marks}
+    upsert(connection, watermarks, [{"origin": name, "watermark": mark} for name, mark in marks.items()])
+    if calls:
+        connection.execute(_MARK_OBSERVED, [{"call": call} for call in calls])
+    return frozenset()
 
 
-def rows_resting_on_more(
-    connection: sa.Connection, origin: str, shapes: Mapping[ToolKey, Learned]
-) -> list[_Row]:
-    """Return the new rows that rest on at least as many results as the stored ones.
+def replace(
+    connection: sa.Connection, origin: str, shapes: Mapping[ToolKey, Learned], flows: Lineage | None
+) -> None:
+    """Replace an origin's shapes, except where the stored ones rest on more results.
 
     An origin's knowledge only grows, so of two states the one with more results contains the other.
     """
@@ -73,7 +72,16 @@ def rows_resting_on_more(
         stored = _stored(connection, origin, key)
         if stored is None or new.observations >= stored.observations:
             rows.append(_row(origin, key, new))
-    return rows
+    _upsert_shapes(connection, rows, shapes.values())
+    if flows is not None:
+        lineage.add(connection, origin, flows, max)
+
+
+def _upsert_shapes(connection: sa.Connection, rows: list[Row], shapes: Iterable[Learned]) -> None:
+    upsert(connection, learned, rows)
+    # A flag says whether values are stored, so that nothing has to read all shapes to find out.
+    if any(one.has_values for one in shapes):
+        upsert(connection, installation, [{"name": _VALUES, "value": "kept"}])
 
 
 def _stored(connection: sa.Connection, origin: str, key: ToolKey) -> Learned | None:
@@ -97,7 +105,7 @@ def _of(table: Any, key: ToolKey) -> list[Any]:
     return [table.c[column] == value for column, value in key._asdict().items()]
 
 
-def _row(origin: str, key: ToolKey, known: Learned) -> _Row:
+def _row(origin: str, key: ToolKey, known: Learned) -> Row:
     text = json.dumps(known.to_json(), separators=(",", ":"), ensure_ascii=False)
     return {"origin": origin, **key._asdict(), "shapes": text}
 
@@ -126,7 +134,11 @@ def read_shapes(
 
 
 def forget(
-    connection: sa.Connection, origin: str | None, server: str | None, tool: str | None
+    connection: sa.Connection,
+    origin: str | None,
+    server: str | None,
+    tool: str | None,
+    update_watermark: Callable[[str, str], str | None] | None,
 ) -> list[tuple[str, ToolKey]]:
     """Delete what was learned, and the drift of tools about which nothing is known any more."""
     columns = sa.select(learned.c.origin, learned.c.server, learned.c.tool, learned.c.definition_hash)
@@ -143,29 +155,24 @@ def forget(
     left = {key[:2] for _, key in set(rows).difference(gone)}
     for name, own in {key[:2] for _, key in gone} - left:
         connection.execute(sa.delete(drift).where(drift.c.server == name, drift.c.tool == own))
+    lineage.forget(connection, origin, server, tool)
+    if update_watermark is not None:
+        _update_watermarks(connection, update_watermark)
     return gone
 
 
-# Values: a flag says whether any are stored, so that nobody has to read all shapes to find out.
-
-
-def note_values(connection: sa.Connection, shapes: Iterable[Learned]) -> None:
-    if any(one.has_values for one in shapes) and not has_values(connection):
-        connection.execute(sa.insert(installation).values(name=_VALUES, value="kept"))
-
-
-def has_values(connection: sa.Connection) -> bool:
-    return read_value(connection, _VALUES) is not None
-
-
-def rows_without_values(connection: sa.Connection) -> list[_Row]:
-    """Return the rows that have values, without them. Rows that cannot be read stay as they are."""
+def drop_values(connection: sa.Connection) -> int:
+    """Remove the values from all rows, and return from how many. Rows that cannot be read stay as they are."""
+    if read_value(connection, _VALUES) is None:
+        return 0
     connection.execute(sa.delete(installation).where(installation.c.name == _VALUES))
-    return [
+    rows = [
         _row(row.origin, row.key, row.learned.without_values())
         for row in read_shapes(connection)
         if row.learned.has_values
     ]
+    upsert(connection, learned, rows)
+    return len(rows)
 
 
 # Watermarks and observed calls
@@ -177,19 +184,16 @@ def read_watermarks(connection: sa.Connection) -> dict[str, str]:
     return {**dict.fromkeys(origins, ""), **marked}
 
 
-def changed_watermarks(connection: sa.Connection, change: Callable[[str, str], str | None]) -> list[_Row]:
-    """Return the watermarks that `change` makes different, and delete those for which it returns None."""
-    rows = []
-    for row in connection.execute(sa.select(watermarks)).all():
-        text = change(row.origin, row.watermark)
+def _update_watermarks(connection: sa.Connection, change: Callable[[str, str], str | None]) -> None:
+    for origin, mark in connection.execute(sa.select(watermarks.c.origin, watermarks.c.watermark)).all():
+        text = change(origin, mark)
         if text is None:
-            connection.execute(sa.delete(watermarks).where(watermarks.c.origin == row.origin))
-        elif text != row.watermark:
-            rows.append({"origin": row.origin, "watermark": text})
-    return rows
+            connection.execute(sa.delete(watermarks).where(watermarks.c.origin == origin))
+        elif text != mark:
+            upsert(connection, watermarks, [{"origin": origin, "watermark": text}])
 
 
-def check_watermarks(
+def _check_watermarks(
     connection: sa.Connection,
     sources: Mapping[str, WatermarkChange],
     check: Callable[[Mapping[str, str]], None] | None,
@@ -206,18 +210,13 @@ def check_watermarks(
         check(stored)
 
 
-def already_observed(connection: sa.Connection, calls: Sequence[str]) -> frozenset[str]:
+def _already_observed(connection: sa.Connection, calls: Sequence[str]) -> frozenset[str]:
     """Return those of the calls that something was learned from before."""
     found: set[str] = set()
     for start in range(0, len(calls), _BATCH):
         some = _calls.c.id.in_(calls[start : start + _BATCH])
         found.update(connection.execute(sa.select(_calls.c.id).where(some, _calls.c.observed == 1)).scalars())
     return frozenset(found)
-
-
-def mark_observed(connection: sa.Connection, calls: Sequence[str]) -> None:
-    if calls:
-        connection.execute(_MARK_OBSERVED, [{"call": call} for call in calls])
 
 
 # Drift and breaches
@@ -228,15 +227,19 @@ def read_drift(connection: sa.Connection, server: str | None, tool: str | None) 
     return [DriftEvent(**row) for row in connection.execute(query).mappings()]
 
 
+def add_drift(connection: sa.Connection, events: Sequence[DriftEvent]) -> None:
+    upsert(connection, drift, [asdict(event) for event in events], replace=False)
+
+
 def read_breaches(connection: sa.Connection) -> list[Breach]:
     rows = connection.execute(sa.select(breaches).order_by("first_at")).mappings()
     return [Breach(**row) for row in rows]
 
 
-def breach_rows(connection: sa.Connection, new: Sequence[Breach]) -> list[_Row]:
-    """Return the rows of breaches, each merged with the stored one."""
+def add_breaches(connection: sa.Connection, new: Sequence[Breach]) -> None:
+    """Write breaches, each merged with the stored one."""
     stored = {_breach_key(one): one for one in read_breaches(connection)}
-    return [asdict(_merged(stored.get(_breach_key(one)), one)) for one in new]
+    upsert(connection, breaches, [asdict(_merged(stored.get(_breach_key(one)), one)) for one in new])
 
 
 def _breach_key(breach: Breach) -> tuple[str, ...]:
@@ -246,37 +249,10 @@ def _breach_key(breach: Breach) -> tuple[str, ...]:
 def _merged(stored: Breach | None, new: Breach) -> Breach:
     if stored is None:
         return new
-    return replace(
+    return dataclasses.replace(
         new,
         first_at=min(stored.first_at, new.first_at),
         last_at=max(stored.last_at, new.last_at),
         times=stored.times + new.times,
         origin=LIVE if LIVE in {stored.origin, new.origin} else new.origin,
     )
-
-
-# The installation's own values, and counters
-
-
-def read_value(connection: sa.Connection, name: str) -> str | None:
-    found = connection.scalar(sa.select(installation.c.value).where(installation.c.name == name))
-    return None if found is None else str(found)
-
-
-def random_value(connection: sa.Connection, name: str, size: int) -> str:
-    """Return a random value that is generated once, in hexadecimal. The caller holds the lock."""
-    stored = read_value(connection, name)
-    if stored is not None:
-        return stored
-    made = secrets.token_hex(size)
-    connection.execute(sa.insert(installation).values(name=name, value=made))
-    return made
-
-
-def read_counters(connection: sa.Connection) -> dict[str, float]:
-    return {row.name: row.value for row in connection.execute(sa.select(counters).order_by("name"))}
-
-
-def counter_rows(connection: sa.Connection, added: Mapping[str, float]) -> list[_Row]:
-    stored = read_counters(connection)
-    return [{"name": name, "value": stored.get(name, 0.0) + value} for name, value in added.items()]

@@ -10,24 +10,19 @@ import sqlalchemy as sa
 
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.store.records import StoredEdge, ToolKey
-from halflap.store.tables import edges, lineage
+from halflap.store.tables import Row, edges, installation, lineage, upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-__all__ = ["delete_edges", "edge_row", "forget", "lineage_rows", "read_edges", "read_lineage"]
+    from collections.abc import Callable, Sequence
 
 MAX_ROWS = 200_000
 """Flows kept per origin, so that a server with ever new field names cannot fill the disk."""
+EDGES_VERSION = "edges"
 _BATCH = 400
 
-_Row = dict[str, Any]
 
-
-def lineage_rows(
-    connection: sa.Connection, origin: str, new: Lineage, combine: Callable[[int, int], int]
-) -> list[_Row]:
-    """Return the rows of an origin with each stored count combined with the new one."""
+def add(connection: sa.Connection, origin: str, new: Lineage, combine: Callable[[int, int], int]) -> None:
+    """Write the flows that an origin saw; a stored count is combined with the new one."""
     rows = {_flow_id(origin, flow): _row(origin, flow, count) for flow, count in new.counts.items()}
     identifiers = list(rows)
     stored = {}
@@ -43,7 +38,7 @@ def lineage_rows(
     for identifier, row in stored.items():
         rows[identifier]["times"] = combine(row.times, rows[identifier]["times"])
         rows[identifier]["runs"] = combine(row.runs, rows[identifier]["runs"])
-    return list(rows.values())
+    upsert(connection, lineage, list(rows.values()))
 
 
 def _flow_id(origin: str, flow: Flow) -> str:
@@ -52,7 +47,7 @@ def _flow_id(origin: str, flow: Flow) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _row(origin: str, flow: Flow, count: Count) -> _Row:
+def _row(origin: str, flow: Flow, count: Count) -> Row:
     return {
         "id": _flow_id(origin, flow),
         "origin": origin,
@@ -64,7 +59,7 @@ def _row(origin: str, flow: Flow, count: Count) -> _Row:
     }
 
 
-def _ends(source: ToolKey, target: ToolKey) -> _Row:
+def _ends(source: ToolKey, target: ToolKey) -> Row:
     return {
         "source_server": source.server,
         "source_tool": source.tool,
@@ -106,7 +101,7 @@ def forget(connection: sa.Connection, origin: str | None, server: str | None, to
     connection.execute(query)
 
 
-def edge_row(edge: StoredEdge) -> _Row:
+def _edge_row(edge: StoredEdge) -> Row:
     source, target = edge.source, edge.target
     return {
         "id": sha256(json.dumps([list(source[:2]), list(target[:2])]).encode()).hexdigest(),
@@ -118,15 +113,21 @@ def edge_row(edge: StoredEdge) -> _Row:
     }
 
 
-def delete_edges(connection: sa.Connection, tools: Iterable[tuple[str, str]] | None) -> None:
-    """Delete the edges from and to these tools, by server and name; None deletes all."""
+def replace_edges(
+    connection: sa.Connection,
+    new: Sequence[StoredEdge],
+    version: str,
+    tools: Sequence[tuple[str, str]] | None,
+) -> None:
+    """Replace the edges from and to these tools, by server and name; None replaces all."""
     if tools is None:
         connection.execute(sa.delete(edges))
-        return
-    for server, tool in tools:
+    for server, tool in tools or ():
         for end in ("source", "target"):
             same = edges.c[f"{end}_server"] == server, edges.c[f"{end}_tool"] == tool
             connection.execute(sa.delete(edges).where(*same))
+    upsert(connection, edges, [_edge_row(edge) for edge in new])
+    upsert(connection, installation, [{"name": EDGES_VERSION, "value": version}])
 
 
 def read_edges(connection: sa.Connection) -> list[StoredEdge]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -31,78 +30,72 @@ if TYPE_CHECKING:
         WatermarkChange,
     )
 
-__all__ = ["SqlStore"]
-
-_T = TypeVar("_T")
+__all__ = ["Store"]
 
 _SALT_BYTES = 32
 _ID_BYTES = 16
-_EDGES_VERSION = "edges"
 
 
-class SqlStore(Database):
-    """A `Store`."""
+class Store(Database):
+    """Keeps the catalogue, runs, calls and what was learned. Every method may raise `StoreError`."""
+
+    # The catalogue
 
     async def load_catalog(self) -> StoredCatalog:
-        return await self._transact(_read_catalog)
+        return await self._read(_read_catalog)
 
     async def update_server(self, server: str, change: Callable[[ServerRows], ServerRows]) -> ServerRows:
-        def update(connection: sa.Connection) -> ServerRows:
-            before = _read_server(connection, server)
-            after = change(before)
-            if after.server is not None and after.server != before.server:
-                self._upsert(connection, tables.servers, [asdict(after.server)])
-            stored = {tool.original_name: tool for tool in before.tools}
-            changed = [tool for tool in after.tools if stored.get(tool.original_name) != tool]
-            self._upsert(connection, tables.tools, [tables.tool_row(tool) for tool in changed])
-            return after
-
-        return await self._transact_alone(update)
+        """Change one server's rows in one transaction. `change` is pure and may run more than once."""
+        return await self._write(_update_server, server, change)
 
     # Runs and calls
 
     async def record(self, *, calls: Sequence[CallRecord] = (), runs: Sequence[RunRecord] = ()) -> None:
-        def write() -> None:
-            self._write_rows(
-                (tables.runs, [tables.run_row(record) for record in runs]),
-                (tables.calls, [tables.call_row(record) for record in calls]),
-            )
+        """Write calls and runs in one transaction; existing ones are replaced.
 
+        Once this returns, the records survive the end of this process. With SQLite, the last moments may not survive
+        a power failure.
+        """
         if calls or runs:
-            await self._run(write)
+            await self._read(traces.write, calls, runs)
 
     async def recent_calls(self, limit: int) -> Sequence[CallRecord]:
-        return await self._transact(lambda connection: traces.newest_calls(connection, limit))
+        """Return the newest calls, newest first."""
+        return await self._read(traces.newest_calls, limit)
 
     async def small_results(self, max_bytes: int, limit: int) -> Sequence[CallRecord]:
-        return await self._transact(lambda connection: traces.small_results(connection, max_bytes, limit))
+        """Return the newest successful calls with a recorded result up to this size, without their arguments."""
+        return await self._read(traces.small_results, max_bytes, limit)
 
     async def runs(
         self, limit: int, *, principal: str | None = None, before: float | None = None
     ) -> Sequence[RunRecord]:
-        return await self._transact(
-            lambda connection: traces.newest_runs(connection, limit, principal, before)
-        )
+        """Return the newest runs, newest first, without their output."""
+        return await self._read(traces.newest_runs, limit, principal, before)
 
     async def run(self, identifier: str, *, principal: str | None = None) -> RunRecord | None:
-        return await self._transact(lambda connection: traces.find_run(connection, identifier, principal))
+        """Return the run whose identifier is or begins with this one; `UsageError` if several do."""
+        return await self._read(traces.find_run, identifier, principal)
 
     async def calls_of_run(self, identifier: str) -> Sequence[CallRecord]:
-        return await self._transact(lambda connection: traces.calls_of_run(connection, identifier))
+        """Return the calls of a run in their order."""
+        return await self._read(traces.calls_of_run, identifier)
 
     async def latencies(self) -> Mapping[tuple[str, str], float]:
-        return await self._transact(traces.latencies)
+        """Return the median duration of recent calls in milliseconds, by server and tool."""
+        return await self._read(traces.latencies)
 
     async def purge(
         self, *, older_than: float | None = None, keep_bytes: int | None = None, everything: bool = False
     ) -> Purged:
+        """Delete runs and calls, oldest first, and free their space on disk."""
         gone = Purged()
         if everything:
             gone += await self._delete(None)
         if older_than is not None:
             gone += await self._delete(older_than)
         if keep_bytes is not None:
-            limit = await self._transact(lambda connection: traces.oldest_to_keep(connection, keep_bytes))
+            limit = await self._read(traces.oldest_to_keep, keep_bytes)
             if limit is not None:
                 gone += await self._delete(limit)
         # Space in use by other processes is freed another time.
@@ -117,7 +110,7 @@ class SqlStore(Database):
     async def _delete(self, before: float | None) -> Purged:
         """Delete in batches, so that others get their turn."""
         gone = Purged()
-        while some := await self._transact(lambda connection: traces.delete_batch(connection, before)):
+        while some := await self._read(traces.delete_batch, before):
             gone += some
         return gone
 
@@ -142,50 +135,32 @@ class SqlStore(Database):
         sources: Mapping[str, WatermarkChange] | None = None,
         check: Callable[[Mapping[str, str]], None] | None = None,
     ) -> frozenset[str]:
-        read = sources or {}
+        """Merge what an origin learned, in one transaction with how far it has read.
 
-        def add(connection: sa.Connection) -> frozenset[str]:
-            taken = knowledge.already_observed(connection, observed_calls)
-            if taken:
-                return taken
-            knowledge.check_watermarks(connection, read, check)
-            self._upsert(connection, tables.learned, knowledge.merged_rows(connection, origin, shapes))
-            self._upsert_lineage(connection, origin, lineage, operator.add)
-            marks = {source: change.now for source, change in read.items()}
-            if watermark is not None:
-                marks[origin] = watermark
-            rows = [{"origin": name, "watermark": mark} for name, mark in marks.items()]
-            self._upsert(connection, tables.watermarks, rows)
-            knowledge.mark_observed(connection, observed_calls)
-            knowledge.note_values(connection, shapes.values())
-            return taken
-
-        if shapes or observed_calls or read or watermark is not None or lineage is not None:
-            return await self._transact_alone(add)
-        return frozenset()
+        `observed_calls` are recorded calls that `shapes` rest on. If any of them was learned from before, nothing is
+        added and those are returned: try again without them. `sources` are watermarks of what was read; if another
+        process has moved one of them, nothing is added and `StoreAheadError` is raised. `check` receives all
+        watermarks in the same transaction; if it raises, nothing is added.
+        """
+        marks = {} if watermark is None else {origin: watermark}
+        if not (shapes or observed_calls or sources or marks or lineage is not None):
+            return frozenset()
+        return await self._write(
+            knowledge.add,
+            origin,
+            shapes,
+            flows=lineage,
+            marks=marks,
+            calls=observed_calls,
+            sources=sources or {},
+            check=check,
+        )
 
     async def replace_learned(
         self, origin: str, shapes: Mapping[ToolKey, Learned], lineage: Lineage | None = None
     ) -> None:
-        def replace(connection: sa.Connection) -> None:
-            rows = knowledge.rows_resting_on_more(connection, origin, shapes)
-            self._upsert(connection, tables.learned, rows)
-            knowledge.note_values(connection, shapes.values())
-            # Counts only grow, so of two states the greater ones contain the others.
-            self._upsert_lineage(connection, origin, lineage, max)
-
-        await self._transact_alone(replace)
-
-    def _upsert_lineage(
-        self,
-        connection: sa.Connection,
-        origin: str,
-        new: Lineage | None,
-        combine: Callable[[int, int], int],
-    ) -> None:
-        if new is not None:
-            rows = lineage.lineage_rows(connection, origin, new, combine)
-            self._upsert(connection, tables.lineage, rows)
+        """Replace what is stored of another installation, except where that rests on more results."""
+        await self._write(knowledge.replace, origin, shapes, lineage)
 
     async def forget_learned(
         self,
@@ -195,137 +170,104 @@ class SqlStore(Database):
         *,
         update_watermark: Callable[[str, str], str | None] | None = None,
     ) -> Sequence[tuple[str, ToolKey]]:
-        def forget(connection: sa.Connection) -> Sequence[tuple[str, ToolKey]]:
-            gone = knowledge.forget(connection, origin, server, tool)
-            lineage.forget(connection, origin, server, tool)
-            if update_watermark is not None:
-                rows = knowledge.changed_watermarks(connection, update_watermark)
-                self._upsert(connection, tables.watermarks, rows)
-            return gone
+        """Delete what an origin and its sub-origins (`origin:…`) learned about tools, and return what was deleted.
 
-        return await self._transact_alone(forget)
+        `update_watermark` receives every origin and watermark in the same transaction, and returns the new watermark or
+        None to delete it. The drift of a tool goes with the last that is known about it.
+        """
+        return await self._write(knowledge.forget, origin, server, tool, update_watermark)
 
     async def drop_values(self) -> int:
-        def drop(connection: sa.Connection) -> int:
-            rows = knowledge.rows_without_values(connection)
-            self._upsert(connection, tables.learned, rows)
-            return len(rows)
-
-        return await self._transact_alone(drop) if await self._transact(knowledge.has_values) else 0
+        """Delete the example values kept with `learning.values`; returns from how many rows."""
+        return await self._write(knowledge.drop_values)
 
     async def learned(self, *, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
-        return await self._transact(lambda connection: knowledge.read_shapes(connection, server, tool))
+        """Return what every origin learned; `tool` is the server's own name."""
+        return await self._read(knowledge.read_shapes, server, tool)
 
     async def watermarks(self) -> Mapping[str, str]:
-        return await self._transact(knowledge.read_watermarks)
+        """Return every origin with its watermark, empty where it has none."""
+        return await self._read(knowledge.read_watermarks)
 
     async def unobserved_calls(self, after: str | None, limit: int) -> Sequence[CallRecord]:
-        return await self._transact(lambda connection: traces.unobserved_calls(connection, after, limit))
+        """Return calls with results that nothing was learned from yet, oldest first; `after` is a call's identifier."""
+        return await self._read(traces.unobserved_calls, after, limit)
 
     async def add_breaches(self, breaches: Sequence[Breach]) -> None:
-        def add(connection: sa.Connection) -> None:
-            self._upsert(connection, tables.breaches, knowledge.breach_rows(connection, breaches))
-
+        """Store breaches; the times of known ones are added up."""
         if breaches:
-            await self._transact_alone(add)
+            await self._write(knowledge.add_breaches, breaches)
 
     async def breaches(self) -> Sequence[Breach]:
-        return await self._transact(knowledge.read_breaches)
+        return await self._read(knowledge.read_breaches)
 
     async def add_drift(self, events: Sequence[DriftEvent]) -> None:
-        def add(connection: sa.Connection) -> None:
-            insert = self._insert(tables.drift).on_conflict_do_nothing()
-            connection.execute(insert, [asdict(event) for event in events])
-
+        """Store drift; of a known event the first time is kept."""
         if events:
-            await self._transact_alone(add)
+            await self._write(knowledge.add_drift, events)
 
     async def drift(self, *, server: str | None = None, tool: str | None = None) -> Sequence[DriftEvent]:
-        return await self._transact(lambda connection: knowledge.read_drift(connection, server, tool))
+        """Return drift, newest first."""
+        return await self._read(knowledge.read_drift, server, tool)
 
     # Data flow
 
     async def lineage(self) -> Mapping[str, Lineage]:
-        return await self._transact(lineage.read_lineage)
+        """Return where each origin saw values go; its tools are `ToolKey`s."""
+        return await self._read(lineage.read_lineage)
 
     async def replace_edges(
         self, edges: Sequence[StoredEdge], version: str, *, tools: Sequence[tuple[str, str]] | None = None
     ) -> None:
-        rows = [lineage.edge_row(edge) for edge in edges]
-
-        def replace(connection: sa.Connection) -> None:
-            lineage.delete_edges(connection, tools)
-            self._upsert(connection, tables.edges, rows)
-            self._upsert(connection, tables.installation, [{"name": _EDGES_VERSION, "value": version}])
-
-        await self._transact_alone(replace)
+        """Replace the edges from and to these tools (server, original name), or all; `version` marks their inputs."""
+        await self._write(lineage.replace_edges, edges, version, tools)
 
     async def edges_version(self) -> str | None:
-        return await self._transact(lambda connection: knowledge.read_value(connection, _EDGES_VERSION))
+        """Return the version passed to the last `replace_edges`."""
+        return await self._read(tables.read_value, lineage.EDGES_VERSION)
 
     async def edges(self) -> Sequence[StoredEdge]:
-        return await self._transact(lineage.read_edges)
+        """Return the stored edges, most certain first."""
+        return await self._read(lineage.read_edges)
 
     # The installation
 
     async def salt(self) -> bytes:
-        return bytes.fromhex(
-            await self._transact_alone(
-                lambda connection: knowledge.random_value(connection, "salt", _SALT_BYTES)
-            )
-        )
+        """Return this installation's secret for digests of arguments."""
+        return bytes.fromhex(await self._write(tables.random_value, "salt", _SALT_BYTES))
 
     async def installation_id(self) -> str:
-        return await self._transact_alone(
-            lambda connection: knowledge.random_value(connection, "id", _ID_BYTES)
-        )
+        """Return a random identifier of this installation."""
+        return await self._write(tables.random_value, "id", _ID_BYTES)
 
     async def add_counters(self, counters: Mapping[str, float]) -> None:
-        def add(connection: sa.Connection) -> None:
-            self._upsert(connection, tables.counters, knowledge.counter_rows(connection, counters))
-
-        await self._transact_alone(add)
+        """Add to counters that last over all runs of the gateway."""
+        await self._write(tables.add_counters, counters)
 
     async def counters(self) -> Mapping[str, float]:
-        return await self._transact(knowledge.read_counters)
+        return await self._read(tables.read_counters)
 
     async def status(self) -> StoreStatus:
-        def check(connection: sa.Connection) -> StoreStatus:
-            # Writing something is the only proof that the store can be written to.
-            self._upsert(connection, tables.counters, [{"name": "looked_at", "value": time.time()}])
-            known = sa.select(
-                tables.learned.c.server, tables.learned.c.tool, tables.learned.c.definition_hash
-            )
-            times = [
-                connection.scalar(sa.select(sa.func.min(table.c.started_at)))
-                for table in (tables.runs, tables.calls)
-            ]
-            return StoreStatus(
-                version=self._version(connection),
-                size_bytes=self._size(connection),
-                runs=_count(connection, tables.runs),
-                calls=_count(connection, tables.calls),
-                learned=_count(connection, known.distinct().subquery()),
-                oldest=min((float(one) for one in times if one is not None), default=None),
-            )
+        """Check that the store can be written to, and return its version and size."""
+        return await self._write(self._status)
 
-        return await self._transact_alone(check)
-
-    async def _transact(self, work: Callable[[sa.Connection], _T]) -> _T:
-        def transaction() -> _T:
-            with self._transaction() as connection:
-                return work(connection)
-
-        return await self._run(transaction)
-
-    async def _transact_alone(self, work: Callable[[sa.Connection], _T]) -> _T:
-        """Run a transaction that reads what it changes, while no other process may change it."""
-
-        def locked(connection: sa.Connection) -> _T:
-            self._lock(connection)
-            return work(connection)
-
-        return await self._transact(locked)
+    def _status(self, connection: sa.Connection) -> StoreStatus:
+        # Writing something is the only proof that the store can be written to.
+        tables.upsert(connection, tables.counters, [{"name": "looked_at", "value": time.time()}])
+        learned = tables.learned.c
+        known = sa.select(learned.server, learned.tool, learned.definition_hash).distinct()
+        times = [
+            connection.scalar(sa.select(sa.func.min(table.c.started_at)))
+            for table in (tables.runs, tables.calls)
+        ]
+        return StoreStatus(
+            version=self._version(connection),
+            size_bytes=self._size(connection),
+            runs=_count(connection, tables.runs),
+            calls=_count(connection, tables.calls),
+            learned=_count(connection, known.subquery()),
+            oldest=min((float(one) for one in times if one is not None), default=None),
+        )
 
 
 def _count(connection: sa.Connection, table: Any) -> int:
@@ -353,3 +295,16 @@ def _read_server(connection: sa.Connection, name: str) -> ServerRows:
         [tables.read_tool(dict(tool)) for tool in own],
         {taken: (server, original) for taken, server, original in names},
     )
+
+
+def _update_server(
+    connection: sa.Connection, name: str, change: Callable[[ServerRows], ServerRows]
+) -> ServerRows:
+    before = _read_server(connection, name)
+    after = change(before)
+    if after.server is not None and after.server != before.server:
+        tables.upsert(connection, tables.servers, [asdict(after.server)])
+    stored = {tool.original_name: tool for tool in before.tools}
+    changed = [tool for tool in after.tools if stored.get(tool.original_name) != tool]
+    tables.upsert(connection, tables.tools, [tables.tool_row(tool) for tool in changed])
+    return after

@@ -5,27 +5,14 @@ from __future__ import annotations
 import sqlite3
 import stat
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from halflap.core.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-__all__ = [
-    "BUSY_SECONDS",
-    "back_up",
-    "enable_shrinking",
-    "make_private",
-    "only_immutable",
-    "prepare",
-    "reader",
-    "release_space",
-    "size_on_disk",
-]
 
 BUSY_SECONDS = 10
 _BACKUPS = 3
@@ -113,18 +100,11 @@ def size_on_disk(file: Path) -> int:
     return sum(part.stat().st_size for part in parts if part.exists())
 
 
-def enable_shrinking(connection: sqlite3.Connection) -> None:
-    """Let a file of the first version shrink from now on, unless another process is using it."""
-    if _number(connection, "auto_vacuum") == _INCREMENTAL:
-        return
-    with _impatient(connection):
-        connection.execute(f"PRAGMA auto_vacuum = {_INCREMENTAL}").close()
-        connection.execute("VACUUM").close()
-
-
 def release_space(connection: sqlite3.Connection) -> bool:
     """Return some free pages to the disk; returns whether there are more."""
-    with _impatient(connection):
+    # Do not wait long for other processes: it can be done another time.
+    connection.execute(f"PRAGMA busy_timeout = {_SHORT_WAIT_MS}").close()
+    try:
         # Each row fetched is a page freed.
         connection.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
         if _number(connection, "freelist_count") and _number(connection, "auto_vacuum") == _INCREMENTAL:
@@ -132,14 +112,6 @@ def release_space(connection: sqlite3.Connection) -> bool:
         # Deleted data remains in the write-ahead log until it is truncated.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return False
-
-
-@contextmanager
-def _impatient(connection: sqlite3.Connection) -> Iterator[None]:
-    """Do not wait long for other processes: the work can be done another time."""
-    connection.execute(f"PRAGMA busy_timeout = {_SHORT_WAIT_MS}").close()
-    try:
-        yield
     finally:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}").close()
 

@@ -4,36 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from dataclasses import fields
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from halflap.store.records import Breach, CallRecord, DriftEvent, RunRecord, StoredServer, StoredTool
 
-__all__ = [
-    "KEYS",
-    "TABLES",
-    "breaches",
-    "call_row",
-    "calls",
-    "counters",
-    "drift",
-    "edges",
-    "installation",
-    "learned",
-    "lineage",
-    "metadata",
-    "read_call",
-    "read_tool",
-    "run_row",
-    "runs",
-    "servers",
-    "tool_row",
-    "tools",
-    "versions",
-    "watermarks",
-]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Row = dict[str, Any]
 
 metadata = sa.MetaData()
 versions = sa.Table(
@@ -123,6 +107,7 @@ KEYS = {
     "calls": ("id",),
     "runs": ("id",),
     "breaches": ("server", "tool", "definition_hash", "path"),
+    "drift": ("server", "tool", "definition_hash", "path", "what", "now"),
     "learned": ("server", "tool", "definition_hash", "origin"),
     "watermarks": ("origin",),
     "lineage": ("id",),
@@ -130,11 +115,29 @@ KEYS = {
     "installation": ("name",),
     "meters": ("name",),
 }
+"""The primary key of each table."""
 
-TABLES = (*KEYS, drift.name)
+
+def upsert(connection: sa.Connection, table: Any, rows: Sequence[Row], *, replace: bool = True) -> None:
+    """Insert rows; those whose key is there already are replaced, or left as they are."""
+    if rows:
+        connection.execute(_upsert(connection.dialect.name, table, replace=replace), list(rows))
 
 
-def tool_row(tool: StoredTool) -> dict[str, Any]:
+# Cached: building it takes as long as executing it.
+@cache
+def _upsert(dialect: str, table: Any, *, replace: bool) -> Any:
+    insert: Any = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
+    key = KEYS[table.name]
+    if not replace:
+        return insert.on_conflict_do_nothing(index_elements=key)
+    changed = {
+        column.name: insert.excluded[column.name] for column in table.columns if column.name not in key
+    }
+    return insert.on_conflict_do_update(index_elements=key, set_=changed)
+
+
+def tool_row(tool: StoredTool) -> Row:
     return {
         # Not `asdict`, which would copy the definitions.
         **_row(tool),
@@ -144,7 +147,7 @@ def tool_row(tool: StoredTool) -> dict[str, Any]:
     }
 
 
-def read_tool(row: dict[str, Any]) -> StoredTool:
+def read_tool(row: Row) -> StoredTool:
     definition = json.loads(row["definition"])
     same = row["hash"] == row["accepted_hash"]
     accepted = definition if same else json.loads(row["accepted"])
@@ -153,7 +156,7 @@ def read_tool(row: dict[str, Any]) -> StoredTool:
     )
 
 
-def call_row(record: CallRecord) -> dict[str, Any]:
+def call_row(record: CallRecord) -> Row:
     return {
         **_row(record),
         "arguments_cut": int(record.arguments_cut),
@@ -162,17 +165,17 @@ def call_row(record: CallRecord) -> dict[str, Any]:
     }
 
 
-def read_call(row: dict[str, Any]) -> CallRecord:
+def read_call(row: Row) -> CallRecord:
     return CallRecord(
         **{**row, "arguments_cut": bool(row["arguments_cut"]), "result_cut": bool(row["result_cut"])}
     )
 
 
-def run_row(record: RunRecord) -> dict[str, Any]:
+def run_row(record: RunRecord) -> Row:
     return {**_row(record), "kept_bytes": _kept_bytes(record.code, record.output, record.error)}
 
 
-def _row(value: Any) -> dict[str, Any]:
+def _row(value: Any) -> Row:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
@@ -183,3 +186,31 @@ _ROW_BYTES = 500
 def _kept_bytes(*texts: str | None) -> int:
     """Estimate the size of a row, stored with it so that retention need not read the texts."""
     return _ROW_BYTES + sum(len(text.encode(errors="surrogatepass")) for text in texts if text is not None)
+
+
+# The installation's own values, and counters
+
+
+def read_value(connection: sa.Connection, name: str) -> str | None:
+    found = connection.scalar(sa.select(installation.c.value).where(installation.c.name == name))
+    return None if found is None else str(found)
+
+
+def random_value(connection: sa.Connection, name: str, size: int) -> str:
+    """Return a random value that is generated once, in hexadecimal. The caller holds the lock."""
+    stored = read_value(connection, name)
+    if stored is not None:
+        return stored
+    made = secrets.token_hex(size)
+    connection.execute(sa.insert(installation).values(name=name, value=made))
+    return made
+
+
+def read_counters(connection: sa.Connection) -> dict[str, float]:
+    return {row.name: row.value for row in connection.execute(sa.select(counters).order_by("name"))}
+
+
+def add_counters(connection: sa.Connection, added: Mapping[str, float]) -> None:
+    stored = read_counters(connection)
+    rows = [{"name": name, "value": stored.get(name, 0.0) + value} for name, value in added.items()]
+    upsert(connection, counters, rows)

@@ -11,22 +11,10 @@ import sqlalchemy as sa
 from halflap.core.errors import UsageError
 from halflap.core.text import shorten
 from halflap.store.records import CallRecord, Purged, RunRecord
-from halflap.store.tables import calls, read_call, runs
+from halflap.store.tables import call_row, calls, read_call, run_row, runs, upsert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = [
-    "calls_of_run",
-    "delete_batch",
-    "find_run",
-    "latencies",
-    "newest_calls",
-    "newest_runs",
-    "oldest_to_keep",
-    "small_results",
-    "unobserved_calls",
-]
 
 _BATCH = 100
 """Rows deleted in one transaction; more make others wait longer."""
@@ -37,6 +25,11 @@ _MAX_TIMED_CALLS = 20_000
 _RUN_COLUMNS = [column for column in runs.columns if column.name != "kept_bytes"]
 _CALL_COLUMNS = [column for column in calls.columns if column.name != "kept_bytes"]
 _NEWEST_FIRST: tuple[Any, ...] = (sa.desc("started_at"), sa.desc("id"))
+
+
+def write(connection: sa.Connection, new_calls: Sequence[CallRecord], new_runs: Sequence[RunRecord]) -> None:
+    upsert(connection, runs, [run_row(record) for record in new_runs])
+    upsert(connection, calls, [call_row(record) for record in new_calls])
 
 
 def _calls(connection: sa.Connection, query: sa.Select[Any]) -> Sequence[CallRecord]:

@@ -6,6 +6,7 @@ import itertools
 import logging
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +48,11 @@ _MAX_QUESTIONS = 10
 """How often a server may ask for input during one call."""
 _MAX_INSTRUCTIONS = 100_000
 _MAX_SERVER_INFO = 500
-_ACCEPTED = {"content": [], "resultType": "complete"}
-"""What the SDK sees instead of a call's result: it would validate the whole of it, and refuse some."""
+_ACCEPTED: dict[str, dict[str, Any]] = {
+    "tools/call": {"content": [], "resultType": "complete"},
+    "tools/list": {"tools": []},
+}
+"""What the SDK sees instead of the result: it would validate the whole of it, and refuse some."""
 
 
 @dataclass(slots=True)
@@ -56,6 +60,8 @@ class _Exchange:
     """The id that one request is sent under, and the raw answer to it."""
 
     request_id: int
+    hide: bool
+    """Whether the SDK gets an empty answer."""
     answer: dict[str, Any] | None = None
 
 
@@ -81,7 +87,7 @@ class _Dispatcher(JSONRPCDispatcher[TransportContext]):
             return await super().send_raw_request(method, params, opts, **private)
         options: CallOptions = {**(opts or {}), "request_id": exchange.request_id}
         exchange.answer = await super().send_raw_request(method, params, options, **private)
-        return dict(_ACCEPTED) if method == "tools/call" else exchange.answer
+        return deepcopy(_ACCEPTED[method]) if exchange.hide else exchange.answer
 
     async def run(
         self,
@@ -162,7 +168,8 @@ class Session:
 
     async def _list_page(self, cursor: str | None) -> dict[str, Any]:
         params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
-        with self._begin_exchange() as exchange:
+        # In the newer era the SDK takes from the list which arguments become HTTP headers.
+        with self._begin_exchange(hide=not self._is_modern) as exchange:
             try:
                 await self.client.list_tools(params=params)
             except Exception:
@@ -195,7 +202,7 @@ class Session:
         )
 
     async def _send_call(self, request: types.CallToolRequest, progress: Progress | None) -> dict[str, Any]:
-        with self._begin_exchange() as exchange:
+        with self._begin_exchange(hide=True) as exchange:
             try:
                 await self.client.send_request(request, types.CallToolResult, progress_callback=progress)
             except MCPError as error:
@@ -208,8 +215,8 @@ class Session:
         return exchange.answer
 
     @contextmanager
-    def _begin_exchange(self) -> Iterator[_Exchange]:
-        exchange = _Exchange(next(self._request_ids))
+    def _begin_exchange(self, *, hide: bool) -> Iterator[_Exchange]:
+        exchange = _Exchange(next(self._request_ids), hide)
         token = _exchange.set(exchange)
         try:
             yield exchange

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ExecutionConfig
-from halflap.sandbox.sandbox import Ending, Entry, Program
+from halflap.sandbox.sandbox import Ending, Entry, Program, ToolHelp
 from sandboxing import Stage
 
 pytest.importorskip("pydantic_monty", reason="needs `pip install 'halflap[monty]'`")
@@ -23,7 +23,7 @@ def enter(code: str, arguments: Mapping[str, Any] | None = None, **limits: Any) 
 
         sandbox = Monty(ExecutionConfig(**limits))
         try:
-            program = Program(code, {"mcp__shop__sales": ""}, Entry("script__x", arguments or {}))
+            program = Program(code, {"mcp__shop__sales": ToolHelp()}, Entry("script__x", arguments or {}))
             return await sandbox.run(program, Stage())
         finally:
             await sandbox.close()

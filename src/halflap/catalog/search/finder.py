@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -40,12 +41,13 @@ class Finder:
         self._catalog = catalog
         self._lock = asyncio.Lock()
         self._index: tuple[int, Index] | None = None
-        self._embedding: Embedding | None = None
-        self._embedding_loaded = False
 
     async def search(self, query: str, limit: int, server: str | None) -> list[Hit]:
         """Return the tools that fit best, best first."""
-        _check(query, limit, server)
+        if not query.strip():
+            raise UsageError("The query is empty. Say what the tool should do, or its name.")
+        if limit < 1:
+            raise UsageError(f"The limit must be at least 1, not {limit}.")
         snapshot = self._catalog.snapshot
         if server is not None and server not in snapshot.by_server:
             if server in self._catalog.servers:
@@ -63,31 +65,19 @@ class Finder:
             hits.append(Hit(found.name, clean(line, _MAX_LINE), signature, round(found.score, 4)))
         return hits
 
+    @cached_property
+    def _embedding(self) -> Embedding | None:
+        found: Embedding | None = import_module("halflap.catalog.search.semantic").Embedding.load()
+        return found
+
     def _build(self, snapshot: Snapshot) -> Index:
         # Imported in the thread: it takes a while, and not every gateway is asked to search.
-        new_index = import_module("halflap.catalog.search.index").Index
         document_of = import_module("halflap.catalog.search.document").document_of
-        if not self._embedding_loaded:
-            self._embedding = import_module("halflap.catalog.search.semantic").Embedding.load()
-            self._embedding_loaded = True
         texts = {
             name: f"{server.server_info or ''} {server.instructions or ''}"[:_MAX_SERVER_TEXT]
             for name, server in snapshot.servers.items()
         }
         tools = (snapshot.tools[name] for name in snapshot.callable)
         documents = [document_of(tool, texts.get(tool.server, "")) for tool in tools]
-        index: Index = new_index(documents, self._embedding)
+        index: Index = import_module("halflap.catalog.search.index").Index(documents, self._embedding)
         return index
-
-
-def _check(query: object, limit: object, server: object) -> None:
-    """Raise on arguments that make no sense; in Python they may be of any type."""
-    if not isinstance(query, str):
-        raise UsageError(f"The query must be a text, not {type(query).__name__}.")
-    if not query.strip():
-        raise UsageError("The query is empty. Say what the tool should do, or its name.")
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        shown = limit if isinstance(limit, int | float) else type(limit).__name__
-        raise UsageError(f"The limit must be a whole number from 1 on, not {shown}.")
-    if server is not None and not isinstance(server, str):
-        raise UsageError(f"The server must be its name or None, not {type(server).__name__}.")

@@ -46,11 +46,8 @@ _OTHERS = """
 """  # noqa: RUF001 -- Cyrillic
 STOP_WORDS = frozenset(f"{_ENGLISH} {_OTHERS}".split())
 
-# English endings, and how much of the word must be left without them.
-_PARTICIPLES = (("ing", 3), ("ed", 3))
-_ENDINGS = (("ation", 4), ("ator", 4), ("ment", 6), ("ion", 4))
-_MIN_STEMMED = 4
-_BRITISH = re.compile("(?<=...)([iy])s(?:is)?$")  # summaris(e), analys(e), analysis
+_ENDINGS = ("ing", "ion", "or", "ed", "e")
+_MIN_STEM = 4
 
 
 class _Separators(dict[int, str]):
@@ -113,38 +110,19 @@ def _plain(text: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """Remove English endings where enough of the word is left; the stem need not be a word."""
-    if len(word) < _MIN_STEMMED:
+    """Remove the plural and an ending of an English word, if enough is left; the stem need not be a word."""
+    if len(word) < _MIN_STEM:
         return word
-    word = _without_participle(_without_plural(word))
-    word = next((word.removesuffix(end) for end, least in _ENDINGS if _ends(word, end, least)), word)
-    if _ends(word, "e", 4):
-        word = word[:-1]
-    if _ends(word, "at", 4):  # generat(e), translat(e)
-        word = word[:-2]
-    word = _BRITISH.sub(r"\1z", word)
-    return word[:-1] + "i" if _ends(word, "y", 3) else word  # query and queries
-
-
-def _ends(word: str, ending: str, least: int) -> bool:
-    return word.endswith(ending) and len(word) - len(ending) >= least
+    word = _without_plural(word)
+    stems = (word.removesuffix(ending) for ending in _ENDINGS)
+    return next((stem for stem in stems if _MIN_STEM <= len(stem) < len(word)), word)
 
 
 def _without_plural(word: str) -> str:
     if word.endswith(("ss", "us", "is")):
         return word
-    if _ends(word, "ies", 2):
+    if word.endswith("ies"):
         return word[:-3] + "y"
     if word.endswith(("sses", "shes", "ches", "xes", "zes")):
         return word[:-2]
     return word.removesuffix("s")
-
-
-def _without_participle(word: str) -> str:
-    for ending, least in _PARTICIPLES:
-        rest = word.removesuffix(ending)
-        # A vowel must be left, unlike in `string`; and `feed` is no participle.
-        if _ends(word, ending, least) and re.search("[aeiouy]", rest) and not word.endswith("eed"):
-            doubled = rest[-1] == rest[-2] and rest[-1] not in "lsz"
-            return rest[:-1] if doubled else rest
-    return word

@@ -19,7 +19,6 @@ from halflap.core.errors import UpstreamUnavailableError
 from halflap.core.text import visible
 from halflap.upstream.connection import Failure
 from halflap.upstream.messages import read_message
-from halflap.upstream.transports.environment import server_environment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,7 +30,18 @@ if TYPE_CHECKING:
     from halflap.upstream.guardian import GuardedProcess, Guardian
     from halflap.upstream.log import ServerLog
 
-__all__ = ["stdio_streams"]
+__all__ = ["server_environment", "stdio_streams"]
+
+_PASSED = frozenset(
+    {
+        *("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"),
+        *("DISPLAY", "WAYLAND_DISPLAY"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
+        *("http_proxy", "https_proxy", "no_proxy", "all_proxy"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    }
+)
+_PASSED_PREFIXES = ("LC_", "XDG_")
 
 _MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 """A server that writes a longer line is disconnected: the line has to fit in memory."""
@@ -86,6 +96,24 @@ async def _start(guardian: Guardian, server: ServerConfig, connection: Connectio
     except (OSError, ValueError) as error:
         connection.failure = _explain_start(error, server, environment.get("PATH", os.defpath))
         raise UpstreamUnavailableError(server.name, connection.failure.message) from error
+
+
+def server_environment(server: ServerConfig) -> dict[str, str]:
+    """Return what the server inherits of our environment, and its own `env`.
+
+    A server is somebody else's program: it gets what programs need to run and to reach the network, not the tokens
+    in the user's shell. `inherit_env` passes on more.
+    """
+    if server.inherit_env is True:
+        inherited = dict(os.environ)
+    else:
+        more = server.inherit_env or ()
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if name in _PASSED or name.startswith(_PASSED_PREFIXES) or name in more
+        }
+    return {**inherited, **server.env}
 
 
 def _explain_start(error: OSError | ValueError, server: ServerConfig, path: str) -> Failure:

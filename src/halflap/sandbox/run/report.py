@@ -1,0 +1,185 @@
+"""What the model is text about a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from halflap.core.codes import RunCode
+from halflap.sandbox.run.output import CUT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halflap.config import ExecutionConfig
+    from halflap.sandbox.sandbox import Ending
+
+__all__ = ["CallMade", "Execution", "Kept", "calls_made", "failure_text", "report_text"]
+
+Kept = Literal["stored", "memory", "off", "failed"]
+"""Where the whole output is: in the store; in memory, because the store cannot be opened; not kept, as configured;
+or perhaps nowhere, because the store does not work now."""
+
+_CODES: dict[str, RunCode] = {code.removeprefix("run-"): code for code in get_args(RunCode)}
+_MOST_CALLS_AT_AN_END = 20
+_LONGEST_NAME = 200
+_LONGEST_DETAIL = 300
+_LONGEST_ERROR = 24_000
+"""An honest sandbox cuts the text itself; a dishonest one is cut here."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallMade:
+    name: str
+    outcome: str
+    duration_ms: float
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A program that was run: how it ended, what it printed, and what the model is text."""
+
+    run: str
+    outcome: str
+    text: str
+    output: str
+    """Everything that it printed."""
+    error: str = ""
+    """How it failed, as in the text."""
+    value: Any = None
+    """What a script's `main` returned."""
+    shown: Sequence[Mapping[str, Any]] = ()
+    """Images, sounds and resources that it showed, as content blocks."""
+    calls: Sequence[CallMade] = ()
+    duration_ms: float = 0.0
+    cpu_ms: float | None = None
+    memory_bytes: int | None = None
+    sandbox: str = ""
+    is_truncated: bool = field(default=False)
+    check_skipped: str | None = None
+    """Why it was not checked before it ran, if it should have been."""
+
+    @property
+    def code(self) -> RunCode | None:
+        """The error code of how it ended; None if it ran to its end."""
+        return _CODES.get(self.outcome)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program ran to its end."""
+        return self.outcome == "ok"
+
+
+def _limit_text(outcome: str, config: ExecutionConfig) -> str | None:
+    """Return which limit ended a program, its value, and where it is set."""
+    texts = {
+        "timeout": (f"TimeoutError: Execution exceeded {config.timeout_seconds:g}s limit", "timeout_seconds"),
+        "cpu": (f"CPUTimeError: Execution exceeded {config.cpu_seconds}s of CPU limit", "cpu_seconds"),
+        "memory": (f"MemoryError: Execution exceeded {config.max_memory_mb} MiB limit", "max_memory_mb"),
+        "output": (
+            f"OutputError: Execution exceeded {config.max_kept_output_bytes:,} bytes of output limit",
+            "max_kept_output_bytes",
+        ),
+    }
+    if outcome not in texts:
+        return None
+    text, setting = texts[outcome]
+    return f"{text}\nThe limit is `execution.{setting}` in Halflap's configuration [{_CODES[outcome]}]."
+
+
+def report_text(
+    outcome: str,
+    shown: str,
+    calls: Sequence[CallMade],
+    config: ExecutionConfig,
+    *,
+    whole: int | None,
+    run: str,
+    error: str,
+    kept: Kept,
+) -> str:
+    """Return the text for the model. `whole` is the size of the output if it was cut."""
+    lines = ["[Script executed successfully]" if outcome == "ok" else "[Script execution failed]"]
+    if shown.strip():
+        lines.append(shown.removesuffix("\n"))
+    elif outcome == "ok" and whole is None:
+        lines.append("(no output)")
+    if whole is not None:
+        lines.append(CUT)
+        lines.append(
+            f"The output is {whole:,} bytes; {config.max_output_bytes:,} of them are shown "
+            f"(`execution.max_output_bytes`). {_rest(kept, run)}"
+        )
+    if error:
+        lines.append(error)
+        lines += calls_made(calls)
+    return "\n".join(lines)
+
+
+def _rest(kept: Kept, run: str) -> str:
+    """Return where the whole output is."""
+    resource = f"the resource halflap://runs/{run}/output"
+    if kept == "stored":
+        return f"All of it: `halflap runs show {run} --output`, or {resource}."
+    if kept == "memory":
+        return f"All of it, until this server stops: {resource}. The store cannot be opened."
+    if kept == "failed":
+        return "The rest may be lost: the store does not work now."
+    return "The rest was not kept (`traces.record`)."
+
+
+def failure_text(
+    ending: Ending | None, outcome: str, config: ExecutionConfig, hint: str | None = None, doubts: str = ""
+) -> str:
+    """Return how a program failed; nothing if it did not."""
+    if outcome == "ok":
+        return ""
+    parts = []
+    if ending is not None and ending.failure is not None:
+        parts.append(ending.failure.traceback.rstrip("\n"))
+    limit = _limit_text(outcome, config)
+    if limit is not None:
+        parts.append(limit)
+    elif outcome == "misused":
+        parts.append(
+            f"The program was ended: through its channel to Halflap came {ending.detail if ending else ''}."
+        )
+    elif outcome == "crashed":
+        parts.append(f"The program was ended: {ending.detail if ending else ''}.")
+    elif outcome == "cancelled":
+        parts.append("The program was cancelled.")
+    hint = hint or (ending.failure.hint if ending is not None and ending.failure is not None else None)
+    if hint:
+        parts.append(f"Hint: {hint}")
+    if doubts and outcome == "failed":
+        parts.append(doubts)
+    text = "\n".join(parts) or "The program failed without a message."
+    return (
+        text
+        if len(text) <= _LONGEST_ERROR
+        else f"{text[: _LONGEST_ERROR // 2]}\n…\n{text[-_LONGEST_ERROR // 2 :]}"
+    )
+
+
+def calls_made(calls: Sequence[CallMade]) -> list[str]:
+    """List the calls that were made: their effects stay, whatever happened to the program."""
+    if not calls:
+        return ["Calls made before that: none."]
+    lines = [_line(number, call) for number, call in enumerate(calls, 1)]
+    between = len(lines) - 2 * _MOST_CALLS_AT_AN_END
+    if between > 0:
+        lines[_MOST_CALLS_AT_AN_END:-_MOST_CALLS_AT_AN_END] = [f"… {between:,} more …"]
+    return ["Calls made before that:", *lines]
+
+
+def _line(number: int, call: CallMade) -> str:
+    """Return a call on one line; its name and detail may be any text."""
+    detail = f": {_on_one_line(call.detail, _LONGEST_DETAIL)}" if call.detail else ""
+    name = _on_one_line(call.name, _LONGEST_NAME)
+    return f"{number}. {name} — {call.outcome}, {call.duration_ms:.0f} ms{detail}"
+
+
+def _on_one_line(text: str, most: int) -> str:
+    shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:most])
+    return shown if len(text) <= most else f"{shown}…"

@@ -1,0 +1,356 @@
+"""One run of a program: its check, limits, permissions, calls, output, record and report."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from halflap.calls import new_id
+from halflap.core.errors import HalflapError, ToolBlockedError, ToolNotFoundError
+from halflap.core.values import SCRIPTS
+from halflap.sandbox.check.finding import Checked, doubts_text, mistakes_text
+from halflap.sandbox.named import PREFIXES, names_in
+from halflap.sandbox.run.output import Output, fit
+from halflap.sandbox.run.permissions import Permissions
+from halflap.sandbox.run.report import CallMade, Execution, failure_text, report_text
+from halflap.sandbox.sandbox import Ending, Media, Program, ToolHelp, ToolRefusal
+from halflap.schema import Reading, parse_schema, read_result, reading_of
+from halflap.store import MISTAKEN, TOOL_ERROR, RunRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from halflap.calls import Policy, Recorder
+    from halflap.catalog import Snapshot
+    from halflap.config import ExecutionConfig
+    from halflap.core.codes import OtherCode
+    from halflap.core.values import CallContext, CallJournal, Result, Tool
+    from halflap.sandbox.check.checker import Checker
+    from halflap.sandbox.check.finding import Finding
+    from halflap.sandbox.run.report import Kept
+    from halflap.sandbox.sandbox import Entry, Sandbox
+    from halflap.schema import ToolSchema
+
+__all__ = ["Run", "Services", "stopping"]
+
+_PROGRESS_SECONDS = 2.0
+_TOO_MANY: OtherCode = "call-limit"
+_RECALLED = "known from before"
+_LARGE = 262_144
+_LONGEST_NAME = 1_000
+"""Far longer than any tool's: suggestions for an endless name would take endlessly long."""
+_LONGEST_MESSAGE = 20_000
+_NO_TOOL = "is not available in execute_program"
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What runs use of the gateway."""
+
+    config: ExecutionConfig
+    sandbox: Sandbox
+    checker: Checker
+    call: Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
+    snapshot: Callable[[], Snapshot]
+    policy: Policy
+    recorder: Recorder
+    settle: Callable[[], Awaitable[None]]
+    """Waits until the catalogue is as complete as it gets soon."""
+    keeps: Kept = "stored"
+    schema_of: Callable[[Tool], Awaitable[ToolSchema]] | None = None
+    """Returns a tool's schema with what was learned about it."""
+
+
+class Run:
+    """A program that is run once. To the sandbox it is the `Host`: it takes calls, output and pictures."""
+
+    def __init__(
+        self,
+        services: Services,
+        code: str,
+        context: CallContext,
+        *,
+        kind: str = "program",
+        name: str | None = None,
+        entry: Entry | None = None,
+    ) -> None:
+        config = services.config
+        self._services = services
+        self._code = code
+        self._entry = entry
+        self._outer = context
+        self._journal = context.journal
+        self._began = time.perf_counter()
+        self._record = RunRecord(
+            id=new_id() if context.journal is None else context.journal.run,
+            principal=context.principal,
+            kind=kind,
+            name=name,
+            code=code,
+            code_hash=sha256(code.encode(errors="replace")).hexdigest(),
+            started_at=time.time(),
+            sandbox=services.sandbox.name,
+        )
+        self._context = replace(
+            context,
+            run=self._record.id,
+            parent=context.run,
+            depth=context.depth + 1,
+            cancelled=None,
+            rule=Permissions(services.policy, config, context),
+            journal=None,
+        )
+        self._checked = Checked()
+        self._places = asyncio.Semaphore(config.max_concurrent_calls)
+        self._readings: dict[str, Reading] = {}
+        self._output = Output(config)
+        self._calls: list[CallMade] = []
+        self._begun = 0
+
+    async def execute(self) -> Execution:
+        """Check and run the program; its own failure is an answer, not an exception."""
+        config, recorder = self._services.config, self._services.recorder
+        # A workflow was checked as such; the lines generated from it mean nothing to its author.
+        if config.check != "off" and self._journal is None:
+            self._checked = await self._services.checker.check(self._code)
+        if config.check == "on" and (mistakes := stopping(self._checked)):
+            return await self._refuse(mistakes_text(mistakes))
+        if self._journal is None:
+            recorder.begin_run(self._record)
+        else:
+            # It can be resumed after a crash, so it must be found then.
+            await recorder.commit_run(self._record)
+        ending, outcome = await self._in_sandbox()
+        return await self._finish(ending, outcome)
+
+    async def _in_sandbox(self) -> tuple[Ending | None, str]:
+        """Run the program within its time limit; the outcome is the ending's, or that of the limit."""
+        limit = asyncio.get_running_loop().time() + self._services.config.timeout_seconds
+        deadline = limit if self._outer.deadline is None else min(limit, self._outer.deadline)
+        self._context = replace(self._context, deadline=deadline)
+        is_over = False
+        progress = asyncio.create_task(self._report_progress(), name="report progress")
+        try:
+            async with asyncio.timeout_at(deadline) as clock:
+                program = Program(self._code, await self._tools(), self._entry)
+                ending = await self._services.sandbox.run(program, self)
+            is_over = True
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            is_over = True
+            return None, "timeout"
+        finally:
+            progress.cancel()
+            if not is_over:
+                self._record_cancelled()
+        return ending, ending.outcome
+
+    def _record_cancelled(self) -> None:
+        error = failure_text(None, "cancelled", self._services.config)
+        ended = self._ended(None, "cancelled", error)
+        self._services.recorder.begin_run(ended)
+        if self._outer.cancelled is not None:
+            self._outer.cancelled(self._execution(ended, error))
+
+    async def _finish(self, ending: Ending | None, outcome: str) -> Execution:
+        config = self._services.config
+        failure = None if ending is None else ending.failure
+        hint = await self._suggestion(None if failure is None else failure.unknown)
+        has_hint = hint is not None or (failure is not None and failure.hint)
+        traceback = "" if failure is None else failure.traceback
+        doubts = "" if has_hint else doubts_text([*stopping(self._checked), *self._checked.doubts], traceback)
+        error = failure_text(ending, outcome, config, hint, doubts)
+        ended = self._ended(ending, outcome, error)
+        # The answer says where the whole output is, so it has to be stored before.
+        is_stored = await self._services.recorder.end_run(ended)
+        kept = self._services.keeps if is_stored or self._services.keeps == "off" else "failed"
+        printed, shown, whole = fit(self._output.text, self._output.shown, config.max_output_bytes)
+        text = report_text(
+            outcome, printed, self._calls, config, whole=whole, run=ended.id, error=error, kept=kept
+        )
+        return replace(
+            self._execution(ended, error),
+            text=text,
+            is_truncated=whole is not None,
+            shown=tuple(shown),
+            value=None if ending is None else ending.value,
+            check_skipped=self._checked.skipped,
+        )
+
+    async def _refuse(self, why: str) -> Execution:
+        """Answer for a program that is not run."""
+        ended = self._ended(None, MISTAKEN, why)
+        await self._services.recorder.end_run(ended)
+        text = f"[Script execution failed]\n{why}\nNo tool was called."
+        return replace(self._execution(ended, why), text=text)
+
+    def _ended(self, ending: Ending | None, outcome: str, error: str) -> RunRecord:
+        output = self._output.recorded
+        cpu = None if ending is None else ending.cpu_seconds
+        return replace(
+            self._record,
+            duration_ms=(time.perf_counter() - self._began) * 1000,
+            outcome=outcome,
+            error=error or None,
+            output=output,
+            output_bytes=len(output.encode()),
+            calls=len(self._calls),
+            cpu_ms=None if cpu is None else cpu * 1000,
+            memory_bytes=None if ending is None else ending.memory_bytes,
+        )
+
+    def _execution(self, ended: RunRecord, error: str) -> Execution:
+        return Execution(
+            run=ended.id,
+            outcome=ended.outcome,
+            text="",
+            output=self._output.text,
+            error=error,
+            shown=tuple(self._output.shown),
+            calls=tuple(self._calls),
+            duration_ms=ended.duration_ms or 0.0,
+            cpu_ms=ended.cpu_ms,
+            memory_bytes=ended.memory_bytes,
+            sandbox=ended.sandbox or "",
+        )
+
+    async def _tools(self) -> dict[str, ToolHelp]:
+        """Return the tools that the program names; names that only look like tools get an answer, too."""
+        tools = self._services.snapshot().tools
+        schema_of = self._services.schema_of
+        found = {}
+        for name in names_in(self._code):
+            if name in tools:
+                tool = tools[name]
+                schema = parse_schema(tool) if schema_of is None else await schema_of(tool)
+                found[name] = ToolHelp(schema.format_compact(), schema.positional)
+            elif name.startswith(PREFIXES):
+                found[name] = ToolHelp()
+        return found
+
+    async def _suggestion(self, unknown: str | None) -> str | None:
+        """Return which tool was probably meant by a name that is not defined."""
+        if unknown is None:
+            return None
+        await self._services.settle()
+        try:
+            return f"Write {self._services.snapshot().find(unknown).name}(…)."
+        except ToolNotFoundError as error:
+            return "Did you mean " + " or ".join(error.suggestions) + "?" if error.suggestions else None
+
+    async def _report_progress(self) -> None:
+        if self._outer.progress is None or self._outer.depth:
+            # For a script that a program called, the program reports.
+            return
+        seconds = 0.0
+        while True:
+            await asyncio.sleep(_PROGRESS_SECONDS)
+            seconds += _PROGRESS_SECONDS
+            made = sum(call.outcome != "under way" for call in self._calls)
+            text = f"running for {seconds:.0f} s; {made} calls made, {len(self._calls) - made} under way"
+            with contextlib.suppress(Exception):
+                await self._outer.progress(seconds, None, text)
+
+    # The host of the sandbox ---------------------------------------------------------------------------
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Make a call for the program and return its value."""
+        most = self._services.config.max_calls
+        if self._begun >= most:
+            raise ToolRefusal(
+                f"Execution exceeded {most:,} calls limit (`execution.max_calls`); {name!r} was not called [{_TOO_MANY}]."
+            )
+        self._begun += 1
+        name = name if len(name) <= _LONGEST_NAME else f"{name[:60]}…"
+        if self._journal is not None:
+            return await self._call_in_journal(self._journal, name, arguments)
+        async with self._places:
+            return await self._make(name, partial(self._services.call, name, arguments, self._context))
+
+    async def _call_in_journal(self, journal: CallJournal, marked: str, arguments: Mapping[str, Any]) -> Any:
+        """Return what a workflow's call returned before, or make it."""
+        name = journal.tool(marked)
+        if name is None:
+            raise ToolRefusal(f"{marked!r} is not a call of this workflow.")
+        try:
+            known = await journal.recall(marked, arguments)
+        except HalflapError as error:
+            raise ToolRefusal(str(error)) from error
+        if known is not None:
+            return await self._make(name, partial(_at_once, known), outcome_if_ok=_RECALLED)
+        context = replace(self._context, mark=marked.removeprefix(name))
+        call = partial(self._services.call, name, arguments, context)
+        async with self._places:
+            return await self._make(name, partial(journal.make, marked, call))
+
+    async def _make(self, name: str, call: Callable[[], Awaitable[Result]], outcome_if_ok: str = "ok") -> Any:
+        place = len(self._calls)
+        self._calls.append(CallMade(name, "under way", 0.0))
+        began = time.perf_counter()
+        outcome, detail = "cancelled", ""
+        try:
+            result = await call()
+            outcome = TOOL_ERROR if result.is_error else outcome_if_ok
+            if name.startswith(f"{SCRIPTS}__") and (result.is_error or result.has_structured_content):
+                # A script's value, or its failure, replaces what it showed, which was meant for the model.
+                for block in result.content:
+                    self._output.show(block)
+            if result.is_error:
+                detail = _error_text(result)
+                raise ToolRefusal(detail)
+            return await self._value(name, result)
+        except HalflapError as error:
+            outcome, detail = error.code, str(error)
+            raise ToolRefusal(_refusal(name, error)) from error
+        finally:
+            took = (time.perf_counter() - began) * 1000
+            self._calls[place] = CallMade(name, outcome, took, detail.partition("\n")[0])
+
+    async def _value(self, name: str, result: Result) -> Any:
+        if name not in self._readings:
+            tool = self._services.snapshot().tools.get(name)
+            self._readings[name] = Reading() if tool is None else reading_of(tool)
+        read = partial(read_result, result, self._readings[name], Media)
+        if sum(len(str(block.get("text", ""))) for block in result.content) > _LARGE:
+            return await asyncio.to_thread(read)
+        return read()
+
+    def output(self, data: bytes) -> bool:
+        """Keep what was printed; False when it is too much and the program is to be ended."""
+        return self._output.write(data)
+
+    def show(self, block: Mapping[str, Any]) -> bool:
+        """Keep a content block for the model; False if it is not one."""
+        return self._output.show(block)
+
+
+def stopping(checked: Checked) -> list[Finding]:
+    """Return the mistakes that stop a run; a syntax error is reported by Python itself."""
+    return [one for one in checked.mistakes if one.rule != "syntax"]
+
+
+async def _at_once(result: Result) -> Result:
+    return result
+
+
+def _error_text(result: Result) -> str:
+    text = result.text
+    if not text and result.structured_content is not None:
+        text = json.dumps(result.structured_content, ensure_ascii=False, default=str)
+    return text[:_LONGEST_MESSAGE] or "The tool reported an error without a message."
+
+
+def _refusal(name: str, error: HalflapError) -> str:
+    if isinstance(error, ToolBlockedError):
+        return f"{name!r} {_NO_TOOL}"
+    if isinstance(error, ToolNotFoundError):
+        more = str(error).partition("\n")[2]
+        return f"{name!r} {_NO_TOOL}" + (f"\n{more}" if more else "")
+    return str(error)

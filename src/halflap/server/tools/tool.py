@@ -1,0 +1,103 @@
+"""One of Halflap's own tools: its definition, and the handler that answers its calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from pydantic import TypeAdapter
+
+from halflap.core.errors import InvalidArgumentsError
+from halflap.server.confirm import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from halflap.core.codes import Code
+    from halflap.core.errors import ArgumentProblem
+    from halflap.server.caller import Caller
+
+__all__ = ["Answer", "FrontTool"]
+
+_BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The text for the model, the same as structured content where there is some, and a note next to it."""
+
+    text: str
+    structured: Any = None
+    note: str | None = None
+    is_error: bool = False
+    blocks: Sequence[Mapping[str, Any]] = ()
+    """Further content: images, sounds, resources."""
+    meta: Mapping[str, Any] | None = None
+    code: Code | str | None = None
+    """The error code, if it is an error; goes into `_meta`, since some texts are prescribed."""
+
+
+@dataclass(frozen=True)
+class FrontTool:
+    """A tool as `tools/list` shows it, with its handler."""
+
+    name: str
+    title: str
+    description: str
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any] | None
+    read_only: bool
+    handler: Callable[[Mapping[str, Any], Caller], Awaitable[Answer | types.CallToolResult | Question]]
+    errors: Sequence[Code] = ()
+    """The error codes of its answers, besides those that every tool can return."""
+    destroys: bool = True
+    """Whether it may destroy something, or act outside Halflap, if it is not read-only."""
+    checks: bool = True
+    """Whether arguments are validated before the handler gets them; if not, the handler does it."""
+
+    @cached_property
+    def definition(self) -> types.Tool:
+        """The tool in the protocol's own form."""
+        return types.Tool(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=dict(self.input_schema),
+            output_schema=None if self.output_schema is None else dict(self.output_schema),
+            annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+            if self.read_only
+            else types.ToolAnnotations(destructive_hint=self.destroys, open_world_hint=self.destroys),
+        )
+
+    async def answer(
+        self, arguments: Mapping[str, Any], caller: Caller
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Validate the arguments and answer."""
+        if self.checks and _problems(self.input_schema, arguments):
+            # An extra argument alone is harmless; together with a missing one, it is probably that one misspelled.
+            closed = {**self.input_schema, "additionalProperties": False}
+            raise InvalidArgumentsError(self.name, _problems(closed, arguments))
+        answer = await self.handler(arguments, caller)
+        if isinstance(answer, Question):
+            return answer.result
+        if isinstance(answer, types.CallToolResult):
+            return answer
+        texts = [answer.text] if answer.note is None else [answer.text, answer.note]
+        content: list[types.ContentBlock] = [types.TextContent(type="text", text=text) for text in texts]
+        content += [_BLOCK.validate_python(dict(block)) for block in answer.blocks]
+        result = types.CallToolResult(content=content, is_error=answer.is_error)
+        if answer.structured is not None:
+            result.structured_content = answer.structured
+        code = {} if answer.code is None else {"code": answer.code}
+        if code or answer.meta:
+            result.meta = {"halflap": {**code, **(answer.meta or {})}}
+        return result
+
+
+def _problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Sequence[ArgumentProblem]:
+    from halflap.schema import compile_schema  # noqa: PLC0415 -- it loads much that listing the tools does not need
+
+    validator = compile_schema(schema)
+    return [] if validator is None else validator.problems(dict(arguments))
