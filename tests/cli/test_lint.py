@@ -77,8 +77,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     (tmp_path / "bad.json").write_text(json.dumps({"lint": {"off": ["nope"]}}))
     monkeypatch.chdir(tmp_path)
-    # It would have the logs of all tests after this one go to where this one's output went.
-    monkeypatch.setattr("halflap.cli.linting.set_up_logging", lambda **_: None)
+    # Otherwise the logs of later tests would go to this one's output.
+    monkeypatch.setattr("halflap.cli.output.set_up_logging", lambda **_: None)
     return tmp_path
 
 

@@ -11,19 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.lint_text import show_drafts, show_report
-from halflap.cli.output import (
-    ConfigOption,
-    JsonOption,
-    VerboseOption,
-    data_console,
-    note,
-    one_line,
-    print_json,
-    reported,
-    set_up_logging,
-)
+from halflap.cli.options import ConfigOption, JsonOption, VerboseOption, opened, read_config
+from halflap.cli.output import data_console, note, one_line, print_json, reported
 from halflap.cli.progress import working
-from halflap.cli.setting import opened, read_config
 from halflap.core.errors import UsageError
 from halflap.gateway import NO_SERVER_TODO
 
@@ -81,7 +71,6 @@ def lint(
     The exit code is 0 if there is no error, 1 if there is one, or a server could not be asked; --fail-on makes it stricter.
     It is 2 if there is nothing to look at.
     """
-    set_up_logging(verbose=verbose, tells_of_servers=True)
     if file is not None and suggest:
         raise UsageError(
             "--suggest and --file exclude each other: what results showed is known of live servers alone."

@@ -13,22 +13,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.calls import new_id
-from halflap.cli.arguments import ArgumentsOption, JsonArgumentsOption, arguments_of, json_object
-from halflap.cli.ending import run_in_order
 from halflap.cli.net_run_text import fails_again, tell_run
 from halflap.cli.nets import read
-from halflap.cli.output import (
+from halflap.cli.options import (
+    ArgumentsOption,
     ConfigOption,
+    JsonArgumentsOption,
     JsonOption,
     VerboseOption,
-    note,
-    one_line,
-    reported,
-    set_up_logging,
+    arguments_of,
+    json_object,
+    opened,
+    read_config,
+    run_until_signal,
 )
+from halflap.cli.output import note, one_line, reported
 from halflap.cli.progress import working
-from halflap.cli.running import confirmed
-from halflap.cli.setting import opened, read_config
+from halflap.cli.run import confirmed
 from halflap.core.errors import UsageError
 from halflap.schema import Reading, read_result, reading_of
 from halflap.store import RUNNING
@@ -87,7 +88,6 @@ def run_workflow(
 
     The results of the tasks are printed as JSON. A run that failed or was interrupted can be resumed: what was done is not repeated.
     """
-    set_up_logging(verbose=verbose, tells_of_servers=True)
     settings = read_config(config)
     if resume is None:
         net, given = _asked(file, arguments, json_arguments, again)
@@ -100,7 +100,7 @@ def run_workflow(
             raise UsageError("A run is resumed as it began: --resume takes no file, arguments or --program.")
         work = _Run(settings, None, {}, yes=yes, resume=resume, again=again or ())
     try:
-        execution = run_in_order(work.done())
+        execution = run_until_signal(work.done())
     except BaseException:
         if work.interrupted is not None and work.journal is not None:
             tell_run(work.interrupted, work.journal, work.results, work.items, as_json=as_json)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.files import read_at_most, save
+from halflap.cli.options import read_at_most, save
 from halflap.cli.output import harmless
 from halflap.core.errors import WorkflowError
 from halflap.workflows.model.form import read_specification, write_specification

@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.complete import tool_names
-from halflap.cli.output import (
-    ConfigOption,
-    JsonOption,
-    VerboseOption,
-    harmless,
-    note,
-    one_line,
-    print_json,
-    reported,
-    set_up_logging,
-)
+from halflap.cli.options import ConfigOption, JsonOption, VerboseOption, opened, read_config, tool_names
+from halflap.cli.output import harmless, note, one_line, print_json, print_lines, reported
 from halflap.cli.progress import working
-from halflap.cli.setting import opened, read_config
-from halflap.cli.unheard import tell, unheard
-from halflap.cli.wrapping import print_lines
+from halflap.cli.tools import warn_about_servers
 from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,16 +26,14 @@ __all__ = ["suggest"]
 
 @reported
 def suggest(
-    goal: Annotated[
-        list[str] | None, typer.Argument(help="What should be done, in words.", show_default=False)
-    ] = None,
+    goal: Annotated[list[str] | None, typer.Argument(help="The task, in words.", show_default=False)] = None,
     want: Annotated[
         str | None,
         typer.Option(
             "--want",
             "-w",
             metavar="TOOL_OR_FIELD",
-            help="Say what is wanted: the name of a tool, or of a field.",
+            help="The requested output: a tool or a field.",
             autocompletion=tool_names,
         ),
     ] = None,
@@ -56,10 +42,12 @@ def suggest(
         typer.Option(
             "--have",
             metavar="NAME=VALUE",
-            help="Name a value that is at hand; NAME alone if it only is known to exist.",
+            help="An available value; NAME alone for one you'll supply later.",
         ),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10, help="Show so many at most.")] = 3,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=10, help="Maximum number of suggestions.")
+    ] = 3,
     program: Annotated[bool, typer.Option("--program", help="Print the best one's program alone.")] = False,
     net: Annotated[
         bool, typer.Option("--net", help="Print the best one as a net alone, for `halflap workflow`.")
@@ -68,18 +56,16 @@ def suggest(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Suggest how to get what is wanted from what is at hand: which tools, in which order, and a program.
+    """Suggest how to combine tools: which to call, in which order, as a program.
 
     The exit code is 1 if nothing was found.
     """
-    set_up_logging(verbose=verbose, tells_of_servers=True)
     if as_json and program:
         raise UsageError("--json and --program exclude each other: the data has the program in it.")
     if program and net:
         raise UsageError("--program and --net exclude each other: one of them is printed.")
     words = " ".join(goal or ())
-    found, missed = asyncio.run(_suggested(read_config(config), words, want, have or [], limit, nets=net))
-    tell(*missed)
+    found = asyncio.run(_suggested(read_config(config), words, want, have or [], limit, nets=net))
     best = found["suggestions"][0] if found["suggestions"] else None
     if as_json:
         print_json(found)
@@ -100,15 +86,16 @@ def suggest(
 
 async def _suggested(
     config: Config, goal: str, want: str | None, have: Sequence[str], limit: int, *, nets: bool
-) -> tuple[dict[str, Any], tuple[list[str], list[str]]]:
+) -> dict[str, Any]:
     async with opened(config) as gateway:
-        with working("Looking for a way"):
+        with working("Planning"):
             graph = await gateway.graph(behind=False)
             at_hand = _at_hand(have, graph)
             found = await gateway.suggest_workflow(
                 goal or None, at_hand, want, limit, behind=False, nets=nets
             )
-            return found, unheard(config, gateway)
+            warn_about_servers(gateway)
+            return found
 
 
 def _at_hand(pairs: Sequence[str], graph: Graph) -> dict[str, Any]:
@@ -210,7 +197,7 @@ def _given(given: Mapping[str, Any]) -> str:
         value = given.get("value")
         if given.get("each"):
             return f"= each of {one_line(json.dumps(value), 80)}"
-        return f"= {one_line(json.dumps(value), 80)}" if value is not None else "is at hand"
+        return f"= {one_line(json.dumps(value), 80)}" if value is not None else "is available"
     if given["from"] == "step":
         return f"← {given['step']}: {one_line(given['path'], 120)}  {given['confidence']:.2f}"
     return {"default": "has a default", "missing": "is missing"}[given["from"]]

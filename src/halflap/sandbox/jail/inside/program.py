@@ -22,6 +22,7 @@ from halflap.sandbox.jail import frames
 from halflap.sandbox.jail.inside.channel import Channel, ToolError
 from halflap.sandbox.jail.inside.console import Console, no_input
 from halflap.sandbox.jail.inside.failure import describe, is_exhausted, show_source
+from halflap.sandbox.jail.inside.packages import show_figures
 from halflap.sandbox.jail.inside.unawaited import Unawaited
 from halflap.sandbox.media import Media, for_model, picture_of, value_text
 from halflap.sandbox.messages import FILE
@@ -99,6 +100,7 @@ def run(channel: Channel) -> None:
         return
     results = Results()
     names = _names(channel, order["tools"], results)
+    show_figures(names["show"])
     # One loop for the lines and for `main`, started when it is needed.
     failure, value = _run(order, names, results, asyncio.Runner(), channel.largest)
     if failure is None and channel.is_silent:

@@ -7,24 +7,22 @@ import json
 import os
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.complete import tool_names
-from halflap.cli.output import (
+from halflap.cli.options import (
     ConfigOption,
     JsonOption,
-    note,
-    one_line,
-    print_json,
-    reported,
-    set_up_logging,
-    visible,
+    YesOption,
+    confirm,
+    opened,
+    read_config,
+    resolve,
+    tool_names,
 )
-from halflap.cli.setting import opened, read_config
+from halflap.cli.output import note, one_line, plural, print_json, reported, visible
 from halflap.config import (
     PROJECT_FILES,
     find_project_files,
@@ -32,7 +30,7 @@ from halflap.config import (
     preview,
     trust_project_file,
 )
-from halflap.core.errors import ConfirmationNeededError, UsageError
+from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,10 +47,10 @@ _LONGEST_PART = 20_000
 def trust(
     file: Annotated[
         Path | None,
-        typer.Argument(help="A project file; without it, those in this folder.", show_default=False),
+        typer.Argument(help="A project file; by default those in this folder.", show_default=False),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")] = False,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Trust the file no longer.")] = False,
+    yes: YesOption = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Stop trusting the file.")] = False,
     tools: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,15 +66,14 @@ def trust(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Trust the project file of this folder, so that its servers may be started.
+    """Trust this folder's project file, so that its servers can start.
 
-    Shows what the file would start, asks, and records the file's hash: when the file changes, it has to
-    be trusted again. With --tool, accepts a tool's definition that changed since it was first seen.
+    Shows what the file would start, asks, and records its hash: a changed file has to be trusted again. With --tool,
+    accepts a tool's changed definition.
     """
-    set_up_logging(verbose=False, tells_of_servers=True)
     if tools or all_tools:
         if file is not None or revoke:
-            raise UsageError("Give --tool or --all-tools alone: they are about tools, not about a file.")
+            raise UsageError("--tool and --all-tools can't be combined with a file or --revoke.")
         done = asyncio.run(_accept(read_config(config), tools or [], all_tools=all_tools, yes=yes))
     elif revoke:
         done = [_revoke(path) for path in ([file] if file is not None else _here())]
@@ -87,11 +84,10 @@ def trust(
 
 
 def _here() -> list[Path]:
-    """Give the project files of this folder, readable or not."""
     there = [Path.cwd() / name for name in PROJECT_FILES if os.path.lexists(name)]
     if not there:
         raise UsageError(
-            f"There is no {', '.join(PROJECT_FILES[:-1])} or {PROJECT_FILES[-1]} in this folder. Name the file, or go where it is."
+            f"There is no {', '.join(PROJECT_FILES[:-1])} or {PROJECT_FILES[-1]} in this folder. Name the file."
         )
     return there
 
@@ -99,19 +95,19 @@ def _here() -> list[Path]:
 def _project_files(file: Path | None) -> Sequence[ProjectFile]:
     if file is not None and file.name not in PROJECT_FILES:
         raise UsageError(
-            f"{file} cannot be a project file: those are named {', '.join(PROJECT_FILES[:-1])} or {PROJECT_FILES[-1]}. "
-            "A file of your own needs no trust: pass it with --config."
+            f"{file} is not a project file; those are named {', '.join(PROJECT_FILES[:-1])} or {PROJECT_FILES[-1]}. "
+            "Your own file needs no trust: pass it with --config."
         )
     found = find_project_files(None if file is None else file.parent)
     named = [one for one in found if file is None or one.path.name == file.name]
     for path in [] if named else [file] if file is not None else _here():
-        preview(path)  # It was left out, so it cannot be read: this says why.
+        preview(path)  # Raises what is wrong with a file that can't be read.
     return named
 
 
 def _revoke(path: Path) -> dict[str, Any]:
     known = forget_project_file(path)
-    note(f"{path} is {'no longer trusted' if known else 'not trusted anyway'}.")
+    note(f"{path} {'is no longer trusted' if known else 'was not trusted'}.")
     return {"file": str(path), "state": "new", "revoked": known}
 
 
@@ -122,22 +118,18 @@ def _trust(file: ProjectFile, *, yes: bool) -> dict[str, Any]:
         note(f"{file.path} is trusted already.")
         return done
     note(
-        f"{file.path} {'has changed; it would' if file.state == 'changed' else 'would'} add {_servers(len(servers))}:"
+        f"{file.path} {'has changed; it would' if file.state == 'changed' else 'would'} add {plural(len(servers), 'server')}:"
     )
     for server in servers:
         note(f"  {one_line(server.name)}: {_what_it_does(server)}")
-    _ask("Trust it?", yes=yes)
+    confirm("Trust it?", "Not trusted.", yes=yes)
     trust_project_file(file.path, digest=file.digest)
-    note("Trusted, as it is now.")
+    note("Trusted.")
     return done
 
 
-def _servers(count: int) -> str:
-    return "1 server" if count == 1 else f"{count} servers"
-
-
 def _what_it_does(server: ServerConfig) -> str:
-    """Say it in full: what is cut off or cannot be seen is where somebody would hide something."""
+    """Describe a server in full: something may be hidden in what is cut off or invisible."""
     parts = []
     if server.command is not None:
         parts.append(f"runs `{visible(shlex.join((server.command, *server.args)))}`")
@@ -153,11 +145,11 @@ def _what_it_does(server: ServerConfig) -> str:
     read = re.findall(r"(?<!\$)\$\{(?:env:)?(\w+)", " ".join([*texts, *server.args, *_values(server)]))
     own = sorted(set(read) - {"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"})
     if own:
-        parts.append(f"is given your environment's {visible(', '.join(own))}")
+        parts.append(f"gets your environment variables {visible(', '.join(own))}")
     if server.trust_annotations:
-        parts.append("takes its word for what its tools do (trust_annotations)")
+        parts.append("is believed about what its tools do (trust_annotations)")
     if server.disabled:
-        parts.append("once it is no longer disabled")
+        parts.append("once it is enabled")
     return "\n    ".join(parts)
 
 
@@ -168,23 +160,25 @@ def _values(server: ServerConfig) -> list[str]:
 async def _accept(config: Config, names: list[str], *, all_tools: bool, yes: bool) -> list[dict[str, Any]]:
     async with opened(config) as gateway:
         changed = gateway.snapshot.changed
-        wanted = sorted(changed) if all_tools else list(dict.fromkeys(names))
+        wanted = (
+            sorted(changed) if all_tools else [await resolve(gateway, name) for name in dict.fromkeys(names)]
+        )
         for name in wanted:
             gateway.snapshot.find(name)
             if name in changed:
                 _show_change(name, gateway.snapshot)
         if any(name in changed for name in wanted):
-            _ask("Accept it?" if len(wanted) == 1 else "Accept them?", yes=yes)
+            confirm("Accept it?" if len(wanted) == 1 else "Accept them?", "Not accepted.", yes=yes)
         accepted = await gateway.accept(wanted)
         for name in wanted:
-            note(f"{name}: {'accepted as shown' if name in accepted else 'had not changed'}.")
+            note(f"{name}: {'accepted' if name in accepted else 'has not changed'}.")
         if not wanted:
-            note("No definition has changed.")
+            note("No definitions have changed.")
         return [{"tool": name, "accepted": name in accepted} for name in wanted]
 
 
 def _show_change(name: str, snapshot: Snapshot) -> None:
-    """Show each part that changed, as it was and as it is, with what cannot be seen: it may be all that changed."""
+    """Show each changed part before and after, invisible characters escaped: they may be all that changed."""
     changed, accepted, tool = snapshot.changed[name], snapshot.accepted[name], snapshot.tools[name]
     note(f"{name} has changed: {', '.join(changed)}")
     now = {
@@ -209,16 +203,3 @@ def _show_change(name: str, snapshot: Snapshot) -> None:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _ask(question: str, *, yes: bool) -> None:
-    """Have a person decide; without one, only --yes does."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise ConfirmationNeededError(
-            "Not trusted: there is nobody to ask here. Say --yes if you have looked at it."
-        )
-    if not typer.confirm(question, err=True):
-        note("Not trusted.")
-        raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""The saved scripts as a source of tools: listed as they are on disk now, and run nowhere but in the sandbox."""
+"""The saved scripts as a source of tools: listed as they are on disk, and run only in the sandbox."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ __all__ = ["ScriptResult", "Scripts"]
 logger = logging.getLogger(__name__)
 
 _PREFIX = f"{SCRIPTS}__"
-_LONGEST_END = 2_000
-"""So much of what a failed script printed goes to whoever called it."""
+_MAX_OUTPUT = 2_000
+"""Characters at the end of a failed script's output that its caller gets."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptResult(Result):
-    """The result of a script, with all that there is to say of its run."""
+    """The result of a script, with the whole report of its run."""
 
     execution: Execution = field(kw_only=True)
 
 
 class Scripts:
-    """A `ToolSource`; also where scripts are saved and removed, and run with all that they printed."""
+    """A `ToolSource` that can also save, remove and run scripts."""
 
     def __init__(
         self,
@@ -63,10 +63,10 @@ class Scripts:
     def name(self) -> str:
         return SCRIPTS
 
-    # What there is ------------------------------------------------------------------------------------
+    # Which scripts there are --------------------------------------------------------------------------
 
     async def look(self) -> dict[str, ScriptError]:
-        """Take in what has changed on disk; gives the tools that there would be if their files were in order, and why not."""
+        """Read what has changed on disk; return the tools that cannot be called, and why."""
         async with self._lock:
             return await self._look()
 
@@ -84,41 +84,37 @@ class Scripts:
         }
 
     async def shelf(self) -> Shelf:
-        """Give all saved scripts, and what there is in the folder that is none."""
         await self.look()
         assert self._shelf is not None
         return self._shelf
 
     def is_broken(self, tool: str) -> bool:
-        """Say whether there is a script by this name of a tool that cannot be used, as far as was looked."""
+        """Return whether a tool is a script that cannot be used, as far as is known."""
         return self._shelf is not None and tool.removeprefix(_PREFIX) in self._shelf.broken
 
     async def find(self, name: str) -> Script:
-        """Give a script by its own name."""
         shelf = await self.shelf()
         if name in shelf.broken:
             raise ScriptError(f"The script {name!r} cannot be used: {shelf.broken[name]}")
         if name not in shelf.scripts:
             known = ", ".join(shelf.scripts) or "none"
             raise ScriptNotFoundError(
-                f"There is no script named {name!r}. There are: {known}. "
-                "A file that is to be run needs a path, or a name that ends in .py."
+                f"There is no script {name!r}. Scripts: {known}. To run a file, give a path or a name that ends in .py."
             )
         return shelf.scripts[name]
 
     def code_of(self, tool: str) -> str | None:
-        """Give the code behind a tool, as it was last seen."""
+        """Return the code behind a tool, as it was last read."""
         script = (self._shelf or Shelf()).scripts.get(tool.removeprefix(_PREFIX))
         return None if script is None or not tool.startswith(_PREFIX) else script.code
 
     async def list(self) -> Listing:
-        """Say which scripts can be called now."""
         return _listing(await self.shelf())
 
-    # What can be done ---------------------------------------------------------------------------------
+    # Saving and running -------------------------------------------------------------------------------
 
     async def save(self, name: str, code: str, *, force: bool = False) -> Script:
-        """Save a program under a name. Whoever saves it has accepted what it takes and returns."""
+        """Save a program under a name, and accept its definition."""
         async with self._lock:
             script = await asyncio.to_thread(lambda: self._folder.save(name, code, force=force))
             await self._look()
@@ -126,7 +122,7 @@ class Scripts:
         return script
 
     async def remove(self, name: str) -> None:
-        """Remove a saved script, or what stands in its place."""
+        """Remove a script, broken or not."""
         shelf = await self.shelf()
         if name not in shelf.scripts and name not in shelf.broken:
             await self.find(name)
@@ -135,19 +131,19 @@ class Scripts:
             await self._look()
 
     async def run(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Execution:
-        """Call a script as any tool is called, and give all that there is to say of its run."""
+        """Call a script like any tool, and return the whole report of its run."""
         await self.find(name)
         result = await self._call(f"{_PREFIX}{name}", arguments, context)
         assert isinstance(result, ScriptResult)
         return result.execution
 
     async def run_unsaved(self, code: str, arguments: Mapping[str, Any], context: CallContext) -> Execution:
-        """Run a program by itself: with arguments, if it has a `main` that takes some and does not call it."""
+        """Run a program that is not saved; its `main` gets the arguments unless it calls `main` itself."""
         definition = await asyncio.to_thread(read_definition, code, as_file=True)
         if definition.calls_main is not None and arguments:
             raise UsageError(
-                f"It takes no arguments: it calls main() by itself, in line {definition.calls_main}, so it is run "
-                "as it is. Take that call out, and main() is called with the arguments that are given here."
+                f"It takes no arguments: it calls main() itself, in line {definition.calls_main}. Remove that call, and "
+                "Halflap calls main() with the arguments."
             )
         validator = compile_schema(definition.input_schema)
         problems = argument_problems(arguments, validator)
@@ -166,12 +162,12 @@ class Scripts:
         repeatable: bool,
         admit: Callable[[], Coroutine[Any, Any, None]],
     ) -> Result:
-        """Run a script: on behalf of whoever calls it, within what is left of their time, as a part of their run."""
+        """Run a script as part of its caller's run, with its caller's permissions and deadline."""
         del repeatable
         programs = await self._programs()
         script = await self.find(tool)
         await admit()
-        # What is admitted is what runs: if the file changed meanwhile, it is asked about again.
+        # What was admitted is what runs, so a file that changed meanwhile is checked again.
         while (now := await self.find(tool)).code != script.code:
             script = now
             await admit()
@@ -195,7 +191,7 @@ def _entry(name: str, definition: Definition, arguments: Mapping[str, Any]) -> E
 
 
 def _result(execution: Execution, script: Script) -> ScriptResult:
-    """Give what a program gets from the call: what `main` returned, else what was printed."""
+    """Return what a program gets from the call: what `main` returned, else what was printed."""
     meta = {"halflap": {"run": execution.run, "outcome": execution.outcome}}
     if not execution.ok:
         return ScriptResult(
@@ -224,12 +220,12 @@ def _result(execution: Execution, script: Script) -> ScriptResult:
 
 
 def _failure(execution: Execution, name: str) -> str:
-    """Say how a script failed: what it was in the first line, then where, and what it had done until then."""
+    """Describe a failure: what it was in the first line, then where, and what the script had done."""
     lines = execution.error.splitlines()
     what = next((line for line in lines if line[:1].strip() and not line.startswith("Traceback ")), "")
     rest = lines if lines != [what] else []
     printed = execution.output.removesuffix("\n")
     if printed:
-        end = printed if len(printed) <= _LONGEST_END else f"…{printed[-_LONGEST_END:]}"
+        end = printed if len(printed) <= _MAX_OUTPUT else f"…{printed[-_MAX_OUTPUT:]}"
         rest = [*rest, "It had printed:", end]
     return "\n".join([f"{_PREFIX}{name} failed: {what}", *rest, *calls_made(execution.calls)])

@@ -1,4 +1,4 @@
-"""`halflap serve`."""
+"""`halflap serve`: the MCP server."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from halflap.cli.output import ConfigOption, VerboseOption, note, reported, set_up_logging
-from halflap.cli.setting import read_config
+from halflap.cli.options import ConfigOption, VerboseOption, read_config
+from halflap.cli.output import note, reported, set_up_logging
 from halflap.config import load_config
 
 __all__ = ["serve"]
@@ -19,8 +19,7 @@ __all__ = ["serve"]
 def serve(
     config: ConfigOption = None,
     http: Annotated[
-        str | None,
-        typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP at this address instead of stdio."),
+        str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP instead of stdio.")
     ] = None,
     verbose: VerboseOption = False,
 ) -> None:
@@ -28,8 +27,8 @@ def serve(
 
     Changes of the configuration file apply while it runs; clients stay connected.
     """
-    set_up_logging(verbose=verbose)
-    from halflap.server import run_http, run_stdio  # noqa: PLC0415 -- the protocol library takes a while to load
+    set_up_logging(verbose=verbose, servers=True)
+    from halflap.server import run_http, run_stdio  # noqa: PLC0415 -- the protocol library is slow to load
 
     settings = read_config(config)
     if http is not None:
