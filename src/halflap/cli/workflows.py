@@ -185,7 +185,7 @@ def render(
         typer.Option(
             "--format",
             "-f",
-            help="mermaid or dot; by default what the output file's ending says (.dot, .gv, .mmd, .mermaid), else mermaid.",
+            help="How to draw, mermaid or dot; by default what the output file's ending says (.dot, .gv, .mmd, .mermaid), else mermaid.",
         ),
     ] = None,
     net: NetOption = None,
