@@ -60,7 +60,7 @@ class Form(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The one kind that it is; nothing where it may be several."""
+        """The one kind that it is; empty where it may be several."""
         return next(iter(self.kinds)) if len(self.kinds) == 1 else ""
 
 
@@ -68,7 +68,7 @@ ANYTHING = Form(_ANYTHING)
 
 
 def form_of(kind: Type, depth: int = 0) -> Form:
-    """Give the form of a type; null is left out, since a value that is not there goes nowhere."""
+    """Return the form of a type, without null: a missing value goes nowhere."""
     if kind.kind in _PLAIN:
         return _plain(kind.kind, kind.format, kind.bounds)
     return _form_of(kind, depth)
@@ -122,7 +122,7 @@ def _form_of(kind: Type, depth: int) -> Form:
 
 @lru_cache(maxsize=1 << 15)
 def conflict(given: Form, asked: Form) -> str:  # noqa: PLR0911 -- one for each reason
-    """Say why no value of the one can go where the other is asked for; nothing if it can."""
+    """Return why no value of the one can go where the other is asked for; empty if it can."""
     fitting = {
         kind for kind in given.kinds if kind in asked.kinds or (kind == "integer" and "number" in asked.kinds)
     }
@@ -145,7 +145,7 @@ def conflict(given: Form, asked: Form) -> str:  # noqa: PLR0911 -- one for each 
 
 
 def _choices(given: frozenset[tuple[str, Any]], asked: frozenset[tuple[str, Any]]) -> str:
-    """Say why one of a few values is not always one of others: a call that is refused now and then is no way."""
+    """Return why one of a few values is not always one of others: a call that is refused now and then is no use."""
     refused = sorted(repr(value) for _, value in given - asked)
     if not refused:
         return ""
@@ -155,7 +155,7 @@ def _choices(given: frozenset[tuple[str, Any]], asked: frozenset[tuple[str, Any]
 
 
 def _texts(given: Form, asked: Form) -> str:
-    """Say why a text cannot be what is asked for, by its length and its letters, as far as those are known."""
+    """Return why a text cannot be what is asked for, by its length and pattern as far as they are known."""
     shortest, longest = _lengths(given)
     least, most = _lengths(asked)
     if most is not None and shortest > most:
@@ -164,7 +164,7 @@ def _texts(given: Form, asked: Form) -> str:
         return f"it has at most {longest} characters, and at least {least} are needed"
     if given.values is None or asked.bounds is None or not asked.bounds.pattern:
         return ""
-    # By a machine whose steps are bounded: the pattern is somebody else's.
+    # By a matcher whose steps are bounded: the pattern is untrusted.
     fits = compile_schema({"type": "string", "pattern": asked.bounds.pattern})
     if fits is None or any(not fits.problems(value) for name, value in given.values if name == "str"):
         return ""

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
+from halflap.graph.edges.assembly import Candidate, edge_of, page_edge, together
 from halflap.graph.edges.evidence import COMPANION, LEAST, score, taken_of
 from halflap.graph.edges.index import Index
-from halflap.graph.edges.model import Edge, Evidence, Link, combined
+from halflap.graph.edges.model import Evidence, Link, combined
 from halflap.graph.edges.relations import mentions, names_in
 from halflap.graph.naming import is_secret, slot_identity, words_of
-from halflap.graph.paging import pages_of, takes_page
-from halflap.graph.paths import keys_of, path_text, slot_text
+from halflap.graph.paging import takes_page
+from halflap.graph.paths import keys_of, path_text
 from halflap.graph.types import conflict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from halflap.graph.edges.evidence import Features, Given, Taken
-    from halflap.graph.edges.model import Coverage
+    from halflap.graph.edges.model import Edge
     from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
 
-__all__ = ["Candidate", "Flows", "Graph"]
+__all__ = ["Flows", "Graph"]
 
 BEST = 5
 """Tools shown per parameter where all edges are listed. Doubling it doubles the list, with less certain edges."""
@@ -51,15 +51,6 @@ class Flows(Protocol):
     def pairs(self) -> Iterable[tuple[str, str]]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A place that may fill a slot, with the reasons."""
-
-    given: Given
-    evidence: tuple[Evidence, ...]
-    confidence: float
-
-
 _Table = dict[str, list[Candidate]]
 """The best places for one slot, by tool."""
 
@@ -78,6 +69,8 @@ class Graph:
         """What each slot of a tool asks for, without those that are never linked."""
         self._tables: dict[Taken, _Table] = {}
         self._into: dict[str, tuple[Edge, ...]] = {}
+        self._declared_by: dict[str, set[str]] = {}
+        """By tool: those whose descriptions name it, or that its own name."""
         self._lineage: Flows | None = None
         self._sources: dict[str, set[str]] = {}
         self.follow(lineage)
@@ -112,9 +105,10 @@ class Graph:
     def remove(self, tool: str) -> None:
         """Remove a tool, if it is there."""
         ports = self._ports.pop(tool, None)
-        if self._tables or self._into:
+        if self._tables or self._into or self._declared_by:
             self._tables.clear()
             self._into.clear()
+            self._declared_by.clear()
         if ports is None:
             return
         del self._taken[tool]
@@ -145,7 +139,8 @@ class Graph:
                 found = self.sources_of_slot(ports, slot)
                 least = LEAST if ports.needs(slot) else _LEAST_OPTIONAL
                 sources.update(one for one in found[:best] if self._best(ports, slot, one) >= least)
-            edges = (self.edge(source, tool) for source in sorted(sources) if source in self._ports)
+            with _without_collection():
+                edges = [self.edge(source, tool) for source in sorted(sources) if source in self._ports]
             yield from _sorted(one for one in edges if one is not None)
 
     def sources_of_slot(self, ports: Ports, slot: Slot) -> list[str]:
@@ -163,21 +158,27 @@ class Graph:
         if one is None or other is None:
             return None
         if one is other:
-            return _page_edge(one)
+            return page_edge(one)
         found = self.links(one, other)
         needed = {slot.path for slot in other.slots if other.needs(slot)}
         leads = any(
             link.confidence >= (LEAST if link.target in needed else _LEAST_OPTIONAL) for link in found
         )
-        return _edge(one, other, found) if leads else None
+        return edge_of(one, other, found) if leads else None
 
     def links(self, source: Ports, target: Ports) -> list[Link]:
         """Return what each slot of a tool can take from another, weak links included."""
         by_slot: dict[Path, list[Candidate]] = {}
+        if target.tool not in self._declared_by:
+            self._declared_by[target.tool] = self._declaring(target)
+        # Beyond names and types, only these two add candidates; a large tool has hundreds of slots.
+        more = source.tool in self._declared_by[target.tool] | self._sources.get(target.tool, set())
         for slot in target.slots:
+            if not more and source.tool not in self.table(target, slot):
+                continue
             if found := self._candidates(source, target, slot):
                 by_slot[slot.path] = found
-        chosen = _together(by_slot)
+        chosen = together(by_slot)
         return [
             Link(one.given.place.path, path, one.confidence, one.evidence)
             for path, found in chosen.items()
@@ -358,83 +359,6 @@ def _add(found: dict[Path, Candidate], given: Given, evidence: Evidence) -> None
 def _best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
     found = sorted(candidates, key=lambda one: (-one.confidence, len(one.given.place.path)))
     return [one for one in found[:_PER_SLOT] if one.confidence >= found[0].confidence * _NEAR]
-
-
-def _together(by_slot: dict[Path, list[Candidate]]) -> dict[Path, list[Candidate]]:
-    """Choose for each slot the place nearest to those chosen for the others: parts of one key travel together.
-
-    One place fills one slot only: whatever takes `from_id` and `to_id` does not mean the same.
-    """
-    chosen: dict[Path, list[Candidate]] = {}
-    taken: dict[Path, Path] = {}
-    for slot in sorted(by_slot, key=lambda path: -by_slot[path][0].confidence):
-        free = [one for one in by_slot[slot] if one.given.place.path not in taken]
-        if not free:
-            continue
-        best = max(
-            free, key=lambda one: (one.confidence + 0.01 * _nearness(one, taken), -len(one.given.place.path))
-        )
-        top = max(one.confidence for one in free)
-        if best.confidence < top:
-            best = Candidate(best.given, best.evidence, top)
-        chosen[slot] = [best, *(one for one in free if one.given is not best.given)]
-        taken[best.given.place.path] = slot
-    return {slot: chosen[slot] for slot in by_slot if slot in chosen}
-
-
-def _nearness(one: Candidate, others: Iterable[Path]) -> int:
-    """Return the length of the longest path that a place shares with another."""
-    path = one.given.place.path
-    best = 0
-    for other in others:
-        size = 0
-        while size < min(len(path), len(other)) and path[size] == other[size]:
-            size += 1
-        best = max(best, size)
-    return best
-
-
-def _edge(source: Ports, target: Ports, links: Sequence[Link], *, is_pagination: bool = False) -> Edge:
-    ordered = sorted(links, key=lambda link: -link.confidence)
-    return Edge(
-        source.tool,
-        target.tool,
-        coverage(links, target),
-        ordered[0].confidence,
-        tuple(ordered),
-        is_pagination,
-    )
-
-
-def _page_edge(ports: Ports) -> Edge | None:
-    pages = pages_of(ports)
-    if pages is None:
-        return None
-    detail = f"{path_text(pages.source)} leads to the next page by {slot_text(pages.target)}"
-    link = Link(pages.source, pages.target, _DECLARED, (Evidence("name", _DECLARED, detail),))
-    return _edge(ports, ports, [link], is_pagination=True)
-
-
-def coverage(links: Iterable[Link], target: Ports) -> Coverage:
-    """Return what of a tool's parameters the links supply."""
-    supplied = {link.target for link in links}
-    names = {path[0].key for path in supplied}
-    if target.required.isdisjoint(names):
-        return "optional"
-    return (
-        "strict" if all(_is_supplied(name, supplied, target.slots) for name in target.required) else "partial"
-    )
-
-
-def _is_supplied(name: str, supplied: set[Path], slots: Sequence[Slot]) -> bool:
-    """Return whether a parameter is supplied: itself, its items, or everything required inside it."""
-    inside = [slot.path for slot in slots if slot.parameter == name and slot.required]
-    leaves = [
-        path for path in inside if not any(path == other[: len(path)] and path != other for other in inside)
-    ]
-    return bool(leaves) and all(
-        any(path[:size] in supplied for size in range(1, len(path) + 1)) for path in leaves
-    )
 
 
 def _sorted(edges: Iterable[Edge]) -> tuple[Edge, ...]:
