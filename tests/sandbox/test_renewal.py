@@ -55,7 +55,7 @@ def test_a_waiting_child_that_died_is_not_used(run: Callable[[Coroutine[Any, Any
         jail = Jail(ExecutionConfig())
         try:
             await jail.ready()
-            while jail._behind:
+            while jail._tasks:
                 await asyncio.sleep(0.01)
             for child in jail._idle:
                 assert child._pid is not None

@@ -114,7 +114,7 @@ def test_leaving_before_main_is_no_failure_and_gives_no_value(entered: Enter) ->
 def test_a_main_that_was_deleted_is_an_error(entered: Enter) -> None:
     ending, _ = entered("def main(): ...\ndel main")
     assert ending.failure is not None
-    assert "no longer there" in ending.failure.message
+    assert "not defined" in ending.failure.message
 
 
 @pytest.mark.parametrize(

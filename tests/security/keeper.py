@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+from halflap.sandbox.jail.fork_server import Orders
 from halflap.sandbox.jail.jail import Jail
-from halflap.sandbox.jail.server import Orders
 from halflap.sandbox.sandbox import Program, ToolRefusal
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from halflap.core.errors import SandboxError
+from halflap.sandbox.jail.fork_server import ForkServer
 from halflap.sandbox.jail.jail import Jail
-from halflap.sandbox.jail.server import ForkServer
 from security.keeper import Visitor, new_jail, orders, visit
 from support import children_of
 
@@ -31,7 +31,7 @@ async def _status_of_a_child(mode: str) -> dict[str, str]:
     visitor = Visitor()
     running = asyncio.create_task(visit(jail, "await call_tool('wait')", visitor))
     # The next children, too, are to be locked by now: any of them will do.
-    while not visitor.calls or jail._behind:
+    while not visitor.calls or jail._tasks:
         await asyncio.sleep(0.01)
     assert jail._server is not None
     assert jail._server._process is not None

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from halflap.core.errors import ArgumentProblem, ProgramInputsError
 from halflap.core.values import Tool
-from halflap.schema import argument_problems, compile_schema, parse_schema
+from halflap.schema import argument_problems, parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,13 +27,14 @@ def check_inputs(manifest: Manifest, inputs: Mapping[str, Any]) -> dict[str, Any
 
     DSPy would only warn, and ask the model anyway.
     """
-    schema = manifest.input_schema
-    validator = compile_schema(schema)
+    validator = manifest.input_validator
     problems = list(argument_problems(inputs, validator))
     if validator is not None and not problems and not validator.is_checked(inputs):
         problems = [ArgumentProblem("", "they are too large to be checked", "", "unknown")]
     if problems:
-        takes = parse_schema(Tool(manifest.name, "", manifest.name, "", schema)).format_compact()
+        takes = parse_schema(
+            Tool(manifest.name, "", manifest.name, "", manifest.input_schema)
+        ).format_compact()
         raise ProgramInputsError(manifest.name, problems, takes)
     return {
         field.name: _filled(inputs[field.name], field.json_schema)

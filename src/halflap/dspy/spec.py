@@ -20,9 +20,12 @@ from pydantic import (
 from pydantic import Field as Setting
 
 from halflap.dspy.fields import FieldName, Schema, Text, closed
+from halflap.schema import compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from halflap.schema import Validator
 
 __all__ = [
     "ADDED_FIELDS",
@@ -237,6 +240,10 @@ class Manifest(_Model):
         """The inputs as a tool's schema; undeclared properties are refused at every level."""
         required = [field.name for field in self.inputs if "default" not in field.json_schema]
         return _object(self.inputs, required, strict=True)
+
+    @cached_property
+    def input_validator(self) -> Validator | None:
+        return compile_schema(self.input_schema)
 
     @cached_property
     def output_schema(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The saved DSPy programs of a gateway, put together; loaded only where somebody asks for them."""
+"""Open the saved DSPy programs of a gateway; imported only when they are first used."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def open_programs(
     policy: Policy,
     recorder: Recorder,
 ) -> DspyPrograms:
-    """Give the programs of the configured folder, or those that ship with Halflap; watched, if that is asked for."""
+    """Open the programs of the configured folder, or those that ship with Halflap."""
 
     def tool(name: str) -> Tool | None:
         return snapshot().tools.get(name)
@@ -59,7 +59,7 @@ def open_programs(
 
 
 def _why_absent(tool: str, config: Config, snapshot: Snapshot, unavailable: Mapping[str, str]) -> str:
-    """Say why a tool is not there: one that a server will have is something else than one that does not exist."""
+    """Return why a tool is not available: its server may be off, unreachable, or not listed yet."""
     fitting = [one for one in config.servers if tool.startswith(namespaced(one.name, ""))]
     if not fitting:
         return "there is no server of that name" if tool.startswith("mcp__") else "there is none of that name"
@@ -70,4 +70,4 @@ def _why_absent(tool: str, config: Config, snapshot: Snapshot, unavailable: Mapp
         return f"the server {server.name} cannot be asked: {unavailable[server.name].rstrip('.')}"
     if server.name in snapshot.servers:
         return f"the server {server.name} has no such tool"
-    return f"the server {server.name} has not said yet which tools it has"
+    return f"the server {server.name} has not listed its tools yet"

@@ -1,4 +1,4 @@
-"""Start an interpreter that has nothing of ours: no environment, no descriptor but one, no packages; and see one to its end."""
+"""Starts an interpreter without environment, packages or inherited descriptors but one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from {} import main; main(
 
 
 async def start_bare(module: str, theirs: socket.socket) -> Process:
-    """Run a module's `main` with its end of a pair of sockets, which is closed here."""
+    """Run a module's `main` with its end of a socket pair, which is closed here."""
     root = str(Path(__file__).parents[2])
     try:
         return await asyncio.create_subprocess_exec(
@@ -31,12 +31,12 @@ async def start_bare(module: str, theirs: socket.socket) -> Process:
             pass_fds=[theirs.fileno()], start_new_session=True, cwd="/",
         )  # fmt: skip
     finally:
-        # It holds its own; ours would keep it from seeing that we are gone.
+        # A copy here would keep the child from noticing that the gateway is gone.
         theirs.close()
 
 
 async def to_its_end(ending: Coroutine[None, None, None]) -> None:
-    """Wait for a process to be ended, also if we are cancelled meanwhile: whoever cancels us waits for us, and nobody else would."""
+    """Wait until a process has ended, even when cancelled meanwhile."""
     task = asyncio.create_task(ending)
     try:
         await asyncio.shield(task)

@@ -1,4 +1,4 @@
-"""Which sandbox programs run in: the one that the user names, or the best that this machine has. Never plain exec."""
+"""Which sandbox programs run in: the configured one, or the best that this machine supports; never plain exec."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["JailOrMonty", "NoSandbox", "choose"]
 
 
 def choose(config: ExecutionConfig, *, platform: str = sys.platform) -> Sandbox:
-    """Give the sandbox; what it needs is loaded and started when it is first asked whether it is ready."""
+    """Return the sandbox; it is loaded and started when it is first asked whether it is ready."""
     if config.sandbox == "off":
         return NoSandbox("`execution.sandbox` is `off`")
     if config.sandbox == "monty" or (config.sandbox == "auto" and not platform.startswith("linux")):
@@ -29,19 +29,19 @@ def choose(config: ExecutionConfig, *, platform: str = sys.platform) -> Sandbox:
 
 
 def _jail(config: ExecutionConfig) -> Sandbox:
-    from halflap.sandbox.jail.jail import Jail  # noqa: PLC0415 -- only if it is the one
+    from halflap.sandbox.jail.jail import Jail  # noqa: PLC0415 -- only if it is used
 
     return Jail(config)
 
 
 def _monty(config: ExecutionConfig) -> Sandbox:
-    from halflap.sandbox.monty.monty import Monty  # noqa: PLC0415 -- only if it is the one
+    from halflap.sandbox.monty.monty import Monty  # noqa: PLC0415 -- only if it is used
 
     return Monty(config)
 
 
 async def _ready(sandbox: Sandbox) -> Readiness:
-    """Ask whether it is; nobody but us would close it if we were cancelled."""
+    """Return whether it is ready; close it if that is cancelled."""
     try:
         return await sandbox.ready()
     except BaseException:
@@ -50,7 +50,7 @@ async def _ready(sandbox: Sandbox) -> Readiness:
 
 
 class NoSandbox:
-    """Runs nothing, and says why."""
+    """Runs nothing, and reports why."""
 
     name = "none"
 
@@ -65,11 +65,11 @@ class NoSandbox:
         raise SandboxError(self._reason)
 
     async def close(self) -> None:
-        """Leave it at that."""
+        """Do nothing."""
 
 
 class JailOrMonty:
-    """The jail; if it cannot hold programs on this machine, monty, and that is said."""
+    """The jail; if it does not work on this machine, monty, which is reported."""
 
     def __init__(self, config: ExecutionConfig) -> None:
         self._config = config
@@ -82,7 +82,7 @@ class JailOrMonty:
         return "auto" if self._chosen is None else self._chosen.name
 
     async def ready(self) -> Readiness:
-        """Try the jail, then monty; what is found holds as long as the gateway runs."""
+        """Try the jail, then monty; the result holds as long as the gateway runs."""
         async with self._lock:
             if self._readiness is None:
                 self._chosen, self._readiness = await self._choose()

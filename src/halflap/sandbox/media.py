@@ -1,6 +1,6 @@
-"""Images, sounds and resources among results, as programs see them: small objects.
+"""Images, sounds and resources in results, as programs see them.
 
-The standard library alone: the jail loads this before the locks, too.
+Only the standard library is used: the jail loads this module before it is locked.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _OF_A_LINK = ("uri", "name", "mimeType", "description", "title")
 
 
 class Media:
-    """Something that is not text. `show(it)` puts it before the model; `.data` are its bytes."""
+    """Something that is not text. `show(it)` shows it to the model; `.data` has its bytes."""
 
     def __init__(self, block: dict[str, Any]) -> None:
         self._block = block
         resource = block.get("resource")
         source = resource if isinstance(resource, dict) else block
-        # Whatever a server sends, what is no text is not taken for one.
+        # A server may send anything; only text counts as text.
         self.kind: str = _text(block, "type") or _UNKNOWN
         self.mime_type: str | None = _text(source, "mimeType")
         self.uri: str | None = _text(source, "uri")
@@ -39,14 +39,14 @@ class Media:
 
     @property
     def data(self) -> bytes:
-        """Its bytes; those of its text, if that is what it is."""
+        """Its bytes, or those of its text."""
         if self.text is not None:
             return self.text.encode()
         return base64.b64decode(_plain_base64(self._encoded))
 
     @property
     def block(self) -> dict[str, Any]:
-        """What came from the server."""
+        """The content block as the server sent it."""
         return self._block
 
     def __repr__(self) -> str:
@@ -54,7 +54,7 @@ class Media:
         padding = encoded[-2:].count("=")
         size = len(encoded) * 3 // 4 - padding if self.text is None else len(self.text)
         parts = [self.kind, self.mime_type, self.uri, f"{size:,} bytes" if size else None]
-        return f"<{' '.join(part for part in parts if part)}; show() puts it before the model>"
+        return f"<{' '.join(part for part in parts if part)}; show() shows it to the model>"
 
 
 _PICTURES = {
@@ -92,12 +92,12 @@ def value_text(value: object) -> str:
 
 
 def for_model(block: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a content block of the protocol, with nothing else in it. A `ValueError` says why it cannot be one."""
+    """Return a content block with nothing else in it; raise `ValueError` if it cannot be shown."""
     kind = _text(block, "type")
     if kind in {"image", "audio"}:
         mime = block.get("mimeType")
         if not isinstance(mime, str) or len(mime) > _LONGEST_MIME:
-            raise ValueError(f"The {kind} cannot be shown: it does not say of which type it is.")
+            raise ValueError(f"The {kind} cannot be shown: its type is missing.")
         return {"type": kind, "data": _shown_data(kind, block.get("data")), "mimeType": mime}
     if kind == "resource_link":
         kept = {key: block[key] for key in _OF_A_LINK if isinstance(block.get(key), str)}
@@ -128,9 +128,9 @@ def _shown_data(kind: str, data: object) -> str:
 
 
 def _plain_base64(data: object) -> str:
-    """Give data as the protocol has it, though a server breaks lines, leaves out the end or writes it as in addresses."""
+    """Return standard base64, though a server wraps lines, omits the padding or uses the URL alphabet."""
     if not isinstance(data, str):
-        raise ValueError("it has no data.")  # noqa: TRY004 -- whatever is wrong with a block is a wrong value
+        raise ValueError("it has no data.")  # noqa: TRY004 -- any problem of a block is a wrong value
     try:
         base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""The names that stand in a program."""
+"""The names in a program."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Final
 __all__ = ["PREFIXES", "names_in"]
 
 PREFIXES: Final = ("mcp__", "script__", "dspy__")
-"""What the names of tools begin with."""
+"""The prefixes of tool names."""
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
 def names_in(code: str) -> set[str]:
-    """Give every word of a program that could be a name."""
     return set(_NAME.findall(code))

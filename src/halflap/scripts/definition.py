@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ScriptError
@@ -16,72 +16,62 @@ if TYPE_CHECKING:
 
 __all__ = ["Definition", "read_definition"]
 
-_LONGEST_QUOTE = 80
-_MOST_PROBLEMS = 20
+_MAX_QUOTE = 80
+_MAX_PROBLEMS = 20
+_GUARDS = ("__name__ == '__main__'", "'__main__' == __name__")
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What there is to know of a script before it runs."""
+    """What is known of a script before it runs."""
 
     description: str
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any] | None = None
-    """Of `{"result": value}`; None if `main` does not say what it returns."""
+    """Of `{"result": value}`; None if `main` has no return annotation."""
     has_main: bool = True
-    """Whether `main` is to be called; else the file runs as it is."""
+    """Whether `main` is to be called; otherwise the file runs as it is."""
     calls_main: int | None = None
-    """The line in which it calls `main` by itself, if it does."""
+    """The line in which the file calls `main` itself, if it does."""
 
     def as_tool(self, name: str) -> dict[str, Any]:
-        """Give it in the form in which servers define their tools."""
-        tool: dict[str, Any] = {
-            "name": name,
-            "description": self.description,
-            "inputSchema": dict(self.input_schema),
-        }
-        if self.output_schema is not None:
-            tool["outputSchema"] = dict(self.output_schema)
-        return tool
+        """Return it in the form in which servers define tools."""
+        tool = {"name": name, "description": self.description, "inputSchema": dict(self.input_schema)}
+        return tool if self.output_schema is None else {**tool, "outputSchema": dict(self.output_schema)}
 
 
 def read_definition(code: str, *, as_file: bool = False) -> Definition:
-    """Read a script; raises `ScriptError` with everything that is wrong, each with its line.
+    """Read a script; raise `ScriptError` with everything that is wrong, each with its line.
 
-    With `as_file` it is read as a program that is run once by itself, where what it does under
-    `if __name__ == "__main__":` counts: if that calls `main`, whatever `main` takes is its own affair.
+    With `as_file` it is a program that is run once: a call of `main` under `if __name__ == "__main__":` counts, and then it
+    does not matter what `main` takes.
     """
     try:
         tree = ast.parse(code)
     except SyntaxError as error:
         raise ScriptError(f"line {error.lineno or 1}: it is not Python: {error.msg}.") from None
     except (ValueError, MemoryError, RecursionError):
-        raise ScriptError(
-            "it is not Python that can be read: something in it is nested too deeply."
-        ) from None
-    mains = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == "main"
-    ]
-    nothing = {"type": "object", "properties": {}, "additionalProperties": False}
+        raise ScriptError("it cannot be read as Python: something in it is nested too deep.") from None
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    mains = [node for node in functions if node.name == "main"]
     about = _docstring(tree)
-    # A file that calls `main` by itself would do everything twice.
+    # A file that calls `main` itself would otherwise do everything twice.
     calls_main = _calls_main(tree, guarded=as_file) if mains else None
     if not mains or calls_main is not None:
+        nothing = {"type": "object", "properties": {}, "additionalProperties": False}
         return Definition(about, nothing, has_main=False, calls_main=calls_main)
-    return _Reader(code, Annotations(tree)).read(mains[-1], about)
+    return _Reader(code, tree).read(mains[-1], about)
 
 
 def _docstring(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     return (ast.get_docstring(node) or "").strip()
 
 
-@dataclass
 class _Reader:
-    code: str
-    annotations: Annotations
-    problems: list[str] = field(default_factory=list)
+    def __init__(self, code: str, tree: ast.Module) -> None:
+        self._code = code
+        self._annotations = Annotations(tree)
+        self._problems: list[str] = []
 
     def read(self, main: ast.FunctionDef | ast.AsyncFunctionDef, about: str) -> Definition:
         self._check_kinds(main.args)
@@ -95,90 +85,74 @@ class _Reader:
                 schema = self._with_default(schema, default, parameter.arg)
             properties[parameter.arg] = schema
         takes: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-        if required:
-            takes["required"] = required
-        takes = self._with_definitions(takes)
-        returns = self._returns(main.returns)
-        if self.problems:
+        takes = self._with_definitions({**takes, "required": required} if required else takes)
+        self._annotations.definitions = {}
+        schema = self._schema(main.returns, "of what main returns")
+        returns = None
+        if main.returns is not None and schema != {"type": "null"}:
+            wrapped = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
+            returns = self._with_definitions(wrapped)
+        if self._problems:
             raise self._error()
         return Definition(_docstring(main) or about, takes, returns)
 
     def _error(self) -> ScriptError:
-        return ScriptError("\n".join(self.problems[:_MOST_PROBLEMS]))
+        return ScriptError("\n".join(self._problems[:_MAX_PROBLEMS]))
 
     def _check_kinds(self, arguments: ast.arguments) -> None:
-        for parameter in arguments.posonlyargs:
-            self._add(
-                parameter,
-                f"{parameter.arg!r} comes before a `/`. A script's arguments have names: take the `/` out.",
-            )
-        if arguments.vararg is not None:
-            name = arguments.vararg.arg
-            self._add(arguments.vararg, f"`*{name}` cannot be a parameter. A list can: `{name}: list[str]`.")
-        if arguments.kwarg is not None:
-            name = arguments.kwarg.arg
-            self._add(
-                arguments.kwarg, f"`**{name}` cannot be a parameter. A dict can: `{name}: dict[str, str]`."
-            )
+        for one in arguments.posonlyargs:
+            self._add(one, f"{one.arg!r} is positional-only. Scripts take keyword arguments: remove the `/`.")
+        for star, more, kind in (
+            ("*", arguments.vararg, "list[str]"),
+            ("**", arguments.kwarg, "dict[str, str]"),
+        ):
+            if more is not None:
+                told = f"`{star}{more.arg}` cannot be a parameter. Use `{more.arg}: {kind}` instead."
+                self._add(more, told)
 
     def _schema(self, annotation: ast.expr | None, where: str) -> dict[str, Any]:
         try:
-            return self.annotations.schema(annotation)
+            return {} if annotation is None else self._annotations.schema(annotation)
         except TooManyPartsError as error:
-            self._add(error.node, f"the annotation {where} cannot be used: {error.advice}")
+            self._add(error.node, f"the annotation {where} cannot be used. {error.advice}")
             raise self._error() from None
         except UnknownAnnotationError as error:
-            # In a class the place is that of its field, which is what has to be changed.
-            self._add(
-                error.node,
-                f"the annotation `{self._quote(error.node)}` {where} cannot be used. {error.advice}",
-            )
+            # Inside a class, the line is that of the field, which has to be changed.
+            told = f"the annotation `{self._quote(error.node)}` {where} cannot be used. {error.advice}"
+            self._add(error.node, told)
             return {}
 
     def _with_default(self, schema: dict[str, Any], default: ast.expr, name: str) -> dict[str, Any]:
         try:
             value = _as_json(ast.literal_eval(default))
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            self._add(
-                default,
-                f"the default `{self._quote(default)}` of {name!r} is computed. It has to be written out, as JSON "
-                "could hold it; or take None, and compute it in the function.",
-            )
+            told = f"the default `{self._quote(default)}` of {name!r} is computed. Write a JSON value, or use None and compute it in main."
+            self._add(default, told)
             return schema
         if value is None and schema and not _takes_null(schema):
-            # `limit: int = None` is what many write for `int | None`.
+            # Many write `limit: int = None` for `int | None`.
             described = {key: schema[key] for key in ("description",) if key in schema}
             schema = {"anyOf": [schema, {"type": "null"}], **described}
         return {**schema, "default": value}
 
-    def _returns(self, annotation: ast.expr | None) -> dict[str, Any] | None:
-        self.annotations.definitions = {}
-        schema = self._schema(annotation, "of what main returns")
-        if annotation is None or schema == {"type": "null"}:
-            return None
-        return self._with_definitions(
-            {"type": "object", "properties": {"result": schema}, "required": ["result"]}
-        )
-
     def _with_definitions(self, schema: dict[str, Any]) -> dict[str, Any]:
-        known = self.annotations.definitions
+        known = self._annotations.definitions
         return {**schema, "$defs": dict(known)} if known else schema
 
     def _add(self, node: ast.expr | ast.arg, message: str) -> None:
-        self.problems.append(f"line {getattr(node, 'lineno', 1)}: {message}")
+        self._problems.append(f"line {getattr(node, 'lineno', 1)}: {message}")
 
     def _quote(self, node: ast.expr) -> str:
-        # To find it takes time, and after so many nobody reads them.
-        text = ast.get_source_segment(self.code, node) if len(self.problems) < _MOST_PROBLEMS else None
-        return " ".join(clean(text or "…", _LONGEST_QUOTE).split())
+        # Finding the text takes time, and problems beyond the limit are not shown.
+        text = ast.get_source_segment(self._code, node) if len(self._problems) < _MAX_PROBLEMS else None
+        return " ".join(clean(text or "…", _MAX_QUOTE).split())
 
 
 def _parameters(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
-    """Give each parameter with its default, if it has one."""
-    missing = len(arguments.args) - len(arguments.defaults)
-    defaults: list[ast.expr | None] = [*([None] * missing), *arguments.defaults]
-    # Those before a `/` have been complained of; their defaults come first.
-    yield from zip(arguments.args, defaults[-len(arguments.args) :] if arguments.args else [], strict=False)
+    """Yield each parameter with its default, if it has one."""
+    missing = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    defaults = [*([None] * missing), *arguments.defaults][len(arguments.posonlyargs) :]
+    yield from zip(arguments.args, defaults, strict=True)
     yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
 
 
@@ -201,14 +175,13 @@ def _as_json(value: Any) -> Any:
 
 
 def _calls_main(tree: ast.Module, *, guarded: bool) -> int | None:
-    """Give the line in which the file calls `main`, also by way of its other functions.
+    """Return the line in which the file calls `main` when it is loaded, directly or through its other functions.
 
-    What it does only when it is run by itself counts if `guarded` says so.
+    With `guarded`, what is under `if __name__ == "__main__":` counts.
     """
     functions = {
         node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
-    # Apart from `main` itself: that it may call itself again says nothing.
     functions.pop("main", None)
     unread: list[ast.AST] = [line for line in tree.body if guarded or not _is_guard(line)]
     while unread:
@@ -219,15 +192,14 @@ def _calls_main(tree: ast.Module, *, guarded: bool) -> int | None:
             called = _called(node)
             if "main" in called:
                 return node.lineno
-            # `def start(): asyncio.run(main())`, and then `start()`: each is followed once.
-            for function in [functions.pop(name) for name in called if name in functions]:
-                unread += function.body
+            for name in called & functions.keys():
+                unread += functions.pop(name).body
         unread += ast.iter_child_nodes(node)
     return None
 
 
 def _called(call: ast.Call) -> set[str]:
-    """Give the names of what is called: `main()`, and also `anyio.run(main)`."""
+    """Return the names of what is called: `main()`, and also `anyio.run(main)`."""
     if isinstance(call.func, ast.Name):
         return {call.func.id}
     if isinstance(call.func, ast.Attribute) and call.func.attr == "run":
@@ -236,10 +208,4 @@ def _called(call: ast.Call) -> set[str]:
 
 
 def _is_guard(node: ast.stmt) -> bool:
-    """Recognise `if __name__ == "__main__":`, either way round."""
-    if not isinstance(node, ast.If) or not isinstance(node.test, ast.Compare):
-        return False
-    sides = [node.test.left, *node.test.comparators]
-    return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides) and any(
-        isinstance(side, ast.Constant) and side.value == "__main__" for side in sides
-    )
+    return isinstance(node, ast.If) and ast.unparse(node.test).replace('"', "'") in _GUARDS

@@ -1,4 +1,4 @@
-"""The folder in which scripts are saved: private, written atomically, and not believed."""
+"""The folder in which scripts are saved: private, written atomically, and untrusted when read."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Folder", "Script", "Shelf", "decode", "read_file"]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-_LARGEST = 262_144
-_MOST = 1_000
+_MAX_BYTES = 262_144
+_MAX_SCRIPTS = 1_000
 _SUFFIX = ".py"
 _State = tuple[int, ...]
 
@@ -38,15 +38,15 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """All that was in the folder at one moment."""
+    """Everything in the folder at one moment."""
 
     scripts: Mapping[str, Script] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
-    """What cannot be used, by the file's name without its ending, and why."""
+    """Why a file cannot be used, by its name without `.py`."""
 
 
 class Folder:
-    """The saved scripts. Its methods read and write files: call them from a thread, one at a time."""
+    """The saved scripts. Its methods do blocking I/O: call them from a thread, one at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -54,8 +54,8 @@ class Folder:
         self._states: dict[str, _State] = {}
 
     def read(self) -> Shelf:
-        """Give what is there now; the same object as the last time if nothing has changed."""
-        states = self._look()
+        """Return what is there now; the same object as before if nothing has changed."""
+        states = self._fingerprints()
         if states == self._states:
             return self._shelf
         scripts: dict[str, Script] = {}
@@ -64,27 +64,27 @@ class Folder:
             known = self._shelf.scripts.get(name)
             if known is not None and self._states.get(name) == state:
                 scripts[name] = known
-                continue
-            try:
-                if place >= _MOST:
-                    raise ScriptError(f"there are more than {_MOST:,} scripts in the folder. Remove some.")  # noqa: TRY301
-                check_name(name)
-                code = read_file(self._file(name))
-                scripts[name] = Script(name, code, read_definition(code))
-            except (ScriptError, UsageError) as error:
-                broken[name] = str(error)
+            elif place >= _MAX_SCRIPTS:
+                broken[name] = f"there are more than {_MAX_SCRIPTS:,} scripts in the folder."
+            else:
+                try:
+                    check_name(name)
+                    code = read_file(self._file(name))
+                    scripts[name] = Script(name, code, read_definition(code))
+                except (ScriptError, UsageError) as error:
+                    broken[name] = str(error)
         self._states, self._shelf = states, Shelf(scripts, broken)
         return self._shelf
 
     def save(self, name: str, code: str, *, force: bool = False) -> Script:
-        """Save a script under a name; one that is there already is replaced only if `force` says so."""
+        """Save a script; an existing one is replaced only with `force`."""
         check_name(name)
-        if len(code.encode()) > _LARGEST:
-            raise ScriptError(f"it is larger than {_LARGEST:,} bytes.")
+        if len(code.encode()) > _MAX_BYTES:
+            raise ScriptError(f"it is larger than {_MAX_BYTES:,} bytes.")
         script = Script(name, code, read_definition(code))
         file = self._file(name)
         exists = UsageError(
-            f"There is a script {name!r} already. Look at it with `halflap scripts show {name}`; --force replaces it."
+            f"There is already a script {name!r}. `halflap scripts show {name}` shows it; --force replaces it."
         )
         if os.path.lexists(file) and not force:
             raise exists
@@ -99,7 +99,6 @@ class Folder:
         return script
 
     def _write(self, file: Path, code: str, *, force: bool) -> None:
-        """Write the file beside its place, then put it there whole."""
         beside = self.path / f".{file.stem}.{secrets.token_hex(8)}.tmp"
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
@@ -110,7 +109,7 @@ class Folder:
             if force:
                 beside.replace(file)
             else:
-                # Unlike a replacement, a link does not take the place of a file that came meanwhile.
+                # Unlike a rename, a link never replaces a file that was created meanwhile.
                 os.link(beside, file)
         finally:
             beside.unlink(missing_ok=True)
@@ -125,53 +124,51 @@ class Folder:
     def _file(self, name: str) -> Path:
         return self.path / f"{name}{_SUFFIX}"
 
-    def _look(self) -> dict[str, _State]:
-        """Say which files there are, and what changes whenever one of them does."""
+    def _fingerprints(self) -> dict[str, _State]:
+        """Return what changes whenever a file does, by its name."""
         states: dict[str, _State] = {}
         with contextlib.suppress(OSError), os.scandir(self.path) as entries:
             for entry in entries:
-                if not entry.name.endswith(_SUFFIX) or entry.name.startswith("."):
-                    continue
-                with contextlib.suppress(OSError):
-                    seen = entry.stat(follow_symlinks=False)
-                    states[entry.name.removesuffix(_SUFFIX)] = (
-                        seen.st_ino, seen.st_mode, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns,
-                    )  # fmt: skip
+                if entry.name.endswith(_SUFFIX) and not entry.name.startswith("."):
+                    with contextlib.suppress(OSError):
+                        seen = entry.stat(follow_symlinks=False)
+                        states[entry.name.removesuffix(_SUFFIX)] = (
+                            seen.st_ino, seen.st_mode, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns,
+                        )  # fmt: skip
         return states
 
 
 def check_name(name: str) -> None:
-    """Refuse what cannot be the name of a script."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} cannot be the name of a script: it takes lower-case letters, digits and _, a letter "
-            "first, 64 at most, like weekly_report."
+            f"{name!r} cannot be the name of a script. Use up to 64 lower-case letters, digits and _, starting with a "
+            "letter: weekly_report."
         )
 
 
 def read_file(path: Path, *, follow: bool = False) -> str:
-    """Read a file that is to be a script; one that is something else is refused, with the reason."""
+    """Read a file that should be a script; refuse links (unless `follow`), special files and large ones."""
     try:
-        # Without waiting for whoever might write to it, if it is a pipe.
+        # Opening a pipe must not wait for someone to write to it.
         link = 0 if follow else os.O_NOFOLLOW
         descriptor = os.open(path, os.O_RDONLY | link | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise ScriptError("it is a symbolic link. Give the file that it leads to.") from None
+            raise ScriptError("it is a symbolic link. Use the file that it points to.") from None
         raise ScriptError(f"it cannot be read: {error.strerror}.") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ScriptError("it is not a file. Give a Python file.")
+        raise ScriptError("it is not a plain file.")
     with os.fdopen(descriptor, "rb") as file:
-        return decode(file.read(_LARGEST + 1))
+        return decode(file.read(_MAX_BYTES + 1))
 
 
 def decode(data: bytes) -> str:
-    """Read bytes as the text of a script."""
-    if len(data) > _LARGEST:
-        raise ScriptError(f"it is larger than {_LARGEST:,} bytes. A script gets its data by calls.")
+    """Return the text of a script."""
+    if len(data) > _MAX_BYTES:
+        raise ScriptError(f"it is larger than {_MAX_BYTES:,} bytes. Let it get its data through tools.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ScriptError(f"line {line}: it is not UTF-8 text. Save it as UTF-8.") from None
+        raise ScriptError(f"line {line}: it is not UTF-8 text.") from None

@@ -1,4 +1,4 @@
-"""The database of the store: opened, migrated, and used in one thread of its own."""
+"""The database of the store: opened, migrated, and used in a dedicated thread."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ MIGRATIONS: Sequence[Migration] = (
     ),
     Migration(
         5,
-        "what told of drift and of broken declarations",
+        "the origin of drift and of broken declarations",
         (
             "ALTER TABLE drift ADD COLUMN origin TEXT NOT NULL DEFAULT 'live'",
             "ALTER TABLE breaches ADD COLUMN origin TEXT NOT NULL DEFAULT 'live'",

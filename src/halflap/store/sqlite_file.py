@@ -50,7 +50,7 @@ def prepare(connection: sqlite3.Connection, _record: object = None) -> None:
 
 
 def reader(file: Path, *, immutable: bool) -> sqlite3.Connection:
-    """Connect without changing the file. `immutable` needs no lock, so nobody may be writing to it."""
+    """Connect without changing the file. `immutable` takes no lock: no process may be writing to it."""
     options = "mode=ro&immutable=1" if immutable else "mode=ro"
     return sqlite3.connect(
         f"file:{quote(str(file.absolute()))}?{options}",

@@ -41,7 +41,7 @@ def newest_calls(connection: sa.Connection, limit: int) -> Sequence[CallRecord]:
 
 
 def small_results(connection: sa.Connection, max_bytes: int, limit: int) -> Sequence[CallRecord]:
-    # Arguments may be long, and nobody asks for them here.
+    # Arguments may be long, and are not needed here.
     columns = [sa.null().label(one.name) if one.name == "arguments" else one for one in _CALL_COLUMNS]
     query = sa.select(*columns).where(
         calls.c.outcome == "ok", calls.c.result.is_not(None), calls.c.result_bytes <= max_bytes
@@ -118,7 +118,7 @@ def _runs_of(principal: str | None, query: sa.Select[Any]) -> sa.Select[Any]:
 
 
 def oldest_to_keep(connection: sa.Connection, keep_bytes: int) -> float | None:
-    """Return the time from which on everything fits into so many bytes; None if all of it does."""
+    """Return the earliest time from which everything fits into this many bytes; None if all of it does."""
     total = 0
     for table in (runs, calls):
         total += connection.scalar(sa.select(sa.func.coalesce(sa.func.sum(table.c.kept_bytes), 0))) or 0

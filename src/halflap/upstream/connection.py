@@ -30,7 +30,7 @@ __all__ = [
 NOT_SENT = -32950
 """The request did not reach the server: repeating it cannot do anything twice."""
 LOST = -32951
-"""The connection broke after the request was sent: nobody knows whether it took effect."""
+"""The connection broke after the request was sent: it may have taken effect."""
 REFUSED = -32952
 """The server wants credentials, and did not look at the request."""
 NOT_MCP = -32953

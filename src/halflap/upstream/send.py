@@ -40,7 +40,7 @@ async def send(
         if context.progress is not None:
             await context.progress(progress, total, message)
 
-    # A task of its own: with a server that reads nothing, even cancelling can block.
+    # In a separate task: with a server that reads nothing, even cancelling can block.
     call = asyncio.create_task(session.call(tool, arguments, on_progress), name=f"call {quote(tool)}")
     _running.add(call)
     call.add_done_callback(_ended)
@@ -69,5 +69,5 @@ async def send(
 def _ended(call: asyncio.Task[dict[str, Any]]) -> None:
     _running.discard(call)
     if not call.cancelled():
-        # Its caller may be gone; asyncio complains about exceptions that nobody retrieves.
+        # Its caller may be gone; asyncio complains about exceptions that are never retrieved.
         call.exception()

@@ -337,7 +337,7 @@ class Upstream:
 
 def _future() -> asyncio.Future[Session]:
     future: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
-    # There may be no caller when it fails; asyncio complains about exceptions that nobody retrieves.
+    # There may be no caller when it fails; asyncio complains about exceptions that are never retrieved.
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
     return future
 

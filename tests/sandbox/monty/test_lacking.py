@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from halflap.sandbox.monty.lacking import MODULES
+from halflap.sandbox.monty.advice import MODULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

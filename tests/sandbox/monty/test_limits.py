@@ -13,7 +13,7 @@ import pytest
 from halflap.config import ExecutionConfig
 from halflap.core.errors import SandboxError
 from halflap.sandbox.monty.monty import Monty
-from halflap.sandbox.monty.run import MOST_UNREAD
+from halflap.sandbox.monty.session import MOST_UNREAD
 from halflap.sandbox.sandbox import Program
 from sandboxing import Stage
 from support import eventually
@@ -163,8 +163,8 @@ def test_a_process_has_nothing_of_our_environment(run: Run, monkeypatch: pytest.
         task = asyncio.create_task(stage.play(monty, "await mcp__shop__endless()"))
         while not stage.waiting:
             await asyncio.sleep(0.01)
-        (program,) = monty._runs
-        found = await asyncio.to_thread(Path(f"/proc/{program._worker._pid}/environ").read_text)
+        (program,) = monty._sessions
+        found = await asyncio.to_thread(Path(f"/proc/{program._pid}/environ").read_text)
         task.cancel()
         await asyncio.wait([task])
         await monty.close()

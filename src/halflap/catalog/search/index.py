@@ -157,6 +157,6 @@ def _best(fits: list[float], limit: int) -> dict[int, float]:
 
 
 def _summary(document: Document) -> str:
-    """Return the text whose meaning stands for the tool."""
+    """Return the text that is embedded for a tool."""
     name = " ".join(words(f"{document.server} {document.original_name}"[:MAX_NAME], wholes=False))
     return f"{name}. {document.title} {document.description[:_MAX_SEMANTIC_TEXT]}"

@@ -10,14 +10,16 @@ import logging
 import os
 import signal
 import sys
-import threading
 
 _PR_SET_PDEATHSIG = 1
+_MAX_LINE = 64 * 1024 * 1024
 
 
 async def _serve(output: io.FileIO) -> None:
+    reader = asyncio.StreamReader(limit=_MAX_LINE)
     loop = asyncio.get_running_loop()
-    settings = json.loads(sys.stdin.buffer.readline())
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    settings = json.loads(await reader.readline())
     try:
         from halflap.dspy.child.jobs import Jobs  # noqa: PLC0415 -- a broken installation is reported to the parent
 
@@ -26,16 +28,11 @@ async def _serve(output: io.FileIO) -> None:
         told = f"DSPy cannot be used: {type(error).__name__}: {error}"
         output.write(json.dumps({"ready": False, "error": told}).encode() + b"\n")
         return
-
-    def read() -> None:
-        for line in sys.stdin.buffer:
-            loop.call_soon_threadsafe(jobs.receive, line)
-        # The parent is gone.
-        os._exit(0)
-
-    threading.Thread(target=read, daemon=True).start()
     jobs.send({"ready": True})
-    await loop.create_future()
+    while line := await reader.readline():
+        jobs.receive(line)
+    # The parent is gone.
+    os._exit(0)
 
 
 def main() -> None:

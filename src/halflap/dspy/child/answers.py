@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 _FORMAT = 1
 _MAX_ANSWERS = 20_000
+_MAX_IN_MEMORY = 1_000
 _MAX_BYTES = 4_000_000
 _PRUNE_EVERY = 500
 _OURS = re.compile(r"[0-9a-f]{2}/(?:[0-9a-f]{64}\.json|\.[0-9a-f]{64}\.[0-9a-f]{8})")
@@ -52,6 +53,7 @@ class Answers:
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
+        self._memory: dict[str, list[Any]] = {}
         self._written = 0
 
     def check(self) -> None:
@@ -65,9 +67,12 @@ class Answers:
             raise CacheError(told) from None
 
     def find(self, key: str) -> list[Any] | None:
+        if key in self._memory:
+            return self._memory[key]
         path = self._path(key)
         try:
-            return _read(path, key)
+            self._remember(key, _read(path, key))
+            return self._memory[key]
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as error:
@@ -79,6 +84,7 @@ class Answers:
     def keep(self, key: str, outputs: list[Any]) -> None:
         if not _is_answer(outputs):
             return
+        self._remember(key, outputs)
         content = json.dumps({"format": _FORMAT, "key": key, "outputs": outputs}).encode()
         if len(content) > _MAX_BYTES:
             return
@@ -92,8 +98,14 @@ class Answers:
 
     def forget(self, keys: Iterable[str]) -> None:
         for key in keys:
+            self._memory.pop(key, None)
             with contextlib.suppress(OSError):
                 self._path(key).unlink()
+
+    def _remember(self, key: str, outputs: list[Any]) -> None:
+        if len(self._memory) >= _MAX_IN_MEMORY:
+            del self._memory[next(iter(self._memory))]
+        self._memory[key] = outputs
 
     def _path(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key}.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import math
 import time
 from dataclasses import dataclass, field
@@ -110,7 +111,7 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
             found = await self._ask(prompt, messages, settings, job)
             if self.answers is not None and key is not None:
                 self.answers.keep(key, found)
-        return found
+        return copy.deepcopy(found)
 
     def __call__(self, prompt: Any = None, *, messages: Any = None, **settings: Any) -> Any:
         """Ask from a thread, as optimizers do."""

@@ -1,4 +1,4 @@
-"""The canary: a program that tries to get out, before any other is let in."""
+"""The canary: a program that tries to break out, before any other is run."""
 
 from __future__ import annotations
 
@@ -46,35 +46,35 @@ _LONGEST = 10_000
 
 
 class Listener:
-    """A `Host` that hears what the canary says, and gives it nothing."""
+    """A `Host` that keeps what the canary prints, and refuses its calls."""
 
     def __init__(self) -> None:
-        self._heard = b""
+        self._printed = b""
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         raise ToolRefusal(f"{name!r} is not for the canary ({len(arguments)} arguments).")
 
     def output(self, data: bytes) -> bool:
-        self._heard += data
-        return len(self._heard) < _LONGEST
+        self._printed += data
+        return len(self._printed) < _LONGEST
 
     def show(self, block: Mapping[str, Any]) -> bool:
         return not block
 
     @property
-    def said(self) -> dict[str, bool] | None:
-        """What it tried, and whether it got it; None if it made no sense."""
+    def attempts(self) -> dict[str, bool] | None:
+        """What it tried, and whether it succeeded; None if that cannot be read."""
         try:
-            said = json.loads(self._heard)
+            attempts = json.loads(self._printed)
         except ValueError:
             return None
-        return said if isinstance(said, dict) and said else None
+        return attempts if isinstance(attempts, dict) and attempts else None
 
 
 def escapes(listener: Listener) -> str | None:
-    """Say what the canary got that it should not have; None if it got nothing."""
-    said = listener.said
-    if said is None:
-        return "the canary said nothing"
-    got = [what for what, succeeded in said.items() if succeeded]
+    """Return what the canary could do that it should not; None if it could do nothing."""
+    attempts = listener.attempts
+    if attempts is None:
+        return "the canary reported nothing"
+    got = [what for what, succeeded in attempts.items() if succeeded]
     return f"a program could {', '.join(got)}" if got else None

@@ -1,4 +1,4 @@
-"""How the gateway and a locked program talk: frames of a kind, a length and a body. Nothing but this goes through."""
+"""The protocol between the gateway and a locked program: frames with a kind, a length and a body."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ CHUNK: Final = 65_536
 """Output comes in pieces of at most this many bytes."""
 
 LONGEST_FAILURE: Final = 262_144
-"""How a program failed is told in no more bytes."""
+"""The largest report of a failure."""
 
 CALLS_AT_ONCE: Final = 1_000
 LARGEST_AT_ONCE: Final = 2
-"""So many calls, or so many of the largest ones, are on their way at a time; the others wait within the program."""
+"""How many calls, or calls of the largest size, are sent at a time; the others wait in the program."""
 
 # To the program.
 PROGRAM: Final = b"P"
@@ -55,7 +55,7 @@ OUTPUT: Final = b"O"
 """Text in UTF-8."""
 SHOW: Final = b"S"
 RETURNED: Final = b"T"
-"""What `main` returned, of a program that was entered by it: any JSON, at most once."""
+"""What a script's `main` returned: any JSON, at most once."""
 DONE: Final = b"D"
 
 

@@ -1,4 +1,4 @@
-"""The jail: CPython with its standard library, in processes that can do nothing but compute and ask us."""
+"""The jail: CPython with its standard library, in processes that can only compute and ask the gateway."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 from halflap.core.errors import SandboxError
 from halflap.sandbox.bare import to_its_end
 from halflap.sandbox.jail.canary import CANARY, Listener, escapes
-from halflap.sandbox.jail.server import ForkServer, Orders
+from halflap.sandbox.jail.fork_server import ForkServer, Orders
 from halflap.sandbox.sandbox import Ending, Readiness
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from halflap.config import ExecutionConfig
-    from halflap.sandbox.jail.inmate import Inmate
-    from halflap.sandbox.jail.verdict import Exit, Verdict
+    from halflap.sandbox.jail.process import SandboxProcess
+    from halflap.sandbox.jail.wire import Exit, Verdict
     from halflap.sandbox.sandbox import Host, Program
 
 __all__ = ["Jail"]
@@ -30,17 +30,17 @@ __all__ = ["Jail"]
 logger = logging.getLogger(__name__)
 
 _IDLE = 3
-"""So many locked children wait for programs."""
+"""Locked processes that wait for programs."""
 _MOST_FORKS = 2_000
 _LONGEST_LIFE_SECONDS = 3_600.0
-"""After so many children or so long there is another fork server: its children share where things lie in memory."""
+"""Then the fork server is replaced: all its processes share one memory layout."""
 _REFILL_AFTER_SECONDS = 0.02
-_BURY_AFTER_SECONDS = 0.005
-"""The end of a process takes a processor for a while, which the answer shall have first."""
-_LAST_WORDS_SECONDS = 2.0
+_REAP_AFTER_SECONDS = 0.005
+"""Ending a process takes CPU time, which the answer should get first."""
+_EXIT_SECONDS = 2.0
 _RETIRING_SECONDS = 0.2
 _BROKEN = 70
-"""What a child says with its last breath when a program has changed what the child itself uses."""
+"""Exit status of a process whose program has broken what the process itself uses."""
 _SIGNALS = {
     "SIGSYS": "it made a system call that no program needs, and was killed for it",
     "SIGKILL": "the system killed it, probably for want of memory",
@@ -62,10 +62,10 @@ class Jail:
         )
         self._server: ForkServer | None = None
         self._since = 0.0
-        self._idle: deque[Inmate] = deque()
-        self._behind: set[asyncio.Task[None]] = set()
-        self._grave: list[Inmate] = []
-        self._burials: set[asyncio.Task[Exit]] = set()
+        self._idle: deque[SandboxProcess] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._exited: list[SandboxProcess] = []
+        self._reaping: set[asyncio.Task[Exit]] = set()
         self._lock = asyncio.Lock()
         self._readiness: Readiness | None = None
         self._closed = False
@@ -75,7 +75,7 @@ class Jail:
         return "jail"
 
     async def ready(self) -> Readiness:
-        """Start the fork server and let the canary try; what it finds holds as long as the gateway runs."""
+        """Start the fork server and test its locks; the result holds as long as the gateway runs."""
         async with self._lock:
             if self._readiness is None:
                 self._readiness = await self._try_out()
@@ -91,11 +91,11 @@ class Jail:
                 lacking = "; ".join(f"{layer}: {why}" for layer, why in server.missing.items())
                 raise OSError(f"`execution.sandbox: hardened` wants every layer ({lacking})")  # noqa: TRY301
             listener = Listener()
-            inmate = await server.fork()
+            process = await server.fork()
             try:
-                verdict = await inmate.run(CANARY, listener)
+                verdict = await process.run(CANARY, listener)
             finally:
-                await inmate.end()
+                await process.reap()
             escaped = escapes(listener)
             if self._orders.lockdown and escaped is not None:
                 told = verdict.failure.traceback if verdict.failure is not None else verdict.detail
@@ -117,39 +117,39 @@ class Jail:
         readiness = await self.ready()
         if readiness.trouble is not None:
             raise SandboxError(readiness.trouble)
-        inmate = await self._take()
-        # Another is forked in its place, but not while this one starts: that would take its processor.
+        process = await self._take()
+        # Another one is forked to replace it, but not while this one starts: that would take its CPU time.
         loop = asyncio.get_running_loop()
         loop.call_later(_REFILL_AFTER_SECONDS if self._idle else 0.0, self._refill)
         try:
-            verdict = await inmate.run(program, host)
-            how = await inmate.exit(_LAST_WORDS_SECONDS) if verdict.kind == "silent" else None
+            verdict = await process.run(program, host)
+            how = await process.exit(_EXIT_SECONDS) if verdict.kind == "silent" else None
         except BaseException:
-            await asyncio.shield(_cut_short(inmate))
+            await asyncio.shield(_stop(process))
             raise
-        used = inmate.cpu_seconds if how is None else how.cpu_seconds
-        # What it may still say is not heard, and in a moment it is killed; nobody need wait for that.
-        inmate.hush()
-        self._grave.append(inmate)
-        loop.call_later(_BURY_AFTER_SECONDS, self._bury)
+        used = process.cpu_seconds if how is None else how.cpu_seconds
+        # It is killed in a moment; the answer does not wait for that.
+        process.ignore()
+        self._exited.append(process)
+        loop.call_later(_REAP_AFTER_SECONDS, self._reap)
         ending = _ending(verdict, how, self._orders.cpu_seconds)
         return replace(ending, cpu_seconds=used, memory_bytes=None if how is None else how.memory_bytes)
 
-    async def _take(self) -> Inmate:
-        """Give a locked child that no program was in."""
+    async def _take(self) -> SandboxProcess:
+        """Return a locked process that has run no program."""
         server = await self._current()
         while self._idle:
-            inmate = self._idle.popleft()
-            if inmate.is_alive:
-                return inmate
-            await inmate.end()
+            process = self._idle.popleft()
+            if process.is_alive:
+                return process
+            await process.reap()
         try:
             return await server.fork()
         except OSError as error:
-            raise SandboxError(f"no process could be had for the program: {error}") from error
+            raise SandboxError(f"no process could be started for the program: {error}") from error
 
     async def _current(self) -> ForkServer:
-        """Give the fork server; another, if it is gone. One that has served long enough is replaced behind."""
+        """Return the fork server; a new one if it is lost. An old one is replaced in the background."""
         server = self._server
         assert server is not None
         if server.is_lost:
@@ -158,9 +158,9 @@ class Jail:
             except OSError as error:
                 raise SandboxError(f"the fork server could not be started again: {error}") from error
         if time.monotonic() - self._since > _LONGEST_LIFE_SECONDS or server.forked > _MOST_FORKS:
-            # Not before another so long or so many, should the new one not start.
+            # If the new one does not start, try again only after as long.
             self._since, server.forked = time.monotonic(), 0
-            self._do_behind(self._replace_behind(server))
+            self._start(self._replace_later(server))
         return server
 
     async def _replace(self, server: ForkServer) -> ForkServer:
@@ -172,80 +172,78 @@ class Jail:
             self._server, self._since = fresh, time.monotonic()
             leaving = list(self._idle)
             self._idle.clear()
-            self._do_behind(_retire(server, leaving))
+            self._start(_retire(server, leaving))
             return fresh
 
-    async def _replace_behind(self, server: ForkServer) -> None:
+    async def _replace_later(self, server: ForkServer) -> None:
         try:
             await self._replace(server)
         except OSError as error:
-            logger.warning(
-                "The sandbox goes on as it is: another fork server could not be started: %s", error
-            )
+            logger.warning("The fork server is kept: a new one could not be started: %s", error)
 
-    def _bury(self) -> None:
-        while self._grave:
-            burial = asyncio.create_task(self._grave.pop().end(), name="bury")
-            self._burials.add(burial)
-            burial.add_done_callback(self._burials.discard)
+    def _reap(self) -> None:
+        while self._exited:
+            task = asyncio.create_task(self._exited.pop().reap(), name="reap")
+            self._reaping.add(task)
+            task.add_done_callback(self._reaping.discard)
 
     def _refill(self) -> None:
         if len(self._idle) < _IDLE and not self._closed:
-            self._do_behind(self._fill())
+            self._start(self._fill())
 
     async def _fill(self) -> None:
         server = self._server
         while server is not None and not server.is_lost and len(self._idle) < _IDLE:
             try:
-                inmate = await server.fork()
+                process = await server.fork()
             except OSError:
-                # The next program tries again, and says what is wrong.
+                # The next program tries again and reports what is wrong.
                 return
             if server is self._server and len(self._idle) < _IDLE and not self._closed:
-                self._idle.append(inmate)
+                self._idle.append(process)
             else:
-                await inmate.end()
+                await process.reap()
 
-    def _do_behind(self, work: Coroutine[None, None, None]) -> None:
+    def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work, name="jail")
-        self._behind.add(task)
-        task.add_done_callback(self._behind.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
         self._closed = True
-        for task in self._behind:
+        for task in self._tasks:
             task.cancel()
-        if self._behind:
-            await asyncio.wait(self._behind)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         if self._server is not None:
             await self._server.close()
-        for inmate in self._idle:
-            await inmate.end()
+        for process in self._idle:
+            await process.reap()
         self._idle.clear()
-        self._bury()
-        if self._burials:
-            await asyncio.wait(self._burials)
+        self._reap()
+        if self._reaping:
+            await asyncio.wait(self._reaping)
 
 
-async def _cut_short(inmate: Inmate) -> None:
-    """End a program whose time is up, or that nobody waits for; what it printed is still wanted."""
-    await inmate.last_words()
-    await inmate.end()
+async def _stop(process: SandboxProcess) -> None:
+    """End a program that timed out or was cancelled; what it printed is kept."""
+    await process.last_output()
+    await process.reap()
 
 
-async def _retire(server: ForkServer, leaving: list[Inmate]) -> None:
-    """Let a fork server go when its last program has ended."""
+async def _retire(server: ForkServer, leaving: list[SandboxProcess]) -> None:
+    """Close a fork server when its last program has ended."""
     try:
-        for inmate in leaving:
-            await inmate.end()
-        while server.has_inmates and not server.is_lost:  # noqa: ASYNC110 -- once an hour, and nobody waits
+        for process in leaving:
+            await process.reap()
+        while server.has_processes and not server.is_lost:  # noqa: ASYNC110 -- once an hour, in the background
             await asyncio.sleep(_RETIRING_SECONDS)
     finally:
         await to_its_end(server.close())
 
 
 def _ending(verdict: Verdict, how: Exit | None, cpu_seconds: int) -> Ending:
-    """Say how a run ended: by the program's word if it gave one, else by the kernel's."""
+    """Return how a run ended: as the program reported, otherwise as the kernel says."""
     if verdict.kind == "done":
         ending = Ending("ok", value=verdict.value)
         if verdict.failure is not None:

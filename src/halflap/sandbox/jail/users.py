@@ -1,4 +1,4 @@
-"""Which user programs run as when the gateway is root. Asked here: the answers stay in the memory of who asks."""
+"""Which user programs run as when the gateway is root. Looked up in the gateway, so that no process below sees the list."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 __all__ = ["private_user"]
 
 _PRIVATE = range(61_184, 65_520)
-"""Where systemd, too, takes users from that exist only while somebody runs as them."""
+"""The range that systemd uses for dynamic users, too."""
 _NOBODY = 65_534
 _TRIES = 100
 
 
 def private_user() -> int:
-    """Give a user that has no name and no process; as anybody but root, who we are."""
+    """Return a user id without a name and without processes; unless root, our own."""
     if os.getuid() != 0:
         return os.getuid()
     taken = set()

@@ -1,1 +1,5 @@
-"""The sandbox for machines without a jail: pydantic-monty, an interpreter of a part of Python, written in Rust."""
+"""The sandbox for machines without a jail: pydantic-monty, an interpreter for a part of Python, written in Rust.
+
+`monty` is the sandbox, `session` runs one program, `prelude` defines what programs find, and `advice` explains failures,
+above all what monty lacks.
+"""

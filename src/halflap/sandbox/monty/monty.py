@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 
 from halflap.core.errors import SandboxError
 from halflap.sandbox.jail.canary import Listener, escapes
-from halflap.sandbox.monty.canary import CANARY
-from halflap.sandbox.monty.limits import Limits
-from halflap.sandbox.sandbox import Readiness
+from halflap.sandbox.sandbox import Program, Readiness
 
 if TYPE_CHECKING:
     import pydantic_monty as pm
 
     from halflap.config import ExecutionConfig
-    from halflap.sandbox.monty.run import Run
-    from halflap.sandbox.sandbox import Ending, Host, Program
+    from halflap.sandbox.monty.session import Session
+    from halflap.sandbox.sandbox import Ending, Host
 
 __all__ = ["Monty"]
 
@@ -26,80 +24,98 @@ _GRACE_SECONDS = 1.0
 _INSTALL = "pip install 'halflap[monty]'"
 _IDLE = 2
 _CLOSE_SECONDS = 5.0
+_CANARY = Program(
+    """\
+import json, os, pathlib
+
+got = {}
+
+def attempt(name, action):
+    try:
+        action()
+    except Exception:
+        got[name] = False
+    else:
+        got[name] = True
+
+attempt("open a file", lambda: open("/etc/hostname").read())
+attempt("write a file", lambda: open("/tmp/halflap-canary", "w").write("x"))
+attempt("list a folder", lambda: os.listdir("/"))
+attempt("read a path", lambda: pathlib.Path("/").iterdir())
+attempt("read the environment", lambda: os.environ["PATH"])
+attempt("make a socket", lambda: exec("import socket"))
+attempt("start a process", lambda: exec("import subprocess"))
+attempt("call into C", lambda: exec("import ctypes"))
+print(json.dumps(got))
+"""
+)
 
 
 class Monty:
-    """A `Sandbox` of monty's processes, each used once. Needs no means that only some systems have."""
+    """A `Sandbox` of monty's processes, each used once."""
+
+    name = "monty"
 
     def __init__(self, config: ExecutionConfig) -> None:
-        self._limits = Limits.of(config)
-        self._modules = config.modules
+        self._config = config
         self._pool: pm.Monty | None = None
         self._places = asyncio.Semaphore(config.max_programs)
         self._lock = asyncio.Lock()
         self._readiness: Readiness | None = None
-        self._runs: set[Run] = set()
-
-    @property
-    def name(self) -> str:
-        return "monty"
+        self._sessions: set[Session] = set()
 
     async def ready(self) -> Readiness:
-        """Start the first processes and let the canary try; what it finds holds as long as the gateway runs."""
+        """Start the first processes and run the canary; the result holds as long as the gateway runs."""
         async with self._lock:
             if self._readiness is None:
-                self._readiness = await self._try_out()
+                self._readiness = await self._test()
             return self._readiness
 
-    async def _try_out(self) -> Readiness:
+    async def _test(self) -> Readiness:
         try:
             version = await asyncio.to_thread(self._open)
         except ImportError as error:
             return Readiness(self.name, trouble=f"monty is not installed ({error}): {_INSTALL}")
         except (OSError, RuntimeError) as error:
-            # RuntimeError is what the pool raises for a process that does not start.
+            # The pool raises RuntimeError if a process does not start.
             return Readiness(self.name, trouble=f"monty cannot be started: {error}")
         listener = Listener()
-        ending = await self._run(CANARY, listener)
+        ending = await self._run(_CANARY, listener)
         escaped = escapes(listener)
         if ending.outcome != "ok" or escaped is not None:
             await self.close()
-            told = ending.failure.traceback if ending.failure is not None else ending.detail
-            return Readiness(self.name, trouble=f"{escaped or 'the canary failed:'} {told}".strip())
+            detail = ending.failure.traceback if ending.failure is not None else ending.detail
+            return Readiness(self.name, trouble=f"{escaped or 'the canary failed:'} {detail}".strip())
+        from halflap.sandbox.monty.session import RECURSION  # noqa: PLC0415 -- it loads the extra
+
         layers = (
             f"monty {version}, an interpreter without files, network or processes",
             "a process for each program, with an empty environment",
-            f"{self._limits.seconds} s of computing",
-            f"{self._limits.memory_bytes // 1024 // 1024:,} MiB of memory",
-            f"calls {self._limits.recursion:,} deep",
+            f"{self._config.cpu_seconds} s of computing",
+            f"{self._config.max_memory_mb:,} MiB of memory",
+            f"calls {RECURSION:,} deep",
         )
-        return Readiness(self.name, layers, notes=self._notes())
-
-    def _notes(self) -> list[str]:
         notes = ["monty runs a part of Python: no inheritance, generators or del, and few modules"]
-        if self._modules:
+        if self._config.modules:
             notes.append(
                 "`execution.modules` has no effect in monty: it has no packages. The jail, on Linux, has them"
             )
-        return notes
+        return Readiness(self.name, layers, notes=notes)
 
     def _open(self) -> str:
-        """Load the package and start the pool, and give the version."""
-        # An extra, and nothing to load before somebody runs a program.
+        """Load the package, start the pool, and return the version."""
         pm = importlib.import_module("pydantic_monty")
-        if self._pool is not None:
-            # Somebody who asked before did not wait for the answer.
-            return str(pm.__version__)
-        pool = pm.Monty(
-            min_processes=min(_IDLE, self._limits.programs),
-            max_processes=self._limits.programs,
-            # What a program leaves behind in a process, no other finds.
-            max_checkouts_per_worker=1,
-            feed_duration_limit_grace=_GRACE_SECONDS,
-            request_timeout=self._limits.seconds + 2 * _GRACE_SECONDS,
-        )
-        pool.__enter__()
-        self._pool = pool
+        if self._pool is None:
+            pool = pm.Monty(
+                min_processes=min(_IDLE, self._config.max_programs),
+                max_processes=self._config.max_programs,
+                # No program finds what another one left in a process.
+                max_checkouts_per_worker=1,
+                feed_duration_limit_grace=_GRACE_SECONDS,
+                request_timeout=self._config.cpu_seconds + 2 * _GRACE_SECONDS,
+            )
+            pool.__enter__()
+            self._pool = pool
         return str(pm.__version__)
 
     async def run(self, program: Program, host: Host) -> Ending:
@@ -112,19 +128,19 @@ class Monty:
         async with self._places:
             if self._pool is None:
                 raise SandboxError("monty was closed")
-            from halflap.sandbox.monty.run import Run  # noqa: PLC0415 -- it loads the extra
+            from halflap.sandbox.monty.session import Session  # noqa: PLC0415 -- it loads the extra
 
-            run = Run(self._pool, self._limits, program, host)
-            self._runs.add(run)
+            session = Session(self._pool, self._config, program, host)
+            self._sessions.add(session)
             try:
-                return await run.to_the_end()
+                return await session.run()
             finally:
-                self._runs.discard(run)
+                self._sessions.discard(session)
 
     async def close(self) -> None:
-        for run in list(self._runs):
-            run.kill()
-        ended = [run.ended.wait() for run in self._runs]
+        for session in self._sessions:
+            session.kill()
+        ended = [session.ended.wait() for session in self._sessions]
         if ended:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_SECONDS):

@@ -1,4 +1,4 @@
-"""What is run in monty before a program, so that it finds there what it finds in the jail."""
+"""What is run in monty before a program, so that it finds what it finds in the jail."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ import keyword
 import re
 from typing import TYPE_CHECKING
 
-from halflap.sandbox.hints import MOST_KEYS
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.sandbox.sandbox import Entry, ToolHelp
 
-__all__ = ["CALL", "CARRIER", "REFUSE", "SHOW", "enter", "look", "prelude"]
+__all__ = ["CALL", "CARRIER", "REFUSE", "SHOW", "enter", "prelude"]
 
-# What the prelude asks of us. A program can ask the same, and gets nothing by it.
+# What the prelude asks of the host. A program can ask the same, and gains nothing by it.
 CALL = "_halflap_call"
 SHOW = "_halflap_show"
 REFUSE = "_halflap_refuse"
 
 CARRIER = "binascii.Incomplete"
-"""Monty has no exceptions of one's own. This one is a plain `Exception` that nothing raises any more: it is `ToolError`."""
+"""Monty has no custom exceptions. This one is a plain `Exception` that nothing raises any more: it is `ToolError`."""
 
 _PRELUDE = f"""\
 from binascii import Incomplete as ToolError
@@ -66,40 +64,15 @@ def _halflap_names():
     def no_input(*_):
         {REFUSE}("input", "", "")
 
-    def see(value):
-        if isinstance(value, dict):
-            keys = []
-            for key in value:
-                keys.append(key if isinstance(key, (str, int)) else str(key))
-                if len(keys) > {MOST_KEYS * 4}:
-                    break
-            return {{"kind": "dict", "count": len(value), "keys": keys}}
-        if isinstance(value, list):
-            return {{"kind": "list", "count": len(value), "first": see(value[0]) if value else None}}
-        if isinstance(value, str):
-            return {{"kind": "str", "text": value[:80]}}
-        return {{"kind": "NoneType" if value is None else "value"}}
-
-    def look(value):
-        return dumps(see(value))
-
     def returned(value):
         try:
             return dumps(value, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             {REFUSE}("returned", "", str(error))
 
-    def lacking(values, wanted):
-        for value in values:
-            if isinstance(value, dict) and wanted not in value:
-                return value
-        return values[0]
+    return tool_of, call_tool, show, no_input, returned, loads
 
-    return tool_of, call_tool, show, no_input, look, lacking, returned, loads
-
-(
-    _halflap_tool, call_tool, show, input, _halflap_look, _halflap_lacking, _halflap_returned, _halflap_loads
-) = _halflap_names()
+_halflap_tool, call_tool, show, input, _halflap_returned, _halflap_loads = _halflap_names()
 """
 
 
@@ -112,15 +85,7 @@ def prelude(tools: Mapping[str, ToolHelp]) -> str:
 
 
 def enter(code: str, entry: Entry) -> str:
-    """Give the line that calls `main` behind the lines of a script, and gives its value as JSON."""
+    """Return the line that calls `main` after the lines of a script, and returns its value as JSON."""
     waits = "await " if re.search(r"^async\s+def\s+main\b", code, re.MULTILINE) else ""
     arguments = repr(json.dumps(dict(entry.arguments)))
     return f"\n_halflap_returned({waits}main(**_halflap_loads({arguments})))"
-
-
-def look(expression: str, *, among: tuple[str, object] | None = None) -> str:
-    """Give the code that says what a value is, as JSON; `among` values, that of the first without a key."""
-    if among is not None:
-        values, wanted = among
-        expression = expression.format(f"_halflap_lacking({values}, {wanted!r})")
-    return f"_halflap_look({expression})"

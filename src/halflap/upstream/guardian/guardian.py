@@ -45,7 +45,7 @@ class GuardedProcess:
         self._supervisor_ended = asyncio.create_task(self._watch(), name=f"guard {pid}")
 
     def unread_input(self) -> int:
-        """Return how many bytes of what we wrote nobody has read."""
+        """Return how many of the bytes that we wrote were never read."""
         if self._stdin_copy is None:
             return 0
         count = array.array("i", [0])
@@ -88,8 +88,8 @@ class Guardian:
         control, their_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         control.setblocking(False)
         body = json.dumps({"argv": list(argv), "env": dict(env), "cwd": cwd}).encode()
-        # A task of its own, which continues if we are cancelled: half a request would spoil all that follow. A
-        # server that is started in vain finds its control socket closed, and ends.
+        # In a separate task, which continues if we are cancelled: half a request would corrupt all that follow.
+        # A server that is started in vain finds its control socket closed, and ends.
         request = asyncio.create_task(self._request(body, theirs, their_control), name="ask guardian")
         self._requests.add(request)
         request.add_done_callback(self._requested)
@@ -106,7 +106,7 @@ class Guardian:
     def _requested(self, request: asyncio.Task[None]) -> None:
         self._requests.discard(request)
         if not request.cancelled():
-            # Its caller may be gone; asyncio complains about exceptions that nobody retrieves.
+            # Its caller may be gone; asyncio complains about exceptions that are never retrieved.
             request.exception()
 
     async def close(self) -> None:
@@ -161,7 +161,7 @@ class Guardian:
             # All that an interpreter may need to find its own library.
             library_paths = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
             with theirs:
-                # A session of its own: Ctrl-C in the terminal is for the gateway, which then stops the servers.
+                # In a separate session: Ctrl-C in the terminal is for the gateway, which then stops the servers.
                 self._process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-I", "-S", str(_PROGRAM), str(theirs.fileno())),
                     stdin=asyncio.subprocess.DEVNULL,

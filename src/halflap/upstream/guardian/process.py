@@ -8,7 +8,7 @@ kinds of process are involved:
 For each server, the gateway sends the guardian a request: the command, and four descriptors (the server's stdin,
 stdout and stderr, and a control socket). The guardian forks a supervisor for it. A supervisor is a child subreaper:
 whatever the server starts, in whatever session, becomes the supervisor's own child once its parent is gone. "Kill my
-children until I have none" therefore ends all of it, and can never hit a process of somebody else's.
+children until I have none" therefore ends all of it, and can never hit any other process.
 
 The control socket closes when the gateway dies, in whatever way; the supervisor then ends the server. In the other
 direction it carries the server's process id, its exit code when it has ended, and it closes when nothing is left of
@@ -104,7 +104,7 @@ def _prepare_server() -> None:
     """Run in a server's process before its program."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.set_wakeup_fd(-1)
-    # The server must not inherit signals that we, or whoever started us, ignore.
+    # The server must not inherit signals that we, or our parent, ignore.
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with contextlib.suppress(OSError, ValueError):
             signal.signal(number, signal.SIG_DFL)

@@ -101,7 +101,7 @@ async def _start(guardian: Guardian, server: ServerConfig, connection: Connectio
 def server_environment(server: ServerConfig) -> dict[str, str]:
     """Return what the server inherits of our environment, and its own `env`.
 
-    A server is somebody else's program: it gets what programs need to run and to reach the network, not the tokens
+    A server is a foreign program: it gets what programs need to run and to reach the network, not the tokens
     in the user's shell. `inherit_env` passes on more.
     """
     if server.inherit_env is True:
@@ -269,7 +269,7 @@ def _encode(message: types.JSONRPCMessage) -> bytes:
 
 
 async def _write(stdin: asyncio.StreamWriter, line: bytes) -> bool:
-    """Write a line; False if the pipe did not take all of it, so that nobody can have read the whole message."""
+    """Write a line; False if the pipe did not take all of it, so that the whole message cannot have been read."""
     stdin.write(line)
     if stdin.transport.is_closing():
         return False

@@ -1,4 +1,4 @@
-"""A locked child: made ready before any program reaches it, and used once."""
+"""A locked process: locked before any program reaches it, and used once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import NoReturn
 
 from halflap.sandbox.jail import frames
 from halflap.sandbox.jail.inside import landlock, privileges, program, seccomp
-from halflap.sandbox.jail.inside.door import Door
+from halflap.sandbox.jail.inside.channel import Channel
 
-__all__ = ["Locks", "get_ready", "main"]
+__all__ = ["Locks", "main", "prepare"]
 
-_CHANNEL = 3
+_DESCRIPTOR = 3
 _BROKEN = 70
 _OPEN_FILES = 32
 _STACK_BYTES = 16 * 1024 * 1024
@@ -29,61 +29,59 @@ _STACK_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Locks:
-    """What each child is locked with."""
-
     filter: seccomp.Filter
     memory_bytes: int
     cpu_seconds: int
     largest_frame: int
     landlock: bool
     lockdown: bool
-    """False only in the tests that show what an attack would do without locks."""
+    """False only in tests that show what an attack would do without locks."""
 
 
-def get_ready() -> None:
-    """Do before the fork what each child would have to do: all that imports lazily is used once."""
+def prepare() -> None:
+    """Use everything that imports lazily once before the fork, so that no process has to."""
     ctypes.CDLL(None, use_errno=True)
     with contextlib.suppress(Exception), asyncio.Runner() as runner:
         runner.run(asyncio.sleep(0))
-    program.get_ready()
+    program.prepare()
 
 
-def main(channel: int, locks: Locks) -> NoReturn:
-    """Lock, say so, wait for a program, run it, and stay until killed."""
+def main(descriptor: int, locks: Locks) -> NoReturn:
+    """Lock the process, report that, wait for a program and run it."""
     try:
-        door = _enter(channel, locks)
+        channel = _enter(descriptor, locks)
     except BaseException as error:  # noqa: BLE001 -- whatever it is, no program may run here
         with contextlib.suppress(OSError):
             trouble = dumps({"trouble": f"{type(error).__name__}: {error}"}).encode()
-            os.write(_CHANNEL, frames.frame(frames.READY, trouble))
+            os.write(_DESCRIPTOR, frames.frame(frames.READY, trouble))
         os._exit(1)
     leave = os._exit
     try:
-        program.run(door)
-    except BaseException:  # noqa: BLE001 -- a program may have broken whatever we use; its end is told all the same
+        program.run(channel)
+    except BaseException:  # noqa: BLE001 -- a program may have broken anything that is used here
         leave(_BROKEN)
     leave(0)
 
 
-def _enter(channel: int, locks: Locks) -> Door:
-    if channel != _CHANNEL:
-        os.dup2(channel, _CHANNEL)
-    os.set_inheritable(_CHANNEL, False)
-    os.closerange(0, _CHANNEL)
-    os.closerange(_CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
+def _enter(descriptor: int, locks: Locks) -> Channel:
+    if descriptor != _DESCRIPTOR:
+        os.dup2(descriptor, _DESCRIPTOR)
+    os.set_inheritable(_DESCRIPTOR, False)
+    os.closerange(0, _DESCRIPTOR)
+    os.closerange(_DESCRIPTOR + 1, os.sysconf("SC_OPEN_MAX"))
     if locks.lockdown:
         _lock(locks)
     program.warm_up()
-    # What was the same in all children of one fork server must not be known to the one from another.
+    # Forks share the state of random generators; one program must not predict another.
     random.seed()
     if (chance := sys.modules.get("numpy.random")) is not None:
         chance.seed()
-    door = Door(
-        socket.socket(fileno=_CHANNEL, family=socket.AF_UNIX, type=socket.SOCK_STREAM, proto=0),
+    channel = Channel(
+        socket.socket(fileno=_DESCRIPTOR, family=socket.AF_UNIX, type=socket.SOCK_STREAM, proto=0),
         locks.largest_frame,
     )
-    door.send(frames.READY, b"{}")
-    return door
+    channel.send(frames.READY, b"{}")
+    return channel
 
 
 def _lock(locks: Locks) -> None:
@@ -92,7 +90,7 @@ def _lock(locks: Locks) -> None:
         os.setsid()
     _limit(locks)
     if locks.landlock:
-        # The fork server reported this layer: without it the child must not be used.
+        # The fork server reported this layer, so a process without it must not be used.
         landlock.restrict()
     privileges.drop_capabilities()
     privileges.hide()
@@ -108,7 +106,7 @@ def _lock(locks: Locks) -> None:
 def _limit(locks: Locks) -> None:
     limits = {
         resource.RLIMIT_AS: (locks.memory_bytes, locks.memory_bytes),
-        # The signal at the first can be ignored, the one at the second cannot.
+        # A program can ignore the signal at the first limit, but not the one at the second.
         resource.RLIMIT_CPU: (locks.cpu_seconds, locks.cpu_seconds + 1),
         resource.RLIMIT_STACK: (_STACK_BYTES, _STACK_BYTES),
         resource.RLIMIT_NOFILE: (_OPEN_FILES, _OPEN_FILES),

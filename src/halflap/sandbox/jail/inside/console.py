@@ -1,4 +1,4 @@
-"""What a program prints: it goes to the gateway at once, so that nothing is lost when it is killed."""
+"""What a program prints is sent to the gateway at once, so that nothing is lost when it is killed."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from halflap.sandbox.jail import frames
-from halflap.sandbox.words import NO_INPUT
+from halflap.sandbox.messages import NO_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from _typeshed import ReadableBuffer
 
-    from halflap.sandbox.jail.inside.door import Door
+    from halflap.sandbox.jail.inside.channel import Channel
 
 __all__ = ["Console", "no_input"]
 
 _TICK_SECONDS = 0.02
 _MOST_PIECES = 300
 _FEW_BYTES = 2_000
-"""What a program prints is sent piece by piece until it prints so many within a tick, and again when it prints few:
-`print(a, b, c)` writes six pieces, and a frame for each of very many costs more than all the rest."""
+"""Output is sent piece by piece until there are too many within a tick, and again when there are few: `print(a, b, c)`
+writes six pieces, and a frame for each of very many would cost more than the program itself."""
 
 
 class _Outlet(io.BufferedIOBase):
-    """Bytes that go through the door."""
+    """Bytes that go through the channel."""
 
-    def __init__(self, door: Door, name: str) -> None:
+    def __init__(self, channel: Channel, name: str) -> None:
         super().__init__()
-        self._door = door
+        self._channel = channel
         self.name = f"<{name}>"
         self._held = bytearray()
         self.pieces = 0
@@ -49,7 +49,7 @@ class _Outlet(io.BufferedIOBase):
         piece = data if type(data) is bytes else memoryview(data).tobytes()
         self.pieces += 1
         self.bytes += len(piece)
-        if self._held or self._door.is_sending:
+        if self._held or self._channel.is_sending:
             self._held += piece
             self.flush()
         else:
@@ -57,22 +57,22 @@ class _Outlet(io.BufferedIOBase):
         return len(piece)
 
     def flush(self) -> None:
-        """Send what could not be sent in the middle of a frame, where a program's own handler of a signal printed."""
-        if self._held and not self._door.is_sending:
+        """Send what a signal handler of the program printed in the middle of a frame."""
+        if self._held and not self._channel.is_sending:
             held, self._held = bytes(self._held), bytearray()
             self._send(held)
 
     def _send(self, data: bytes) -> None:
         view = memoryview(data)
         for start in range(0, len(data), frames.CHUNK):
-            self._door.send(frames.OUTPUT, view[start : start + frames.CHUNK])
+            self._channel.send(frames.OUTPUT, view[start : start + frames.CHUNK])
 
 
 class _Stream(io.TextIOWrapper):
     """One of the two streams: piece by piece, or line by line if there are very many."""
 
-    def __init__(self, door: Door, name: str) -> None:
-        self._outlet = _Outlet(door, name)
+    def __init__(self, channel: Channel, name: str) -> None:
+        self._outlet = _Outlet(channel, name)
         self._is_eager = True
         super().__init__(
             self._outlet, encoding="utf-8", errors="backslashreplace", newline="\n",
@@ -80,7 +80,7 @@ class _Stream(io.TextIOWrapper):
         )  # fmt: skip
 
     def tick(self) -> None:
-        """Send what is held, and decide how to go on."""
+        """Send what is held, and decide whether to send piece by piece."""
         self.flush()
         outlet = self._outlet
         is_eager = outlet.pieces <= _MOST_PIECES if self._is_eager else outlet.bytes <= _FEW_BYTES
@@ -91,22 +91,22 @@ class _Stream(io.TextIOWrapper):
 
 
 class Console:
-    """The two streams of a program, which are ours whatever it puts in their place."""
+    """The two streams of a program; they stay, whatever it puts in their place."""
 
-    def __init__(self, door: Door) -> None:
-        self._streams = {name: _Stream(door, name) for name in ("stdout", "stderr")}
+    def __init__(self, channel: Channel) -> None:
+        self._streams = {name: _Stream(channel, name) for name in ("stdout", "stderr")}
 
     def attach(self) -> None:
-        """Make stdout and stderr go through the door, and stdin be empty."""
+        """Make stdout and stderr go through the channel, and stdin empty."""
         for name, stream in self._streams.items():
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
         sys.stdin = io.StringIO()
 
     def keep_sending(self) -> None:
-        """Send what is held before the program waits, and now and then while it computes.
+        """Send what is held before the program waits, and regularly while it computes.
 
-        The timer is the one for profilers: it runs while the program computes, and no program has it by accident.
+        The timer is the one for profilers: it runs only while the program computes, and programs do not use it.
         """
         time.sleep = _after(self.flush, time.sleep)
         idle: Any = selectors.DefaultSelector
@@ -124,7 +124,7 @@ class Console:
     def finish(self) -> None:
         """Send all that the program has printed, in whatever it made of its streams."""
         for stream in (sys.stdout, sys.stderr):
-            # What stands there is the program's, and may raise anything.
+            # The program may have put anything there.
             with contextlib.suppress(BaseException):
                 stream.flush()
         self.flush()
@@ -147,5 +147,4 @@ def _after(first: Callable[[], None], then: Callable[..., Any]) -> Callable[...,
 
 
 def no_input(_prompt: object = "") -> NoReturn:
-    """Refuse to ask anybody anything."""
     raise EOFError(NO_INPUT)

@@ -1,4 +1,4 @@
-"""Load what programs may import, before the locks: behind them no file can be opened."""
+"""Loads what programs may import, before the process is locked: after that no file can be opened."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import zoneinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halflap.sandbox.jail.inside import packages
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import ModuleType
@@ -26,12 +28,12 @@ _LEFT_OUT = frozenset(
         # They open a window or a browser, print something, are tests, or install packages.
         "antigravity", "this", "idlelib", "tkinter", "_tkinter", "turtle", "turtledemo", "test", "ensurepip",
         "lib2to3", "pydoc_data", "venv", "webbrowser", "curses", "readline", "rlcompleter",
-        # They are no use without processes and files, or change how Python itself behaves.
+        # They are useless without processes and files, or change how Python itself behaves.
         "multiprocessing", "distutils", "msilib", "nt", "ntpath", "winreg", "winsound", "_winapi", "site",
         "sitecustomize", "usercustomize", "__main__", "cgi", "cgitb", "crypt", "nntplib", "smtpd", "asynchat",
         "asyncore", "imp", "pipes", "telnetlib", "uu", "xdrlib", "audioop", "nis", "ossaudiodev", "spwd",
         "sndhdr", "sunau", "chunk", "aifc", "imghdr", "mailcap",
-        # They stand in for what is there in C.
+        # They replace what exists in C.
         "_pydecimal", "_pyio", "_curses", "_curses_panel", "_aix_support", "_osx_support", "_bootsubprocess",
     }
 )  # fmt: skip
@@ -49,12 +51,12 @@ _MORE = (
 )  # fmt: skip
 
 _NO_ENCODINGS = re.compile(r"mbcs|oem")
-"""They are Windows' own."""
+"""Only on Windows."""
 
 
 def preload(modules: Iterable[str]) -> dict[str, str]:
-    """Import the standard library and further modules; give those that could not be, each with the reason."""
-    os.environ.update(TZ="UTC", **dict.fromkeys(_THREADS, "1"))
+    """Import the standard library and further modules; return those that failed, with the reason."""
+    os.environ["TZ"] = "UTC"
     time.tzset()
     # Some modules print when they are imported, or warn that they will be gone.
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
@@ -67,26 +69,10 @@ def preload(modules: Iterable[str]) -> dict[str, str]:
         for package in _PACKAGES:
             _load_inner(package)
         _load_inner("encodings", _NO_ENCODINGS)
-        failed = {}
-        for name in modules:
-            try:
-                _load_lazy(importlib.import_module(name))
-            except Exception as error:  # noqa: BLE001 -- whatever a stranger's module raises is the answer
-                failed[name] = f"{type(error).__name__}: {error}"
+        failed = packages.load(modules)
     _keep_time_zones()
     os.environ.clear()
     return failed
-
-
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-"""Libraries that compute start threads when they are loaded; a process that has some cannot be locked."""
-
-
-def _load_lazy(module: ModuleType) -> None:
-    """Look at every name in a module: some load a part only when it is asked for."""
-    for name in dir(module):
-        with contextlib.suppress(Exception):
-            getattr(module, name)
 
 
 def _load_inner(package: str, unwanted: re.Pattern[str] | None = None) -> None:
@@ -101,7 +87,7 @@ def _load_inner(package: str, unwanted: re.Pattern[str] | None = None) -> None:
 
 
 def _keep_time_zones() -> None:
-    """Read every time zone into memory, and have `zoneinfo` look there."""
+    """Read every time zone into memory, and let `zoneinfo` look there."""
     known: dict[str, bytes] = {}
     for folder in map(Path, zoneinfo.TZPATH):
         for name in zoneinfo.available_timezones() if folder.is_dir() else ():

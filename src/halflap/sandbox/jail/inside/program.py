@@ -1,4 +1,4 @@
-"""Run a program as Python would run a file, with tools as async functions beside it."""
+"""Runs a program as Python would run a file, with tools as async functions."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from json import dumps
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from halflap.sandbox import words
-from halflap.sandbox.hints import FILE, Provenance
+from halflap.sandbox import messages
 from halflap.sandbox.jail import frames
+from halflap.sandbox.jail.inside.channel import Channel, ToolError
 from halflap.sandbox.jail.inside.console import Console, no_input
-from halflap.sandbox.jail.inside.door import Door, ToolError
-from halflap.sandbox.jail.inside.exhausted import is_exhausted
-from halflap.sandbox.jail.inside.failure import describe, show_source
-from halflap.sandbox.jail.inside.media import Media, from_gateway
+from halflap.sandbox.jail.inside.failure import describe, is_exhausted, show_source
+from halflap.sandbox.jail.inside.packages import show_figures
 from halflap.sandbox.jail.inside.unawaited import Unawaited
-from halflap.sandbox.media import for_model, picture_of, value_text
+from halflap.sandbox.media import Media, for_model, picture_of, value_text
+from halflap.sandbox.messages import FILE
+from halflap.sandbox.missing import Results
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 
-__all__ = ["get_ready", "run", "warm_up"]
+__all__ = ["prepare", "run", "warm_up"]
 
 _SMALL = """\
 import asyncio, json
@@ -42,50 +42,50 @@ print(f"{sum(row['number'] for row in result['rows'])}", json.dumps(result))
 """
 _WARM = "_halflap_warm"
 _SAME_LINE = 0x80 | 13 << 3
-"""In a table of lines: some instructions without columns; the byte after it says how many lines on."""
+"""In a line table: some instructions without columns; the next byte is the line offset."""
 _LAST = "_halflap_last"
 _RESERVE_BYTES = 1 << 22
-"""Given back when the program has failed: for want of memory, perhaps, and then that has to be said."""
+"""Freed when the program has failed, so that there is memory to report it."""
 
 
-def get_ready() -> None:
-    """Use once what a program's start and end use, so that a locked child need not load it."""
+def prepare() -> None:
+    """Use once what a program's start and end use, so that a locked process need not load it."""
     source = "import nothing_of_this_name"
     try:
-        exec(_compile(source), {})  # noqa: S102 -- our own line, before the locks
+        exec(_compile(source), {})  # noqa: S102 -- our own line, before the process is locked
     except ImportError as error:
-        describe(error, source, Provenance())
+        describe(error, source, Results())
     with contextlib.suppress(Exception):
         ast.parse("x[0]")
-    # What modules want done at the end of the fork server is no program's; this is what every program counts on.
-    atexit._clear()  # noqa: SLF001 -- there is no other way
+    # What modules registered for the end of the fork server does not concern programs; this does.
+    atexit._clear()  # noqa: SLF001 -- there is no public way
     atexit.register(logging.shutdown)
 
 
 def warm_up() -> None:
-    """Run something small, in the child that waits: what it touches of the shared memory is its own from then on.
+    """Run something small while the process waits, so that the pages it touches are already its own.
 
-    Copying those pages takes longer than a small program does, and here nobody waits for it.
+    Copying them takes longer than a small program does.
     """
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        door = Door(ours, _RESERVE_BYTES)
+        channel = Channel(ours, _RESERVE_BYTES)
         answer = marshal.dumps({"rows": [{"number": 1}]})
         theirs.sendall(frames.frame(frames.VALUE, frames.NUMBER.pack(1), answer))
-        console = Console(door)
+        console = Console(channel)
         console.attach()
         order: dict[str, Any] = {"code": _SMALL, "entry": None, "tools": {_WARM: ["", None]}}
-        provenance = Provenance()
+        results = Results()
         with asyncio.Runner() as runner:
-            _run(order, _names(door, order["tools"], provenance), provenance, runner, door.largest)
+            _run(order, _names(channel, order["tools"], results), results, runner, channel.largest)
         logging.shutdown()
         console.finish()
-        door.send(frames.DONE, _written(None))
+        channel.send(frames.DONE, _written(None))
 
 
-def run(door: Door) -> None:
-    """Wait for the program, run it, and say how it ended. All that can be done before it comes is done then."""
-    console = Console(door)
+def run(channel: Channel) -> None:
+    """Wait for the program, run it, and report how it ended."""
+    console = Console(channel)
     console.attach()
     console.keep_sending()
     builtins.input = no_input
@@ -93,29 +93,29 @@ def run(door: Door) -> None:
     for name in ("exit", "quit"):
         setattr(builtins, name, _leave)
     if sys.version_info < (3, 14):
-        # The warm-up has had a loop, and closed it: a program finds things as at the start of Python.
+        # The warm-up used and closed a loop; a program finds Python as it starts.
         asyncio.set_event_loop_policy(None)
-    order = door.read_program()
+    order = channel.read_program()
     if order is None:
         return
-    provenance = Provenance()
-    names = _names(door, order["tools"], provenance)
-    # One loop for the lines and for `main`: what the ones make, the other may use. It starts when it is needed.
-    failure, value = _run(order, names, provenance, asyncio.Runner(), door.largest)
-    if failure is None and door.is_silent:
+    results = Results()
+    names = _names(channel, order["tools"], results)
+    show_figures(names["show"])
+    # One loop for the lines and for `main`, started when it is needed.
+    failure, value = _run(order, names, results, asyncio.Runner(), channel.largest)
+    if failure is None and channel.is_silent:
         _show_last(sys.modules["__main__"].__dict__, names["show"])
-    # What it wants done at its end, as Python does it; what fails there is printed.
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 -- as above
     console.finish()
     if value is not None:
-        door.send(frames.RETURNED, value)
-    door.send(frames.DONE, _written(failure))
+        channel.send(frames.RETURNED, value)
+    channel.send(frames.DONE, _written(failure))
 
 
 def _written(failure: dict[str, Any] | None) -> bytes:
-    """Write how it failed, in what the channel has room for: letters are of one byte, or of six as an escape."""
-    # A half character comes out as an escape, as JSON has it.
+    """Write how it failed, within the limit of the channel; a character may take six bytes as an escape."""
+    # Half a character becomes an escape.
     body = dumps(failure, ensure_ascii=False).encode(errors="backslashreplace")
     if failure is None or len(body) <= frames.LONGEST_FAILURE:
         return body
@@ -135,14 +135,14 @@ def _compile(source: str, *, keep_last: bool = False) -> Any:
             tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
         return compile(tree, FILE, "exec", flags=flags, dont_inherit=True)
     except (MemoryError, RecursionError):
-        # So the parser says that its stack is full; memory it has.
+        # This is how the parser reports that its stack is full.
         raise SyntaxError("the program is nested too deeply for Python") from None
 
 
 def _run(
-    order: dict[str, Any], names: dict[str, Any], provenance: Provenance, runner: asyncio.Runner, largest: int
+    order: dict[str, Any], names: dict[str, Any], results: Results, runner: asyncio.Runner, largest: int
 ) -> tuple[dict[str, Any] | None, bytes | None]:
-    """Run it; gives what there is to say if it failed, and the value if it is one that has one."""
+    """Run it; return how it failed, if it did, and the value of a script."""
     source, entry = order["code"], order["entry"]
     reserve = mmap.mmap(-1, _RESERVE_BYTES)
     main = ModuleType("__main__")
@@ -158,18 +158,18 @@ def _run(
         code = _compile(source, keep_last=entry is None)
         try:
             if code.co_flags & inspect.CO_COROUTINE:
-                runner.run(eval(code, main.__dict__))  # noqa: S307 -- the program, behind the locks
+                runner.run(eval(code, main.__dict__))  # noqa: S307 -- the program, in a locked process
             else:
-                exec(code, main.__dict__)  # noqa: S102 -- the program, behind the locks
+                exec(code, main.__dict__)  # noqa: S102 -- the program, in a locked process
             value = None if entry is None else _enter(main, entry["arguments"], runner, largest)
         finally:
             _settle(runner)
         unawaited.finish(main.__dict__)
     except BaseException as error:  # noqa: BLE001 -- a program may raise anything
-        # First: the next thing that needs memory may be a handler of a signal, and would fail wherever we are.
+        # First, because a signal handler may need memory next.
         reserve.close()
         unawaited.stop()
-        return _failed(error, source, provenance), None
+        return _failed(error, source, results), None
     return None, value
 
 
@@ -192,10 +192,9 @@ def _leave(code: Any = None) -> NoReturn:
 
 
 def _settle(runner: asyncio.Runner) -> None:
-    """End what still goes on, as at the end of `asyncio.run`; to close the loop would only take time."""
+    """Cancel what is still running, as at the end of `asyncio.run`."""
     loop = getattr(runner, "_loop", None)
     if loop is None:
-        # It was never needed.
         return
     tasks = asyncio.all_tasks(loop)
     if tasks or getattr(loop, "_asyncgens", True):
@@ -210,19 +209,19 @@ async def _end(tasks: set[asyncio.Task[Any]]) -> None:
 
 
 def _enter(main: ModuleType, arguments: dict[str, Any], runner: asyncio.Runner, largest: int) -> bytes:
-    """Call `main` and give what it returned as JSON."""
+    """Call `main` and return its value as JSON."""
     function = main.__dict__.get("main")
     if function is None:
-        raise NameError("main is no longer there when the lines of the file have run.", name="main")
+        raise NameError("main is not defined after the lines of the file have run.", name="main")
     value = function(**arguments)
     if inspect.isawaitable(value):
         value = runner.run(_awaited(value))
     try:
         body = dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(words.returned_no_json(error)) from None
+        raise TypeError(messages.returned_no_json(error)) from None
     if len(body) > largest:
-        raise ValueError(words.returned_too_much(len(body), largest))
+        raise ValueError(messages.returned_too_much(len(body), largest))
     return body
 
 
@@ -230,37 +229,36 @@ async def _awaited(value: Awaitable[Any]) -> Any:
     return await value
 
 
-def _failed(error: BaseException, source: str, provenance: Provenance) -> dict[str, Any] | None:
+def _failed(error: BaseException, source: str, results: Results) -> dict[str, Any] | None:
     try:
         if isinstance(error, SystemExit):
-            return _left(error, source, provenance)
-        told: dict[str, Any] = {
-            key: text if text is None else str(text)
-            for key, text in describe(error, source, provenance).items()
+            return _left(error, source, results)
+        failure: dict[str, Any] = {
+            key: text if text is None else str(text) for key, text in describe(error, source, results).items()
         }
-        told["is_exhausted"] = is_exhausted(error)
-    except BaseException as another:  # noqa: BLE001 -- so may its exceptions, when they are asked what they are
+        failure["is_exhausted"] = is_exhausted(error)
+    except BaseException as another:  # noqa: BLE001 -- the methods of its exceptions may, too
         # There may be no memory left to describe it with.
         is_over = issubclass(type(error), MemoryError) or issubclass(type(another), MemoryError)
         kind = "MemoryError" if is_over else "Exception"
         error.__traceback__ = another.__traceback__ = None
         return {"type": kind, "message": "", "traceback": f"{kind}\n", "is_exhausted": is_over}
-    return told
+    return failure
 
 
-def _left(leaving: SystemExit, source: str, provenance: Provenance) -> dict[str, Any] | None:
-    """Read `sys.exit`: without a number, or with 0, it is no failure; text is one, and is shown."""
+def _left(leaving: SystemExit, source: str, results: Results) -> dict[str, Any] | None:
+    """Interpret `sys.exit`: without a number, or with 0, it is not a failure; a text is one, and is shown."""
     if leaving.code is None or leaving.code == 0:
         return None
-    return describe(leaving, source, provenance) | {"traceback": words.left_with(leaving.code)}
+    return describe(leaving, source, results) | {"traceback": messages.exit_text(leaving.code)}
 
 
-def _names(door: Door, tools: dict[str, Any], provenance: Provenance) -> dict[str, Any]:
+def _names(channel: Channel, tools: dict[str, Any], results: Results) -> dict[str, Any]:
     """Return what a program finds defined: the tools that it names, `call_tool`, `show` and `ToolError`."""
 
     async def call(name: str, arguments: dict[str, Any]) -> Any:
-        value = from_gateway(await door.call(name, arguments))
-        provenance.note(name, value)
+        value = _from_gateway(await channel.call(name, arguments))
+        results.note(name, value)
         return value
 
     async def call_tool(*given: Any, **arguments: Any) -> Any:
@@ -283,7 +281,7 @@ def _names(door: Door, tools: dict[str, Any], provenance: Provenance) -> dict[st
             return
         sys.stdout.flush()
         try:
-            door.send(frames.SHOW, _shown(media, door.largest))
+            channel.send(frames.SHOW, _shown(media, channel.largest))
         except ValueError as error:
             raise error.with_traceback(None) from None
 
@@ -297,14 +295,23 @@ def _named_call(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[str, dic
     """Read `call_tool("name", {...})` and `call_tool("name", key=...)`."""
     name, *rest = given or (None,)
     if type(name) is not str or len(rest) > 1 or not all(type(one) is dict for one in rest):
-        raise TypeError(words.CALL_TOOL)
+        raise TypeError(messages.CALL_TOOL)
     return name, (rest[0] | named if rest else named)
+
+
+def _from_gateway(answer: Any) -> Any:
+    """Return the value that a program gets; a pair, which JSON does not have, stands for media."""
+    if type(answer) is tuple:
+        return Media(answer[1])
+    if type(answer) is list and any(type(part) is tuple for part in answer):
+        return [_from_gateway(part) for part in answer]
+    return answer
 
 
 def _shown(value: Media, largest: int) -> bytes:
     body = dumps(for_model(value.block), ensure_ascii=False).encode()
     if len(body) > largest:
-        raise ValueError(words.shown_too_much(len(body), largest))
+        raise ValueError(messages.shown_too_much(len(body), largest))
     return body
 
 
@@ -314,9 +321,9 @@ def _tool(
     async def tool(*unnamed: Any, **arguments: Any) -> Any:
         if unnamed:
             if positional is None or len(unnamed) > 1:
-                raise TypeError(words.keywords_only(name, signature))
+                raise TypeError(messages.keywords_only(name, signature))
             if positional in arguments:
-                raise TypeError(words.twice(name, positional))
+                raise TypeError(messages.twice(name, positional))
             arguments[positional] = unnamed[0]
         try:
             return await call(name, arguments)
@@ -329,10 +336,10 @@ def _tool(
 
 
 def _hide(function: Any, name: str) -> None:
-    """Let a program that shows a traceback itself see our word there, and neither file nor line of ours."""
+    """Give a function a name in tracebacks that a program prints, without a file or line of ours."""
     code = function.__code__
     pairs = len(code.co_code) // 2
-    # Eight instructions at a time, all on the first line: the form is Python's, since 3.11.
+    # Eight instructions at a time, all on the first line, in the form of Python 3.11 and later.
     lines = b"".join(bytes((_SAME_LINE | min(8, pairs - at) - 1, 0)) for at in range(0, pairs, 8))
     function.__code__ = code.replace(
         co_filename="<tool>", co_name=name, co_qualname=name, co_firstlineno=1, co_linetable=lines

@@ -1,4 +1,4 @@
-"""The fork server: a process without secrets that has everything loaded, and forks locked children from it."""
+"""The fork server: a process without secrets that has everything loaded, and forks locked processes."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ _LONGEST_MESSAGE = 65_536
 
 
 def main(descriptor: int) -> NoReturn:
-    """Prepare, then fork a child for each descriptor that arrives, until the gateway is gone."""
+    """Prepare, then fork a process for each descriptor that arrives, until the gateway is gone."""
     control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, fileno=descriptor)
-    _close_the_rest(descriptor)
+    _close_others(descriptor)
     orders = json.loads(control.recv(_LONGEST_MESSAGE))
     try:
         locks, layers, missing = _prepare(orders)
     except OSError as error:
-        _say(control, {"trouble": str(error)})
+        _send(control, {"trouble": str(error)})
         os._exit(1)
-    _say(control, {"ready": True, "layers": layers, "missing": missing, "modules": orders["failed"]})
+    _send(control, {"ready": True, "layers": layers, "missing": missing, "modules": orders["failed"]})
     _serve(control, locks)
     os._exit(0)
 
 
 def _prepare(orders: dict[str, Any]) -> tuple[child.Locks, list[str], dict[str, str]]:
-    """Load everything, then step by step into the jail. Gives the layers, and why others are missing."""
+    """Load everything, then give up rights step by step; return the layers in force and why others are missing."""
     privileges.forget_the_host(orders["machine"])
     sys.path.extend(orders.pop("path"))
     orders["failed"] = preload(orders["modules"])
     sys.path.clear()
     sys.path_importer_cache.clear()
     sys.argv = ["program.py"]
-    child.get_ready()
+    child.prepare()
     filtered = seccomp.build(platform.machine())
     privileges.be_first_to_go()
     base = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
@@ -86,20 +86,20 @@ def _prepare(orders: dict[str, Any]) -> tuple[child.Locks, list[str], dict[str, 
         lockdown=orders["lockdown"],
     )
     gc.collect()
-    # What is there now never becomes garbage; so the children share its pages.
+    # What is loaded now never becomes garbage, so the processes share its pages.
     gc.freeze()
     return locks, layers, missing
 
 
-def _close_the_rest(kept: int) -> None:
-    """Let go of everything but our socket: of what the gateway has open, nothing may come along."""
+def _close_others(kept: int) -> None:
+    """Close every inherited descriptor but the control socket."""
     most = os.sysconf("SC_OPEN_MAX")
     os.closerange(0, kept)
     os.closerange(kept + 1, most)
 
 
 def _serve(control: socket.socket, locks: child.Locks) -> None:
-    """Fork what is asked for, and tell how each child ended."""
+    """Fork what is requested, and report how each process ended."""
     poll = select.poll()
     poll.register(control, select.POLLIN)
     children: dict[int, tuple[int, int]] = {}
@@ -115,9 +115,9 @@ def _serve(control: socket.socket, locks: child.Locks) -> None:
                 try:
                     pid = os.fork()
                 except OSError:
-                    # The machine has no process left for this one; the others go on.
+                    # The machine has no process left for this one; the others continue.
                     os.close(channel)
-                    _say(control, {"ended": number, "code": None, "cpu_seconds": None, "memory_bytes": None})
+                    _send(control, {"ended": number, "code": None, "cpu_seconds": None, "memory_bytes": None})
                     continue
                 if pid == 0:
                     child.main(channel, locks)
@@ -125,13 +125,13 @@ def _serve(control: socket.socket, locks: child.Locks) -> None:
                 watch = os.pidfd_open(pid)
                 poll.register(watch, select.POLLIN)
                 children[watch] = (pid, number)
-                _say(control, {"child": number, "pid": pid}, [watch])
+                _send(control, {"child": number, "pid": pid}, [watch])
             else:
                 pid, number = children.pop(descriptor)
                 poll.unregister(descriptor)
                 os.close(descriptor)
                 _, status, used = os.wait4(pid, 0)
-                _say(
+                _send(
                     control,
                     {
                         "ended": number,
@@ -143,7 +143,7 @@ def _serve(control: socket.socket, locks: child.Locks) -> None:
 
 
 def _request(control: socket.socket) -> tuple[int, int | None]:
-    """Read a request: a number, and the child's end of its channel; none when the gateway is gone."""
+    """Read a request: a number, and the process's end of its channel; None when the gateway is gone."""
     try:
         body, descriptors, _, _ = socket.recv_fds(control, 64, 1)
     except OSError:
@@ -151,9 +151,9 @@ def _request(control: socket.socket) -> tuple[int, int | None]:
     return (int(body), descriptors[0]) if body and descriptors else (0, None)
 
 
-def _say(control: socket.socket, message: dict[str, Any], descriptors: list[int] | None = None) -> None:
+def _send(control: socket.socket, message: dict[str, Any], descriptors: list[int] | None = None) -> None:
     try:
         socket.send_fds(control, [json.dumps(message).encode()], descriptors or [])
     except OSError:
-        # Nobody is left to tell.
+        # The gateway is gone.
         os._exit(0)

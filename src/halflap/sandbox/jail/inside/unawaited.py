@@ -1,4 +1,4 @@
-"""Say of a call that nobody awaited that it was none: Python does, but not of one that is still in a variable."""
+"""Warns about calls that were never awaited, also those still in a variable, about which Python says nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.hints import FILE
+from halflap.sandbox.messages import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -19,7 +19,7 @@ _MOST = 1_000
 
 
 class Unawaited:
-    """Warns of calls that were made and never awaited, with the line of the program that made them."""
+    """Warns with the line of the program that made the call."""
 
     def __init__(self, tools: Collection[str]) -> None:
         self._tools = frozenset(tools)
@@ -27,16 +27,16 @@ class Unawaited:
         self._is_over = False
 
     def attach(self) -> None:
-        """Warn in our words of each that is dropped."""
+        """Warn about each that is dropped."""
         sys.set_coroutine_origin_tracking_depth(1)
         warnings._warn_unawaited_coroutine = self._warn  # type: ignore[attr-defined] # noqa: SLF001
 
     def stop(self) -> None:
-        """Warn of no more: what a failure drops is not what it is about."""
+        """Stop warning: what a failure drops is not its cause."""
         self._is_over = True
 
     def finish(self, names: Mapping[str, Any]) -> None:
-        """Warn of those that are still in variables when a program has ended."""
+        """Warn about those that are still in variables when the program has ended."""
         for one in _coroutines(names):
             if one.cr_frame is not None and not one.cr_suspended and not one.cr_running:
                 self._warn(one)
@@ -56,7 +56,7 @@ class Unawaited:
 
 
 def _coroutines(names: Mapping[str, Any]) -> Iterator[CoroutineType[Any, Any, Any]]:
-    """Go through variables, and plain lists and dicts in them."""
+    """Return the coroutines in variables, and in lists and dicts there."""
     for value in list(names.values()):
         inner: Any = (value,)
         if type(value) in {list, tuple}:

@@ -1,0 +1,231 @@
+"""The saved scripts as a source of tools: listed as they are on disk, and run only in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from halflap.core.errors import InvalidArgumentsError, ScriptError, ScriptNotFoundError, UsageError
+from halflap.core.values import SCRIPTS, CallContext, Listing, Result, Tool
+from halflap.sandbox.run.report import calls_made
+from halflap.sandbox.sandbox import Entry
+from halflap.schema import argument_problems, compile_schema, parse_schema
+from halflap.scripts.definition import read_definition
+from halflap.scripts.folder import Shelf
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+
+    from halflap.sandbox import Execution, Programs
+    from halflap.scripts.definition import Definition
+    from halflap.scripts.folder import Folder, Script
+
+__all__ = ["ScriptResult", "Scripts"]
+
+logger = logging.getLogger(__name__)
+
+_PREFIX = f"{SCRIPTS}__"
+_MAX_OUTPUT = 2_000
+"""Characters at the end of a failed script's output that its caller gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptResult(Result):
+    """The result of a script, with the whole report of its run."""
+
+    execution: Execution = field(kw_only=True)
+
+
+class Scripts:
+    """A `ToolSource` that can also save, remove and run scripts."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        *,
+        absorb: Callable[[Listing], Awaitable[None]],
+        programs: Callable[[], Awaitable[Programs]],
+        call: Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]],
+        accept: Callable[[Sequence[str]], Awaitable[Sequence[str]]],
+    ) -> None:
+        self._folder = folder
+        self._absorb = absorb
+        self._programs = programs
+        self._call = call
+        self._accept = accept
+        self._shelf: Shelf | None = None
+        self._lock = asyncio.Lock()
+
+    @property
+    def name(self) -> str:
+        return SCRIPTS
+
+    # Which scripts there are --------------------------------------------------------------------------
+
+    async def look(self) -> dict[str, ScriptError]:
+        """Read what has changed on disk; return the tools that cannot be called, and why."""
+        async with self._lock:
+            return await self._look()
+
+    async def _look(self) -> dict[str, ScriptError]:
+        shelf = await asyncio.to_thread(self._folder.read)
+        if shelf is not self._shelf:
+            for name, reason in shelf.broken.items():
+                if self._shelf is None or name not in self._shelf.broken:
+                    logger.warning("script %r cannot be used: %s", name, reason)
+            await self._absorb(_listing(shelf))
+            self._shelf = shelf
+        return {
+            tool: ScriptError(f"{tool!r} cannot be called: {reason}")
+            for tool, reason in ((f"{_PREFIX}{name}", reason) for name, reason in shelf.broken.items())
+        }
+
+    async def shelf(self) -> Shelf:
+        await self.look()
+        assert self._shelf is not None
+        return self._shelf
+
+    def is_broken(self, tool: str) -> bool:
+        """Return whether a tool is a script that cannot be used, as far as is known."""
+        return self._shelf is not None and tool.removeprefix(_PREFIX) in self._shelf.broken
+
+    async def find(self, name: str) -> Script:
+        shelf = await self.shelf()
+        if name in shelf.broken:
+            raise ScriptError(f"The script {name!r} cannot be used: {shelf.broken[name]}")
+        if name not in shelf.scripts:
+            known = ", ".join(shelf.scripts) or "none"
+            raise ScriptNotFoundError(
+                f"There is no script {name!r}. Scripts: {known}. To run a file, give a path or a name that ends in .py."
+            )
+        return shelf.scripts[name]
+
+    def code_of(self, tool: str) -> str | None:
+        """Return the code behind a tool, as it was last read."""
+        script = (self._shelf or Shelf()).scripts.get(tool.removeprefix(_PREFIX))
+        return None if script is None or not tool.startswith(_PREFIX) else script.code
+
+    async def list(self) -> Listing:
+        return _listing(await self.shelf())
+
+    # Saving and running -------------------------------------------------------------------------------
+
+    async def save(self, name: str, code: str, *, force: bool = False) -> Script:
+        """Save a program under a name, and accept its definition."""
+        async with self._lock:
+            script = await asyncio.to_thread(lambda: self._folder.save(name, code, force=force))
+            await self._look()
+        await self._accept([f"{_PREFIX}{name}"])
+        return script
+
+    async def remove(self, name: str) -> None:
+        """Remove a script, broken or not."""
+        shelf = await self.shelf()
+        if name not in shelf.scripts and name not in shelf.broken:
+            await self.find(name)
+        async with self._lock:
+            await asyncio.to_thread(self._folder.remove, name)
+            await self._look()
+
+    async def run(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Execution:
+        """Call a script like any tool, and return the whole report of its run."""
+        await self.find(name)
+        result = await self._call(f"{_PREFIX}{name}", arguments, context)
+        assert isinstance(result, ScriptResult)
+        return result.execution
+
+    async def run_unsaved(self, code: str, arguments: Mapping[str, Any], context: CallContext) -> Execution:
+        """Run a program that is not saved; its `main` gets the arguments unless it calls `main` itself."""
+        definition = await asyncio.to_thread(read_definition, code, as_file=True)
+        if definition.calls_main is not None and arguments:
+            raise UsageError(
+                f"It takes no arguments: it calls main() itself, in line {definition.calls_main}. Remove that call, and "
+                "Halflap calls main() with the arguments."
+            )
+        validator = compile_schema(definition.input_schema)
+        problems = argument_problems(arguments, validator)
+        if problems:
+            tool = Tool("main", "", "main", "", definition.input_schema)
+            raise InvalidArgumentsError("main", problems, parse_schema(tool).format_compact())
+        programs = await self._programs()
+        return await programs.execute(code, context, entry=_entry("program", definition, arguments))
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        context: CallContext,
+        *,
+        repeatable: bool,
+        admit: Callable[[], Coroutine[Any, Any, None]],
+    ) -> Result:
+        """Run a script as part of its caller's run, with its caller's permissions and deadline."""
+        del repeatable
+        programs = await self._programs()
+        script = await self.find(tool)
+        await admit()
+        # What was admitted is what runs, so a file that changed meanwhile is checked again.
+        while (now := await self.find(tool)).code != script.code:
+            script = now
+            await admit()
+        execution = await programs.execute(
+            script.code,
+            context,
+            kind="script",
+            name=tool,
+            entry=_entry(f"{_PREFIX}{tool}", script.definition, arguments),
+        )
+        return _result(execution, script)
+
+
+def _listing(shelf: Shelf) -> Listing:
+    tools = tuple(script.definition.as_tool(name) for name, script in shelf.scripts.items())
+    return Listing(SCRIPTS, tools)
+
+
+def _entry(name: str, definition: Definition, arguments: Mapping[str, Any]) -> Entry | None:
+    return Entry(name, arguments) if definition.has_main else None
+
+
+def _result(execution: Execution, script: Script) -> ScriptResult:
+    """Return what a program gets from the call: what `main` returned, else what was printed."""
+    meta = {"halflap": {"run": execution.run, "outcome": execution.outcome}}
+    if not execution.ok:
+        return ScriptResult(
+            content=({"type": "text", "text": _failure(execution, script.name)}, *execution.shown),
+            is_error=True,
+            meta=meta,
+            execution=execution,
+        )
+    if script.definition.output_schema is not None:
+        value: Any = {"result": execution.value}
+    elif execution.value is not None:
+        value = execution.value
+    else:
+        printed = (
+            [{"type": "text", "text": execution.output}] if execution.output or not execution.shown else []
+        )
+        return ScriptResult(content=(*printed, *execution.shown), meta=meta, execution=execution)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return ScriptResult(
+        content=({"type": "text", "text": text}, *execution.shown),
+        structured_content=value,
+        has_structured_content=True,
+        meta=meta,
+        execution=execution,
+    )
+
+
+def _failure(execution: Execution, name: str) -> str:
+    """Describe a failure: what it was in the first line, then where, and what the script had done."""
+    lines = execution.error.splitlines()
+    what = next((line for line in lines if line[:1].strip() and not line.startswith("Traceback ")), "")
+    rest = lines if lines != [what] else []
+    printed = execution.output.removesuffix("\n")
+    if printed:
+        end = printed if len(printed) <= _MAX_OUTPUT else f"…{printed[-_MAX_OUTPUT:]}"
+        rest = [*rest, "It had printed:", end]
+    return "\n".join([f"{_PREFIX}{name} failed: {what}", *rest, *calls_made(execution.calls)])
