@@ -168,8 +168,9 @@ class Observer:
             return
         # A few at a time: a column must not take memory as an array of millions does.
         items, owners = chain.from_iterable(arrays), chain.from_iterable(map(repeat, digests, lengths))
-        while place.items is not None and (column := list(islice(items, MOST_AT_ONCE))):
-            self._column(place.items, column, list(islice(owners, len(column))))
+        inner = place.items
+        while column := list(islice(items, MOST_AT_ONCE)):
+            self._column(inner, column, list(islice(owners, len(column))))
 
     def _objects(self, place: GrowingPlace, objects: _Objects, digests: _Digests) -> None:
         if place.level >= self._deepest:
