@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from halflap.config import Config
-    from halflap.graph.edge import Edge, Ports
-    from halflap.graph.explain import Explanation
+    from halflap.graph.edges import Edge, Explanation
+    from halflap.graph.ports import Ports
 
 __all__ = ["graph"]
 
@@ -53,7 +53,6 @@ class Form(StrEnum):
     MERMAID = "mermaid"
     DOT = "dot"
     JSON = "json"
-    SVG = "svg"
 
 
 graph = typer.Typer(
@@ -136,11 +135,7 @@ def _text(form: Form, edges: Sequence[Edge], tools: Mapping[str, Ports]) -> str:
     # Tools that nothing leads to or from would only be in the way.
     ends = {end for edge in edges for end in (edge.source, edge.target)}
     shown = {name: ports for name, ports in tools.items() if name in ends}
-    if form is Form.SVG:
-        from halflap.graph.svg import edges_svg  # noqa: PLC0415 -- as above
-
-        return edges_svg(edges, shown)
-    from halflap.graph.picture import edges_dot, edges_mermaid  # noqa: PLC0415 -- as above
+    from halflap.graph.draw import edges_dot, edges_mermaid  # noqa: PLC0415 -- as above
 
     return (edges_dot if form is Form.DOT else edges_mermaid)(edges, shown)
 

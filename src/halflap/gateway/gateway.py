@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from halflap.gateway.build import Parts
     from halflap.gateway.doctor import ServerReport
     from halflap.gateway.linter import Linted
-    from halflap.graph.explain import Explanation
-    from halflap.graph.graph import Graph
+    from halflap.graph.edges import Explanation, Graph
     from halflap.observe import Imported, Known
     from halflap.sandbox import Checked, Execution, Programs
     from halflap.schema import ToolSchema
@@ -393,19 +392,23 @@ class Gateway:
         self,
         goal: str | None = None,
         have: Mapping[str, Any] | None = None,
-        want: str | None = None,
-        limit: int = 3,
+        want: str | Sequence[str] | None = None,
+        limit: int | None = None,
         *,
+        may_change: bool = False,
         behind: bool = True,
         nets: bool = False,
     ) -> dict[str, Any]:
-        """Return workflows that produce the requested output from the available values, best first, and what is missing.
+        """Return workflows for what is wanted, or candidates for a goal, with what is missing. Nothing is called.
 
-        `want` is a tool or a field, `goal` what should be done, in words; `have` has the available values by name, None
-        for those only known to exist. With `nets`, each workflow comes as a net, too.
+        `want` names tools or fields; without it, `goal` is searched for. `have` has values by name, None for one that
+        is supplied later. With `may_change`, tools that may change something can be on the way. With `nets`, each
+        workflow comes as a net, too.
         """
         composer = (await self._parts.get()).composer
-        return await composer.suggest(goal, have, want, limit, behind=behind, nets=nets)
+        return await composer.suggest(
+            goal, have, want, limit, may_change=may_change, behind=behind, nets=nets
+        )
 
     async def metrics(self) -> dict[str, Any]:
         """Count tools by what is known of their results, edges by coverage and evidence, and the cost of learning."""
