@@ -130,14 +130,10 @@ def _show(summary: Summary) -> None:
         f"{verb} from {what} ({speed})." if summary.observations else "Nothing new to learn.",
         f"Schemas: {summary.schemas('new')} new, {summary.schemas('changed')} changed.",
     ]
-    if summary.drift or summary.breaches:
-        told = [
-            f"{plural(len(summary.drift), 'change')} of settled schemas" if summary.drift else "",
-            f"{plural(len(summary.breaches), 'place')} that {_break(summary)} the declared schema"
-            if summary.breaches
-            else "",
-        ]
-        lines.append(f"Drift: {' and '.join(filter(None, told))}; see halflap schema drift.")
+    if summary.drift:
+        lines.append(
+            f"Drift: {plural(len(summary.drift), 'change')} in settled schemas; see halflap schema drift."
+        )
     if known:
         lines.append(f"Already counted: {plural(known, 'source')}.")
     unknown = sorted({tool.server for tool in summary.tools if not tool.is_known})
@@ -194,10 +190,6 @@ def _report(source: SourceReport) -> None:
     if source.problem is not None:
         failed = source.state in {"failed", "refused"}
         note(f"{f'Error [{BackfillError.code}]: ' if failed else ''}{name}: {visible(source.problem)}")
-
-
-def _break(summary: Summary) -> str:
-    return "breaks" if len(summary.breaches) == 1 else "break"
 
 
 def _few(names: Sequence[str], most: int = 5) -> str:
