@@ -64,7 +64,7 @@ _ECHO = 0.9
 _OTHER_SERVER_KEY = 0.6
 """Servers number their things themselves."""
 _OTHER_SERVER = 0.9
-_LEARNED = 0.85
+_LEARNED = 0.5
 """A field that was seen too seldom to be certain."""
 _OPEN_VALUE = 0.7
 """Any text where only some values are allowed."""

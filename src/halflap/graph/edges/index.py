@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Index"]
 
-_FEW_TOOLS, _FEW_SHARE = 4, 0.01
+_FEW_TOOLS, _FEW_SHARE = 6, 0.01
 """A plain name that more tools return, in number and as a share, says less about where a value comes from."""
 _THING, _NAME, _FORMAT, _ATTRIBUTE, _RELATION = "thing ", "name ", "format ", "attribute ", "relation "
 
