@@ -178,9 +178,8 @@ def optimize(
     It is measured on examples that it was not optimised with, and the old one on the same. Nothing is overwritten.
     """
     set_up_logging(verbose=verbose, tells_of_servers=True)
-    from halflap.dspy.examples import read_examples  # noqa: PLC0415 -- no other command needs it
     from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
-    from halflap.dspy.optimize import OPTIMIZERS  # noqa: PLC0415 -- as above
+    from halflap.dspy.optimize import OPTIMIZERS, read_examples  # noqa: PLC0415 -- as above
 
     if optimizer not in OPTIMIZERS:
         raise UsageError(f"There is no optimizer {optimizer!r}. There are: {', '.join(OPTIMIZERS)}.")
