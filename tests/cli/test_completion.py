@@ -36,7 +36,13 @@ def test_tools_are_completed(place: Path) -> None:
 
 def test_commands_are_completed(place: Path) -> None:
     assert completed(place, "halflap ins") == ["install", "inspect"]
-    assert completed(place, "halflap install c") == ["claude-code", "claude-desktop", "cursor"]
+    assert completed(place, "halflap install c") == [
+        "claude-code",
+        "claude-desktop",
+        "cursor",
+        "codex",
+        "cline",
+    ]
 
 
 def test_a_broken_configuration_completes_nothing_quietly(tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ from cli.program import configure, definitions, halflap, side_by_side
 from halflap.cli.app import app
 from halflap.cli.lint_text import show_drafts, show_report
 from halflap.lint import Draft, Report
-from halflap.lint.sample import TEXT, record, tool
-from lint.making import report_of
+from lint.samples import TEXT, record, report_of, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,8 +76,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     (tmp_path / "bad.json").write_text(json.dumps({"lint": {"off": ["nope"]}}))
     monkeypatch.chdir(tmp_path)
-    # It would have the logs of all tests after this one go to where this one's output went.
-    monkeypatch.setattr("halflap.cli.linting.set_up_logging", lambda **_: None)
+    # Otherwise the logs of later tests would go to this one's output.
+    monkeypatch.setattr("halflap.cli.output.set_up_logging", lambda **_: None)
     return tmp_path
 
 
@@ -133,14 +132,14 @@ def test_definitions_come_from_stdin_or_from_live_servers(tmp_path: Path) -> Non
     assert [one["server"] for one in live.json["servers"]] == ["shop"]
     assert list(live.json["unavailable"]) == ["gone"]
     assert any(one["rule"] == "duplicate-name" for one in live.json["servers"][0]["findings"])
-    assert set(live.json["servers"][0]["findings"][0]["gain"]) == {"tool", "server"}
+    assert live.json["servers"][0]["fixes"]
     assert "'gone'" in live.err
 
 
 def test_drafts_go_to_stdout_and_reasons_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}
     good = Draft("shop", "mcp__shop__a", "a", 4, 0.5, schema, "class A(TypedDict):\n    name: str")
-    show_drafts([good, Draft("shop", "mcp__shop__b", "b", 0, 0.0, why="Nothing was learned.")])
+    show_drafts([good, Draft("shop", "mcp__shop__b", "b", 0, 0.0, reason="Nothing was learned.")])
     shown = capsys.readouterr()
     assert json.loads(shown.out.partition("\n{")[2].join(["{", ""])) == {"outputSchema": schema}
     assert "mcp__shop__b" in shown.err

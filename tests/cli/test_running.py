@@ -132,7 +132,7 @@ def test_without_a_terminal_a_destructive_tool_is_refused(done: dict[str, Done])
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), pytest.param("n\n", 1, marks=pytest.mark.slow)])
 def test_on_a_terminal_a_destructive_tool_is_confirmed(place: Path, answer: str, code: int) -> None:
-    done = in_terminal("run", *CONFIG, "destroys.py", home=place, answers={"May it?": answer})
+    done = in_terminal("run", *CONFIG, "destroys.py", home=place, answers={"Allow this once?": answer})
     assert "mcp__plain__echo" in done.out
     assert (done.code, "gone" in done.out) == (code, code == 0)
 

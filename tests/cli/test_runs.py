@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -177,7 +178,7 @@ def test_the_table_on_a_terminal_shows_unambiguous_prefixes(tmp_path: Path) -> N
     alike = "0198c3f2a41b9e07"
     runs = [run_of(n, id=f"{alike}{n:02}{'0' * 10}", started_at=NOW, code="x" * 200) for n in (1, 2)]
     asyncio.run(_fill(tmp_path, runs, []))
-    shown = in_terminal("runs", home=tmp_path, columns=100).out.splitlines()
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", in_terminal("runs", home=tmp_path, columns=100).out).splitlines()
     assert [line.split()[0] for line in shown[1:]] == [f"{alike}02", f"{alike}01"]
 
 

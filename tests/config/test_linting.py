@@ -21,20 +21,20 @@ def test_everything_has_a_default() -> None:
 
 def test_a_section_is_read() -> None:
     read = lint(
-        off=["enum-in-prose"],
+        off=["no-description"],
         severity={"no-output-schema": "error"},
         ignore=[
             {"rule": "date-*", "reason": "Old."},
-            {"rule": "unit-differs", "tools": "mcp__a__*", "reason": "So."},
+            {"rule": "number-without-unit", "tools": "mcp__a__*", "reason": "So."},
         ],
         fail_on="warning",
         max_name_length=40,
     )
-    assert read.off == ("enum-in-prose",)
+    assert read.off == ("no-description",)
     assert dict(read.severity) == {"no-output-schema": "error"}
     assert read.ignore == (
         LintIgnore(rule="date-*", reason="Old."),
-        LintIgnore(rule="unit-differs", reason="So.", tools="mcp__a__*"),
+        LintIgnore(rule="number-without-unit", reason="So.", tools="mcp__a__*"),
     )
     assert (read.fail_on, read.max_name_length) == ("warning", 40)
 
@@ -49,15 +49,15 @@ def test_a_section_is_read() -> None:
         ({"severity": []}, "wrong-value"),
         ({"ignore": {}}, "wrong-value"),
         ({"ignore": ["x"]}, "wrong-value"),
-        ({"ignore": [{"rule": "unit-differs"}]}, "wrong-value"),
-        ({"ignore": [{"rule": "unit-differs", "reason": " "}]}, "wrong-value"),
-        ({"ignore": [{"rule": "unit-differs", "reason": None}]}, "wrong-value"),
+        ({"ignore": [{"rule": "number-without-unit"}]}, "wrong-value"),
+        ({"ignore": [{"rule": "number-without-unit", "reason": " "}]}, "wrong-value"),
+        ({"ignore": [{"rule": "number-without-unit", "reason": None}]}, "wrong-value"),
         ({"ignore": [{"rule": "", "reason": "So."}]}, "wrong-value"),
-        ({"ignore": [{"rule": "unit-differs", "reason": "So.", "tools": ""}]}, "wrong-value"),
+        ({"ignore": [{"rule": "number-without-unit", "reason": "So.", "tools": ""}]}, "wrong-value"),
         ({"ignore": [{"rule": "dat-*", "reason": "So."}]}, "wrong-value"),
         ({"ignore": [{"reason": "So."}]}, "wrong-value"),
         ({"ignore": [{"rule": "unit-difers", "reason": "So."}]}, "wrong-value"),
-        ({"ignore": [{"rule": "unit-differs", "reason": "So.", "tool": "x"}]}, "unknown-key"),
+        ({"ignore": [{"rule": "number-without-unit", "reason": "So.", "tool": "x"}]}, "unknown-key"),
         ({"fail_on": "fatal"}, "wrong-value"),
         ({"max_name_length": 0}, "wrong-value"),
         ({"offf": []}, "unknown-key"),
@@ -71,7 +71,8 @@ def test_a_wrong_setting_has_its_code(section: dict[str, Any], code: str) -> Non
 
 def test_patterns_that_match_no_tool_are_a_warning() -> None:
     ignored = [
-        {"rule": "unit-differs", "tools": tools, "reason": "So."} for tools in ("shop_*", "mcp__my-shop__*")
+        {"rule": "number-without-unit", "tools": tools, "reason": "So."}
+        for tools in ("shop_*", "mcp__my-shop__*")
     ]
     config = Config.from_mapping({"lint": {"ignore": ignored}})
     assert [one.tools for one in config.lint.ignore] == ["shop_*", "mcp__my_shop__*"]

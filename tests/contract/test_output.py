@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from halflap.contract import Page, ToolResponse, fraction, lint_ignore, output_schema, produces, unit
 from halflap.contract.json_schema import Encoder
-from halflap.lint.parts import IGNORE
+from halflap.contract.relations import IGNORE_KEYWORD
 
 Id = Annotated[str, produces("customer"), Field(description="Unique identifier", min_length=1)]
 Cents = Annotated[int, unit("USD cents"), Field(description="Revenue", ge=0)]
@@ -221,7 +221,9 @@ class Noted(BaseModel):
 
 
 def test_a_lint_rule_is_ignored_in_place_with_a_reason() -> None:
-    assert output_schema(Noted)["properties"]["ignored"][IGNORE] == {"id-not-accepted": "It is for people."}
+    assert output_schema(Noted)["properties"]["ignored"][IGNORE_KEYWORD] == {
+        "id-not-accepted": "It is for people."
+    }
     for rule, reason in (("", "x"), ("No Rule", "x"), ("a-rule", " ")):
         with pytest.raises(ValueError, match="lint_ignore"):
             lint_ignore(rule, reason)

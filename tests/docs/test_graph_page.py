@@ -13,9 +13,9 @@ import pytest
 from cli.program import configure, halflap
 from halflap.cli.app import _loaded
 from halflap.demo import demo_config
-from halflap.gateway.compose import MOST_SUGGESTED
-from halflap.graph.edge import Coverage, EvidenceKind
-from halflap.server.tools.core import core_family
+from halflap.gateway.compose import MAX_SUGGESTIONS
+from halflap.graph.edges import Coverage, EvidenceKind
+from halflap.server.tools.suggest import suggest_workflow
 from support import ROOT
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PAGE = (ROOT / "docs" / "graph.md").read_text()
 COMMANDS = [
-    line.strip() for line in PAGE.partition("## Edges")[0].splitlines() if line.startswith("    halflap")
+    line.strip() for line in PAGE.partition("## An example")[0].splitlines() if line.startswith("    halflap")
 ]
 
 
@@ -39,15 +39,15 @@ def test_every_option_of_the_commands_is_there(command: str) -> None:
 
 def test_every_argument_and_field_of_the_tool_is_there() -> None:
     gateway: Any = None
-    (tool,) = (one for one in core_family(gateway) if one.name == "suggest_workflow")
+    tool = suggest_workflow(gateway)
     for name in tool.input_schema["properties"]:
         assert f"| `{name}` |" in PAGE
     assert tool.output_schema is not None
     suggestion = tool.output_schema["properties"]["suggestions"]["items"]
     for name in suggestion["required"]:
         assert f"`{name}`" in PAGE or f"(`{name}`)" in PAGE
-    assert tool.input_schema["properties"]["limit"]["maximum"] == MOST_SUGGESTED
-    assert f"from 1 to {MOST_SUGGESTED}; {tool.input_schema['properties']['limit']['default']} if" in PAGE
+    assert tool.input_schema["properties"]["limit"]["maximum"] == MAX_SUGGESTIONS
+    assert f"from 1 to {MAX_SUGGESTIONS};" in PAGE
 
 
 def test_every_kind_of_evidence_and_coverage_is_explained() -> None:

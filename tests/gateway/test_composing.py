@@ -192,7 +192,7 @@ def test_metrics_agree_with_the_graph_and_can_be_written_as_json(run: Run) -> No
     assert counted["outputs"] == {"declared": 5, "learned": 0, "unknown": 0}
     assert counted["edges"]["total"] == len(edges) == sum(counted["edges"]["coverage"].values())
     assert counted["edges"]["coverage"]["strict"] >= 4
-    assert sum(counted["edges"]["evidence"]["name"].values()) >= 4
+    assert sum(counted["edges"]["evidence"]["entity"].values()) >= 4
     learning = counted["learning"]
     assert (learning["results"], learning["dropped"]) == (3.0, 0.0)
     assert learning["writes"] >= 1
@@ -252,7 +252,7 @@ def test_a_suggested_program_leaves_the_check_no_doubt(run: Run) -> None:
         definition(
             "lender_list",
             returns="name",
-            description="Several lenders.",
+            description="List several lenders.",
             inputSchema={
                 "type": "object",
                 "properties": {"lender_codes": codes},

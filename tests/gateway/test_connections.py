@@ -149,65 +149,54 @@ def test_the_era_of_a_server_that_ignores_the_probe_is_remembered(started: dict[
 
 
 @pytest.mark.parametrize(("protocol", "spoken"), [("legacy", "2025-11-25"), ("modern", "2026-07-28")])
-def test_both_eras_of_the_protocol_are_spoken(
-    run: Run, tmp_path: Path, *, protocol: str, spoken: str
-) -> None:
-    async def scenario() -> None:
-        settings = config({**WITH_LIBRARY, "protocol": protocol}, roots=[str(tmp_path)])
-        async with Gateway.open(settings) as gateway:
-            assert (await gateway.call("mcp__echo__add", a=2, b=3)).structured_content == {"result": 5}
-            (report,) = await gateway.reports()
-            assert report.status.protocol_version == spoken
-            assert tmp_path.as_uri() in (await gateway.call("mcp__echo__roots")).text
-            call = await under_way(gateway, "mcp__echo__sleep")
-            call.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await call
+async def test_both_eras_of_the_protocol_are_spoken(tmp_path: Path, *, protocol: str, spoken: str) -> None:
+    settings = config({**WITH_LIBRARY, "protocol": protocol}, roots=[str(tmp_path)])
+    async with Gateway.open(settings) as gateway:
+        assert (await gateway.call("mcp__echo__add", a=2, b=3)).structured_content == {"result": 5}
+        (report,) = await gateway.reports()
+        assert report.status.protocol_version == spoken
+        assert tmp_path.as_uri() in (await gateway.call("mcp__echo__roots")).text
+        call = await under_way(gateway, "mcp__echo__sleep")
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
 
-            async def cancelled() -> bool:
-                return (await gateway.call("mcp__echo__cancelled_count")).text == "1"
+        async def cancelled() -> bool:
+            return (await gateway.call("mcp__echo__cancelled_count")).text == "1"
 
-            assert await comes(cancelled)
-            outcomes = {record.tool: record.outcome for record in await gateway.recent_calls()}
-            assert outcomes["sleep"] == "cancelled"
-
-    run(scenario())
+        assert await comes(cancelled)
+        outcomes = {record.tool: record.outcome for record in await gateway.recent_calls()}
+        assert outcomes["sleep"] == "cancelled"
 
 
 @pytest.mark.parametrize("protocol", [pytest.param("legacy", marks=pytest.mark.slow), "modern"])
-def test_tools_that_a_server_announces_appear_without_a_refresh(run: Run, protocol: str) -> None:
-    async def scenario() -> None:
-        server = python_server("changing", "changing.py", protocol=protocol)
-        async with Gateway.open(config(server)) as gateway:
-            await gateway.refresh()
+async def test_tools_that_a_server_announces_appear_without_a_refresh(protocol: str) -> None:
+    server = python_server("changing", "changing.py", protocol=protocol)
+    async with Gateway.open(config(server)) as gateway:
+        await gateway.refresh()
 
-            async def announced() -> bool:
-                # What it announces before it is listened to, it announces to nobody.
-                await gateway.call("mcp__changing__grow")
-                return await comes(shown, 1)
+        async def announced() -> bool:
+            # What it announces before it is listened to, it announces to nobody.
+            await gateway.call("mcp__changing__grow")
+            return await comes(shown, 1)
 
-            async def shown() -> bool:
-                return "mcp__changing__grown_1" in gateway.snapshot.tools
+        async def shown() -> bool:
+            return "mcp__changing__grown_1" in gateway.snapshot.tools
 
-            assert await comes(announced)
-
-    run(scenario())
+        assert await comes(announced)
 
 
-def test_noise_on_stdout_is_logged_and_disturbs_nothing(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open(config(ECHO)) as gateway:
-            await gateway.call("mcp__echo__noise", binary=True)
-            assert (await gateway.call("mcp__echo__echo", text="still here")).text == "still here"
-            assert len((await gateway.call("mcp__echo__big", bytes=5_000_000)).text) == 5_000_000
+async def test_noise_on_stdout_is_logged_and_disturbs_nothing() -> None:
+    async with Gateway.open(config(ECHO)) as gateway:
+        await gateway.call("mcp__echo__noise", binary=True)
+        assert (await gateway.call("mcp__echo__echo", text="still here")).text == "still here"
+        assert len((await gateway.call("mcp__echo__big", bytes=5_000_000)).text) == 5_000_000
 
-            async def logged() -> bool:
-                (report,) = await gateway.reports()
-                return {"[stdout] this is not JSON", "noise on stderr"} <= {*report.log}
+        async def logged() -> bool:
+            (report,) = await gateway.reports()
+            return {"[stdout] this is not JSON", "noise on stderr"} <= {*report.log}
 
-            assert await comes(logged)
-
-    run(scenario())
+        assert await comes(logged)
 
 
 async def test_an_answer_that_is_not_the_protocol_fails_its_call_alone() -> None:
@@ -288,7 +277,7 @@ def test_closing_ends_servers_with_everything_that_they_started(run: Run, tmp_pa
 # Time -------------------------------------------------------------------------------------------------
 
 
-def test_progress_extends_the_time_of_a_call_up_to_a_maximum(run: Run) -> None:
+async def test_progress_extends_the_time_of_a_call_up_to_a_maximum() -> None:
     async def outcome(work: Coroutine[Any, Any, Any]) -> str:
         try:
             await work
@@ -303,30 +292,27 @@ def test_progress_extends_the_time_of_a_call_up_to_a_maximum(run: Run) -> None:
     async def ignore(progress: float, total: float | None, message: str | None) -> None:
         del progress, total, message
 
-    async def scenario() -> None:
-        server = {**ECHO, "call_timeout_seconds": 1.5, "max_call_timeout_seconds": 4}
-        async with Gateway.open(config(server)) as gateway:
-            await gateway.refresh()
-            heard = CallContext(progress=ignore)
-            sleep = "mcp__echo__sleep"
-            soon = CallContext(deadline=asyncio.get_running_loop().time() + 0.5)
-            done = await asyncio.gather(
-                outcome(gateway.call_tool(sleep, {"seconds": 2, "progress": True}, heard)),
-                outcome(gateway.call_tool(sleep, {"seconds": 1_000, "progress": True}, heard)),
-                outcome(gateway.call_tool(sleep, {"seconds": 1_000})),
-                outcome(gateway.call_tool(sleep, {"seconds": 1_000}, soon)),
-            )
-            assert [*done] == ["ok", "max_call_timeout_seconds", "call_timeout_seconds", "deadline"]
+    server = {**ECHO, "call_timeout_seconds": 1.5, "max_call_timeout_seconds": 4}
+    async with Gateway.open(config(server)) as gateway:
+        await gateway.refresh()
+        heard = CallContext(progress=ignore)
+        sleep = "mcp__echo__sleep"
+        soon = CallContext(deadline=asyncio.get_running_loop().time() + 0.5)
+        done = await asyncio.gather(
+            outcome(gateway.call_tool(sleep, {"seconds": 2, "progress": True}, heard)),
+            outcome(gateway.call_tool(sleep, {"seconds": 1_000, "progress": True}, heard)),
+            outcome(gateway.call_tool(sleep, {"seconds": 1_000})),
+            outcome(gateway.call_tool(sleep, {"seconds": 1_000}, soon)),
+        )
+        assert [*done] == ["ok", "max_call_timeout_seconds", "call_timeout_seconds", "deadline"]
 
-            async def cancelled() -> bool:
-                # A machine that is busy may take longer than the limit for this call as well.
-                with contextlib.suppress(CallTimeoutError):
-                    return (await gateway.call("mcp__echo__cancelled_count")).text == "3"
-                return False
+        async def cancelled() -> bool:
+            # A machine that is busy may take longer than the limit for this call as well.
+            with contextlib.suppress(CallTimeoutError):
+                return (await gateway.call("mcp__echo__cancelled_count")).text == "3"
+            return False
 
-            assert await comes(cancelled)
-
-    run(scenario())
+        assert await comes(cancelled)
 
 
 async def test_calls_beyond_the_number_allowed_wait_and_their_deadline_holds() -> None:

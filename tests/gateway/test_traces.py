@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import stat
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +17,7 @@ from store.rows import call, run_of
 from support import comes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -90,52 +88,26 @@ async def filled(file: Path, *ages_in_days: float, output: str = "") -> None:
     await store.close()
 
 
-def test_traces_past_their_age_are_purged_in_the_background(run: Run, home: Path) -> None:
-    async def scenario() -> None:
-        await filled(home / "data" / "halflap.db", 1, 29, 31, 400)
-        async with Gateway.open() as gateway:
+async def test_traces_past_their_age_are_purged_in_the_background(home: Path) -> None:
+    await filled(home / "data" / "halflap.db", 1, 29, 31, 400)
+    async with Gateway.open() as gateway:
 
-            async def gone() -> bool:
-                return (len(await gateway.runs()), len(await gateway.recent_calls())) == (2, 2)
+        async def gone() -> bool:
+            return (len(await gateway.runs()), len(await gateway.recent_calls())) == (2, 2)
 
-            assert await comes(gone)
-
-    run(scenario())
+        assert await comes(gone)
 
 
-def test_traces_beyond_the_size_limit_are_purged_oldest_first(run: Run, home: Path) -> None:
-    async def scenario() -> None:
-        await filled(home / "data" / "halflap.db", 5, 4, 3, 2, 1, output="x" * 1_000_000)
-        async with Gateway.open({"traces": {"keep_mb": 2.5}}) as gateway:
+async def test_traces_beyond_the_size_limit_are_purged_oldest_first(home: Path) -> None:
+    await filled(home / "data" / "halflap.db", 5, 4, 3, 2, 1, output="x" * 1_000_000)
+    async with Gateway.open({"traces": {"keep_mb": 2.5}}) as gateway:
 
-            async def gone() -> bool:
-                size = (await asyncio.to_thread((home / "data" / "halflap.db").stat)).st_size
-                return len(await gateway.runs()) <= 2 and size < 2_500_000
+        async def gone() -> bool:
+            size = (await asyncio.to_thread((home / "data" / "halflap.db").stat)).st_size
+            return len(await gateway.runs()) <= 2 and size < 2_500_000
 
-            assert await comes(gone)
-            assert [record.id for record in await gateway.runs()] == ["00000004", "00000003"]
-
-    run(scenario())
-
-
-@pytest.fixture
-def permissive_umask() -> Iterator[None]:
-    before = os.umask(0)
-    yield
-    os.umask(before)
-
-
-@pytest.mark.usefixtures("permissive_umask")
-async def test_nobody_else_can_read_the_files_of_the_store(home: Path) -> None:
-    def modes() -> dict[str, str]:
-        files = (home / "data").glob("halflap.db*")
-        return {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in files}
-
-    async with Gateway.open({}, servers=echo()) as gateway:
-        await ran(gateway, "ann")
-        assert await asyncio.to_thread(modes) == dict.fromkeys(
-            ("halflap.db", "halflap.db-wal", "halflap.db-shm"), "0o600"
-        )
+        assert await comes(gone)
+        assert [record.id for record in await gateway.runs()] == ["00000004", "00000003"]
 
 
 def test_closing_does_not_wait_for_the_purge(run: Run, home: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from graph.making import tool
 
 if TYPE_CHECKING:
-    from halflap.graph.edge import Ports
+    from halflap.graph.ports import Ports
 
 PLACE = {"name": str, "lat": float, "lon": float}
 CALENDAR = [

@@ -1,20 +1,26 @@
-"""Small graphs made by hand: tools from a line each, edges where names are the same."""
+"""Small graphs made by hand, with a line for each tool."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from halflap.graph.edge import EACH, NAME, VALUE, Edge, Evidence, Link, Place, Ports, Slot, key
-from halflap.graph.named import Named
+from halflap.graph.edges import Graph
+from halflap.graph.lineage import Count, Flow, Lineage
+from halflap.graph.naming import subject_of
+from halflap.graph.naming.vocabulary import CHANGE_VERBS
+from halflap.graph.paths import EACH, NAME, VALUE, key, path_text
+from halflap.graph.plan import workflow_json
+from halflap.graph.ports import Place, Ports, Slot
+from halflap.graph.types import form_of
 from halflap.schema import Type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from halflap.graph.edge import Path
+    from halflap.graph.paths import Path
+    from halflap.graph.plan import Planned
 
-__all__ = ["Made", "edge", "link", "path", "ports"]
+__all__ = ["graph_of", "path", "ports", "shown"]
 
 STRING = Type("string")
 
@@ -44,7 +50,10 @@ def ports(
     latency: float | None = None,
     types: Mapping[str, Type] | None = None,
 ) -> Ports:
-    """Make a tool: `takes` and `gives` are paths; `?` marks what is optional, `=` what is required and has a default."""
+    """Make a tool: `takes` and `gives` are paths; `?` marks what is optional, `=` what is required and has a default.
+
+    It only reads, unless its name has a verb of change.
+    """
     known = types or {}
     slots = [
         Slot(
@@ -58,7 +67,10 @@ def ports(
     ]
     places = [
         Place(
-            path(text.rstrip("?")), known.get(text.rstrip("?"), STRING), presence=0.5 if "?" in text else 1.0
+            path(text.rstrip("?")),
+            known.get(text.rstrip("?"), STRING),
+            presence=0.5 if "?" in text else 1.0,
+            form=form_of(known.get(text.rstrip("?"), STRING)),
         )
         for text in gives.split()
     ]
@@ -72,6 +84,7 @@ def ports(
     }
     slots += [Slot(part, Type("object"), required=True) for part in around]
     required = {one.parameter for one in slots if one.required and not one.has_default}
+    verb = subject_of(tool).verb
     return Ports(
         f"mcp__{server}__{tool}",
         server,
@@ -80,56 +93,19 @@ def ports(
         frozenset(required),
         original_name=tool,
         is_destructive=destructive,
+        changes=None if destructive or verb in CHANGE_VERBS else False,
         latency_ms=latency,
     )
 
 
-def link(source: str, target: str, confidence: float = 0.9) -> Link:
-    """Make a link."""
-    return Link(path(source), path(target), confidence, (Evidence("name", confidence, source),))
+def graph_of(*tools: Ports, links: Iterable[tuple[str, Path, str, Path]] = ()) -> Graph:
+    """Make a graph; `links` are from a tool's place to another's slot, whatever their names are."""
+    flows = {Flow(one, path_text(at), two, path_text(to)): Count(50, 5) for one, at, two, to in links}
+    return Graph(tools, Lineage(flows))
 
 
-def edge(source: Ports, target: Ports, *links: Link, pages: bool = False) -> Edge:
-    """Make an edge."""
-    sure = max(one.confidence for one in links)
-    return Edge(source.tool, target.tool, "partial", sure, tuple(links), pages)
-
-
-@dataclass
-class Made:
-    """A graph of edges that are given, and of those between places and slots whose last names are the same."""
-
-    tools: dict[str, Ports] = field(default_factory=dict)
-    edges: list[Edge] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, *tools: Ports, edges: Sequence[Edge] = (), by_name: bool = True) -> Made:
-        """Make a graph."""
-        made = cls({one.tool: one for one in tools}, list(edges))
-        for source in tools if by_name else ():
-            for target in tools:
-                links = [
-                    Link(place.path, slot.path, 0.9, (Evidence("name", 0.9),))
-                    for place in source.places
-                    for slot in target.slots
-                    if source is not target and _name(place.path) == _name(slot.path) != ""
-                ]
-                if links:
-                    made.edges.append(Edge(source.tool, target.tool, "partial", 0.9, tuple(links)))
-        return made
-
-    @property
-    def named(self) -> Named:
-        """The names of what the tools return."""
-        named = Named()
-        for one in self.tools.values():
-            named.enter(one.tool, [_name(place.path) for place in one.places])
-        return named
-
-    def into(self, tool: str) -> list[Edge]:
-        """Give the edges to a tool."""
-        return [one for one in self.edges if one.target == tool]
-
-
-def _name(steps: Path) -> str:
-    return next((one.key for one in reversed(steps) if one.kind == "key"), "")
+def shown(planned: Planned) -> dict[str, Any]:
+    return {
+        "suggestions": [workflow_json(one) for one in planned.suggestions],
+        "missing": [one.to_json() for one in planned.missing],
+    }

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.values import Tool
-from halflap.graph.graph import Graph
-from halflap.graph.ports import ports_of
-from halflap.schema import parse_schema, read_type
+from halflap.graph.edges import Graph
+from halflap.graph.inputs import ports_of
+from halflap.schema import read_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.graph.edge import Edge, Ports
+    from halflap.graph.edges import Edge
+    from halflap.graph.ports import Ports
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 NOTHING: Any = object()
@@ -86,7 +87,7 @@ def tool(
         output_schema=output,
     )
     seen = None if learned is NOTHING else read_type(schema(learned))
-    return ports_of(made, parse_schema(made), seen, learned_confidence=sure)
+    return ports_of(made, seen, learned_confidence=sure)
 
 
 def between(graph: Graph, source: str, target: str) -> Edge | None:

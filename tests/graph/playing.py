@@ -12,12 +12,13 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from halflap.graph.edge import path_text
+from halflap.graph.paths import path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from halflap.graph.edge import Path, Ports
+    from halflap.graph.paths import Path
+    from halflap.graph.ports import Ports
 
 __all__ = ["Play", "found_at", "play"]
 

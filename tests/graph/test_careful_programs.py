@@ -10,14 +10,12 @@ from graph.making import graph_of, tool
 from graph.playing import play
 from halflap.core.values import Tool
 from halflap.graph.emit import program
-from halflap.graph.plan import plan
-from halflap.graph.ports import ports_of
-from halflap.graph.want import target_of
-from halflap.schema import parse_schema
+from halflap.graph.inputs import ports_of
+from halflap.graph.plan import plan, target_of
 
 if TYPE_CHECKING:
     from graph.playing import Play
-    from halflap.graph.edge import Ports
+    from halflap.graph.ports import Ports
 
 STRING = {"type": "string"}
 GET = tool("x", "get_gizmo", "gizmo_id!", {"name": str})
@@ -41,7 +39,7 @@ def source(output: dict[str, Any], *takes: str) -> Ports:
         input_schema=thing(**dict.fromkeys(takes, STRING)),
         output_schema=output,
     )
-    return ports_of(made, parse_schema(made))
+    return ports_of(made)
 
 
 def played(found: Ports, answer: Any, want: str = "mcp__x__get_gizmo") -> Play:
@@ -127,7 +125,7 @@ def paged(flag: str = "", *, inside: bool = False) -> Ports:
 
 class TestPages:
     @pytest.mark.parametrize("inside", [False, True])
-    @pytest.mark.parametrize(("flag", "last"), [("has_more", False), ("isLastPage", True)])
+    @pytest.mark.parametrize(("flag", "last"), [("has_more", False), ("is_last_page", True)])
     def test_a_flag_ends_paging(self, flag: str, last: bool, inside: bool) -> None:
         def pages(cursor: str = "0") -> dict[str, Any]:
             turns = {"next_cursor": str(int(cursor) + 1), flag: last if cursor == "2" else not last}
@@ -139,18 +137,17 @@ class TestPages:
         whole = played(paged(flag, inside=inside), pages, "mcp__x__find").value
         assert len(whole["items"]) == 3
         told = whole["pagination"] if inside else whole
-        assert told["next_cursor"] is None
         assert told[flag] is last
 
     def test_a_repeated_cursor_is_an_error(self) -> None:
-        with pytest.raises(ValueError, match="gave the same next_cursor again"):
+        with pytest.raises(ValueError, match="returned the same cursor twice"):
             played(paged(), lambda cursor="": {"items": [{"gizmo_id": cursor + "a"}], "next_cursor": "z"})
 
     def test_a_cycle_of_cursors_is_an_error(self) -> None:
         def pages(cursor: str = "a") -> dict[str, Any]:
             return {"items": [{"gizmo_id": cursor}], "next_cursor": "b" if cursor == "c" else "c"}
 
-        with pytest.raises(ValueError, match="gave the same next_cursor again"):
+        with pytest.raises(ValueError, match="returned the same cursor twice"):
             played(paged(), pages)
 
     def test_an_empty_last_page_ends_it(self) -> None:
@@ -194,7 +191,7 @@ class TestDefaults:
             size={"type": "integer", "default": 3},
         )
         made = Tool("mcp__x__find", "x", "find", "Finds", takes, thing(name=STRING))
-        graph = graph_of(ports_of(made, parse_schema(made)))
+        graph = graph_of(ports_of(made))
         planned = plan(graph, want=[target_of(graph, "find")], have={})
         assert not planned.suggestions[0].missing
         calls = play(program(planned.suggestions[0]), graph.tools.values()).calls

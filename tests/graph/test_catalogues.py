@@ -4,7 +4,7 @@ import pytest
 
 from graph import catalogues
 from graph.making import between, mappings
-from halflap.graph.graph import Graph
+from halflap.graph.edges import Graph
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from graph.making import graph_of, mappings, pair, tool
-from halflap.graph.graph import Graph
+from halflap.graph.edges import Graph, explain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,10 @@ class Seen:
             if (a, b) == (source, target)
         ]
 
+    @property
+    def pairs(self) -> set[tuple[str, str]]:
+        return {(a, b) for a, _, b, _ in self.counts}
+
 
 ORDERS = tool("s", "order_history", "customer_id! limit:integer")
 
@@ -37,7 +41,6 @@ ORDERS = tool("s", "order_history", "customer_id! limit:integer")
         ({"customerId": str}, "customerId"),
         ([{"customer_id": str}], "[].customer_id"),
         ({"customers": [str]}, "customers[]"),
-        ({"customers": {...: {"plan": str}}}, "customers.{key}"),
         ({"success": bool, "data": {"customer": {"id": str}}}, "data.customer.id"),
     ],
 )
@@ -64,20 +67,6 @@ def test_items_go_into_nested_arguments() -> None:
     assert ("[].train_no", "legs[].train_no") in mappings(edge)
     assert edge is not None
     assert edge.coverage == "strict"
-
-
-def test_objects_of_the_same_shape_are_passed_whole() -> None:
-    book = tool("s", "book", {"guests!": [{"first_name": str, "last_name": str, "born": str}]})
-    profile = tool(
-        "s",
-        "profile",
-        "",
-        {"saved_guests": [{"first_name": str, "last_name": str, "born": str, "vip": bool}]},
-    )
-    edge = pair(profile, book)
-    assert ("saved_guests[]", "guests[]") in mappings(edge)
-    assert edge is not None
-    assert "shape" in edge.kinds
 
 
 class TestCoverage:
@@ -116,9 +105,9 @@ class TestPagination:
         ("gives", "takes"),
         [
             ({"items": [str], "next_cursor": str}, "cursor"),
-            ({"nextPageToken": str}, "pageToken"),
-            ({"next_page": int}, "page:integer"),
-            ({"next_offset": int}, "offset:integer"),
+            ({"items": [str], "nextPageToken": str}, "pageToken"),
+            ({"items": [str], "next_page": int}, "page:integer"),
+            ({"items": [str], "next_offset": int}, "offset:integer"),
         ],
     )
     def test_a_cursor_leads_to_the_next_page_of_the_same_tool(self, gives: Any, takes: str) -> None:
@@ -139,7 +128,7 @@ class TestPagination:
         assert Graph([made]).edge(made.tool, made.tool) is None
 
     def test_a_cursor_of_another_type_is_none(self) -> None:
-        made = tool("s", "list_things", "cursor:integer", {"next_cursor": str})
+        made = tool("s", "list_things", "cursor:integer", {"items": [str], "next_cursor": str})
         assert Graph([made]).edge(made.tool, made.tool) is None
 
 
@@ -152,11 +141,65 @@ def test_generic_names_make_no_edge(name: str, server: str) -> None:
 def test_a_common_name_weighs_less() -> None:
     source, target = tool("a", "get", "", {"gadget": str}), tool("b", "put", "gadget!")
     few = pair(source, target)
-    some = pair(source, target, *(tool(f"s{number}", "t", "gadget") for number in range(8)))
     assert few is not None
-    assert some is not None
-    assert some.confidence < few.confidence
-    assert pair(source, target, *(tool(f"s{number}", "t", "gadget") for number in range(300))) is None
+    assert few.confidence < 0.7
+    assert pair(source, target, *(tool(f"s{at}", "t", "", {"gadget": str}) for at in range(300))) is None
+
+
+class TestIdentifiers:
+    """Required identifiers come before display names, and the parts of a key travel together."""
+
+    def test_a_login_comes_before_a_name(self) -> None:
+        repos = tool("s", "list_repos", "", [{"name": str, "owner": {"name?": str, "login": str, "id": int}}])
+        edge = pair(repos, tool("s", "list_issues", "owner! repo!"))
+        assert mappings(edge) == {("[].owner.login", "owner"), ("[].name", "repo")}
+
+    def test_the_parts_of_a_key_come_from_one_object(self) -> None:
+        repo = {"name": str, "owner": {"login": str}}
+        pulls = tool(
+            "s", "list_pulls", "", [{"number": int, "base": {"repo": repo}, "head": {"repo?": repo}}]
+        )
+        edge = pair(pulls, tool("s", "get_pull", "owner! repo! pull_number:integer!"))
+        assert edge is not None
+        best = {link.target[0].key: link.to_json()["from"] for link in reversed(edge.links)}
+        assert best == {
+            "owner": "[].base.repo.owner.login",
+            "repo": "[].base.repo.name",
+            "pull_number": "[].number",
+        }
+
+    def test_a_bare_value_is_named_by_its_tool(self) -> None:
+        edge = pair(
+            tool("s", "lookup_account_id_by_phone", "phone!", str), tool("s", "get_account", "account_id!")
+        )
+        assert mappings(edge) == {("$", "account_id")}
+
+    def test_the_keys_of_a_map_are_not_the_thing_that_it_is_named_after(self) -> None:
+        assert pair(tool("s", "overview", "", {"customers": {...: {"plan": str}}}), ORDERS) is None
+
+    def test_a_new_thing_is_not_named_after_another(self) -> None:
+        create = tool("s", "create_project", "name! owner_id!")
+        edge = pair(tool("s", "list_projects", "", [{"id": str, "name": str, "owner_id": str}]), create)
+        assert mappings(edge) == {("[].owner_id", "owner_id")}
+
+    @pytest.mark.parametrize("name", ["projects_list", "list_projects", "ListProjects", "project-search"])
+    def test_nouns_may_come_first(self, name: str) -> None:
+        edge = pair(tool("s", name, "", {"items": [{"id": str}]}), tool("s", "get_project", "project_id!"))
+        assert mappings(edge) == {("items[].id", "project_id")}
+
+    def test_a_description_may_name_what_a_parameter_takes(self) -> None:
+        takes = {"ref!": {"type": "string", "description": "A commit SHA or a branch name."}}
+        edge = pair(tool("s", "list_commits", "", [{"sha": str}]), tool("s", "get_commit", takes))
+        assert mappings(edge) == {("[].sha", "ref")}
+        assert edge is not None
+        assert edge.kinds == {"text"}
+
+    def test_one_place_does_not_fill_two_parameters(self) -> None:
+        move = tool("s", "move_money", "from_account_id! to_account_id!")
+        edge = pair(tool("s", "get_account", "", {"account_id": str}), move)
+        assert edge is not None
+        assert len(edge.links) == 1
+        assert edge.coverage == "partial"
 
 
 class TestTypes:
@@ -178,7 +221,7 @@ class TestTypes:
         name = next(iter(given))
         seen = Seen({(source.tool, name, target.tool, name): (99, 9)})
         assert Graph([source, target], seen).edge(source.tool, target.tool) is None
-        near = Graph([source, target], seen).explain(source.tool, target.tool).near
+        near = explain(Graph([source, target], seen), source.tool, target.tool).near
         assert near[0].reason == "type conflict"
 
     def test_an_integer_is_a_number(self) -> None:
@@ -209,14 +252,14 @@ class TestLineage:
             Graph(
                 [source, target], Seen({(source.tool, "customer_id", target.tool, "customer_id"): (times, 1)})
             ).edge(source.tool, target.tool)
-            for times in (1, 5, 50)
+            for times in (1, 2, 50)
         ]
         confidences = [edge.confidence for edge in [plain, *sure] if edge is not None]
         assert len(confidences) == 4
         assert confidences == sorted(set(confidences))
         assert sure[1] is not None
         weights = {one.kind: one.weight for one in sure[1].links[0].evidence}
-        assert weights["lineage"] > weights["name"]
+        assert {"lineage", "entity"} == weights.keys()
 
     def test_new_lineage_replaces_the_old(self) -> None:
         graph = Graph([self.A, self.B])
@@ -242,14 +285,13 @@ class TestConfidence:
         assert once is not None
         assert declared.confidence > often.confidence > once.confidence
 
-    def test_pieces_of_evidence_are_listed_and_combined(self) -> None:
-        source = tool("s", "a", "", {"contact_email": "email"})
-        edge = pair(source, tool("s", "b", {"contact_email!": "email"}))
-        assert edge is not None
-        link = edge.links[0]
-        assert {one.kind for one in link.evidence} == {"name", "format"}
-        assert link.confidence > max(one.weight for one in link.evidence)
-        assert edge.to_json()["edge_type"] == "provides"
+    def test_a_field_that_may_be_missing_is_less_certain(self) -> None:
+        target = tool("s", "b", "customer_id!")
+        sure = pair(tool("s", "a", "", {"customer": {"id": str}}), target)
+        maybe = pair(tool("s", "a", "", {"customer?": {"id": str}, "other": str}), target)
+        assert sure is not None
+        assert maybe is not None
+        assert sure.confidence > maybe.confidence
 
 
 class TestSecrets:
@@ -261,7 +303,7 @@ class TestSecrets:
         alone = tool("s", "forecast", f"{name}!")
         graph = graph_of(source, alone)
         assert graph.edge(source.tool, alone.tool) is None
-        assert graph.explain(source.tool, alone.tool).near[0].reason == "secret"
+        assert explain(graph, source.tool, alone.tool).near[0].reason == "each call's own"
 
     def test_observed_flows_do(self) -> None:
         source, target = tool("s", "sign_in", "", {"token": str}), tool("s", "profile", "token!")
@@ -274,9 +316,12 @@ class TestLives:
         gone = tool("s", "delete_customer", "customer_id!", {"customer_id": str})
         assert pair(gone, ORDERS) is None
 
-    def test_generic_ids_do_not_cross_servers(self) -> None:
+    def test_ids_of_another_server_are_much_less_certain(self) -> None:
         users = tool("chat", "list_users", "", {"users": [{"user_id": str, "email": "email"}]})
-        assert pair(users, tool("git", "get_profile", "user_id!")) is None
+        other = pair(users, tool("git", "get_profile", "user_id!"))
+        same = pair(users, tool("chat", "get_profile", "user_id!"))
+        assert same is not None
+        assert other is None or other.confidence < 0.6 < same.confidence
         assert pair(users, tool("git", "get_member", {"email!": "email"})) is not None
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from graph.made import ports
-from halflap.graph.effects import seems_to_change, seems_to_destroy
+from graph.making import tool
+from halflap.graph.effects import destroys, may_change
 
 
 @pytest.mark.parametrize(
@@ -18,39 +18,55 @@ from halflap.graph.effects import seems_to_change, seems_to_destroy
         "orders_delete",
         "deleteAccount",
         "purge_queue",
-        "wipe_disk",
-        "rm_file",
     ],
 )
 def test_a_destructive_verb_destroys(name: str) -> None:
-    assert seems_to_destroy(ports(name))
-    assert seems_to_change(ports(name))
+    assert destroys(tool("s", name))
+    assert may_change(tool("s", name))
 
 
 @pytest.mark.parametrize(
     "name", ["create_order", "order_update", "slack_send_message", "get_or_create_user", "set_status"]
 )
 def test_a_changing_verb_changes_without_destroying(name: str) -> None:
-    assert seems_to_change(ports(name))
-    assert not seems_to_destroy(ports(name))
+    assert may_change(tool("s", name))
+    assert not destroys(tool("s", name))
 
 
 @pytest.mark.parametrize(
     "name",
-    ["get_order", "list_deleted_items", "customer_search", "search_archive", "check_stock", "read_file"],
+    ["get_order", "list_deleted_items", "customer_search", "check_stock", "read_file"],
 )
 def test_a_reading_verb_changes_nothing(name: str) -> None:
-    assert not seems_to_change(ports(name))
-    assert not seems_to_destroy(ports(name))
+    assert not may_change(tool("s", name))
+    assert not destroys(tool("s", name))
 
 
 @pytest.mark.parametrize("name", ["provision_server", "frobnicate_widget", "transmogrify"])
 def test_an_unknown_verb_may_change_something(name: str) -> None:
-    assert seems_to_change(ports(name))
+    assert may_change(tool("s", name))
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "changes"),
+    [
+        ("issues_list", "", False),
+        ("toggle_view", "", True),
+        ("weather", "Returns the forecast.", False),
+        ("weather", "The forecast.", True),
+        ("get_order", "Deletes an order, and returns it.", True),
+        ("get_cart", "Permanently removes the cart.", True),
+        ("find_and_replace", "Find text.", True),
+    ],
+)
+def test_name_and_description_have_to_agree_that_it_only_reads(
+    name: str, description: str, changes: bool
+) -> None:
+    assert may_change(tool("s", name, description=description)) == changes
 
 
 def test_settings_and_annotations_outweigh_the_name() -> None:
-    assert not seems_to_change(replace(ports("frobnicate"), changes=False))
-    assert not seems_to_destroy(replace(ports("reset_view"), changes=False))
-    assert seems_to_change(replace(ports("get_order"), changes=True))
-    assert seems_to_change(ports("get_order", destructive=True))
+    assert not may_change(replace(tool("s", "frobnicate"), changes=False))
+    assert not destroys(replace(tool("s", "purge_view"), changes=False))
+    assert may_change(replace(tool("s", "get_order"), changes=True))
+    assert may_change(replace(tool("s", "get_order"), is_destructive=True))

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graph.made import Made, edge, link, ports
+from graph.made import graph_of, ports
 from graph.playing import found_at, play
-from halflap.graph.edge import path_text
 from halflap.graph.emit import program
+from halflap.graph.paths import path_text
 from halflap.graph.plan import plan
 from halflap.graph.workflow import Target
 from support import examples
 
 if TYPE_CHECKING:
-    from halflap.graph.edge import Edge, Link, Ports
+    from halflap.graph.edges import Graph
+    from halflap.graph.paths import Path
+    from halflap.graph.ports import Ports
 
 PLACES = ("id", "one.id", "items[].id", "items[].name", "items[].sub[].id", "items[].sub[].name", "by.{key}", "per.{}.id",
           "per.{}.name", "maybe?", "items[].maybe?", "bare[]", "seldom.id?")  # fmt: skip
@@ -26,11 +28,11 @@ SLOTS = ("x", "y", "in.x", "in.deep.y", "xs[]", "rows[].x rows[].y", "rows[].in.
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> Made:
+def worlds(draw: st.DrawFn) -> Graph:
     """Make tools of any structure, each supplied by those before it from any place, one or many."""
     count = draw(st.integers(2, 5))
     tools: list[Ports] = []
-    edges: list[Edge] = []
+    links: list[tuple[str, Path, str, Path]] = []
     for at in range(count):
         shape = draw(st.sampled_from([PLACES, ROOTS]))
         gives = draw(st.lists(st.sampled_from(shape), min_size=1, max_size=4, unique=True))
@@ -38,29 +40,22 @@ def worlds(draw: st.DrawFn) -> Made:
         if len({one.split("[")[0].split(".")[0] for one in takes}) < len(takes):
             takes = takes[:1]
         one = ports(f"tool{at}", " ".join(takes), " ".join(gives))
-        if takes:
-            slots = [slot for slot in one.slots if slot.type.kind != "object"]
-            for slot in slots:
-                source = draw(st.sampled_from(tools))
-                place = draw(st.sampled_from(source.places))
-                edges.append(edge(source, one, link(path_text(place.path), path_text(slot.path))))
-                # Items of one array are more likely to fill another.
-                for other, inner in itertools.product(slots, source.places):
-                    if draw(st.booleans()):
-                        edges.append(edge(source, one, link(path_text(inner.path), path_text(other.path))))
+        slots = [slot for slot in one.slots if slot.type.kind != "object"] if takes else []
+        for slot in slots:
+            source = draw(st.sampled_from(tools))
+            place = draw(st.sampled_from(source.places))
+            links.append((source.tool, place.path, one.tool, slot.path))
+            # Items of one array are more likely to fill another.
+            for other, inner in itertools.product(slots, source.places):
+                if draw(st.booleans()):
+                    links.append((source.tool, inner.path, one.tool, other.path))
         tools.append(one)
-    merged: dict[tuple[str, str], tuple[Link, ...]] = {}
-    for one_edge in edges:
-        key = one_edge.source, one_edge.target
-        merged[key] = (*merged.get(key, ()), *one_edge.links)
-    by_name = {one.tool: one for one in tools}
-    joined = [edge(by_name[one], by_name[two], *links) for (one, two), links in merged.items()]
-    return Made.of(*tools, edges=joined, by_name=False)
+    return graph_of(*tools, links=links)
 
 
 @settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(worlds(), st.integers(0, 1))
-def test_every_call_gets_exactly_what_the_plan_says(graph: Made, others: int) -> None:
+def test_every_call_gets_exactly_what_the_plan_says(graph: Graph, others: int) -> None:
     names = list(graph.tools)
     want = [Target("tool", names[-1])]
     want += [Target("field", "name")] * others
@@ -68,7 +63,7 @@ def test_every_call_gets_exactly_what_the_plan_says(graph: Made, others: int) ->
         if one.missing or len(one.wanted) < len(want):
             compile(program(one), "program.py", "exec", flags=0x2000)
             continue
-        text = program(one).replace("most_calls = 200", "most_calls = 100000")
+        text = program(one).replace("max_calls = 200", "max_calls = 100000")
         try:
             played = play(text, graph.tools.values())
         except ValueError as error:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from halflap.graph.fit import conflict, form_of
+from halflap.graph.types import conflict, form_of
 from halflap.schema import read_type
 
 STRING = {"type": "string"}

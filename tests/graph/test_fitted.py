@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.graph.edge import EACH, NAME, VALUE, Path, Place, Ports, Slot, key, path_text
-from halflap.graph.fitted import fitted, read_path
-from halflap.graph.lineage import Count, Flow, Lineage
+from halflap.graph.lineage import Count, Flow, Lineage, fitted
+from halflap.graph.paths import EACH, NAME, VALUE, Path, key, path_text, read_path
+from halflap.graph.ports import Place, Ports, Slot
 from halflap.schema import Type
 
 TEXT = Type("string")

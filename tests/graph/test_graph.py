@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.making import graph_of, tool
-from halflap.graph.fit import conflict, form_of
-from halflap.graph.graph import Graph
+from halflap.graph.edges import Graph, explain
+from halflap.graph.types import conflict, form_of
 from support import THOROUGH, examples
 
 if TYPE_CHECKING:
-    from halflap.graph.edge import Edge, Ports
+    from halflap.graph.edges import Edge
+    from halflap.graph.ports import Ports
 
 NAMES = st.sampled_from(
     [
@@ -68,7 +69,7 @@ def catalogues(draw: st.DrawFn, most: int = 6) -> list[Ports]:
 
 
 def edges(graph: Graph) -> dict[tuple[str, str], Edge]:
-    return {(edge.source, edge.target): edge for edge in graph.edges()}
+    return {(edge.source, edge.target): edge for edge in graph.edges(best=100)}
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -163,7 +164,7 @@ def test_every_pair_is_explained(ports: list[Ports]) -> None:
     graph = Graph(ports)
     for one in ports:
         for other in ports:
-            told = graph.explain(one.tool, other.tool)
+            told = explain(graph, one.tool, other.tool)
             assert told.edge == graph.edge(one.tool, other.tool)
             assert bool(told.near) == (told.edge is None)
             assert told.to_json()["from"] == one.tool
@@ -171,26 +172,13 @@ def test_every_pair_is_explained(ports: list[Ports]) -> None:
 
 class TestExplain:
     def reason(self, source: Ports, target: Ports, *others: Ports) -> str:
-        return graph_of(source, target, *others).explain(source.tool, target.tool).near[0].reason
-
-    def test_generic_name(self) -> None:
-        assert self.reason(tool("s", "a", "", {"name": str}), tool("s", "b", "name!")) == "says nothing"
+        return explain(graph_of(source, target, *others), source.tool, target.tool).near[0].reason
 
     def test_type_conflict(self) -> None:
         assert (
             self.reason(tool("s", "a", "", {"customer_id": int}), tool("s", "b", "customer_id!"))
             == "type conflict"
         )
-
-    def test_common_name(self) -> None:
-        others = [tool(f"s{number}", "t", "gadget") for number in range(300)]
-        assert (
-            self.reason(tool("s", "a", "", {"gadget": str}), tool("s", "b", "gadget!"), *others)
-            == "too common"
-        )
-
-    def test_another_servers_id(self) -> None:
-        assert self.reason(tool("s", "a", "", {"user_id": str}), tool("t", "b", "user_id!")) == "other server"
 
     def test_unknown_output(self) -> None:
         assert self.reason(tool("s", "a"), tool("s", "b", "customer_id!")) == "no output"
@@ -204,7 +192,7 @@ class TestExplain:
         )
 
     def test_unknown_tool(self) -> None:
-        assert graph_of(tool("s", "a")).explain("mcp__s__a", "nope").near[0].reason == "unknown tool"
+        assert explain(graph_of(tool("s", "a")), "mcp__s__a", "nope").near[0].reason == "unknown tool"
 
 
 @pytest.mark.slow
@@ -220,7 +208,7 @@ def test_huge_catalogues_of_one_server_stay_bounded() -> None:
         )
     )
     assert len(list(graph.edges())) == len(names) * (len(names) - 1)
-    assert all(len(edge.links) <= 3 * 400 for edge in graph.edges())
+    assert all(len(edge.links) <= 3 * 600 for edge in graph.edges())
 
 
 def test_a_changed_tool_gets_new_edges_and_the_rest_stays() -> None:

@@ -6,24 +6,28 @@ import ast
 import json
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph.made import Made
+from graph.made import graph_of
 from graph.playing import play
-from halflap.graph.edge import EACH, Edge, Link, Place, Ports, Slot, key
+from halflap.graph.draw import edges_dot, edges_mermaid, workflow_dot, workflow_mermaid
 from halflap.graph.emit import program
-from halflap.graph.picture import edges_dot, edges_mermaid, workflow_dot, workflow_mermaid
+from halflap.graph.paths import EACH, key
 from halflap.graph.plan import plan
+from halflap.graph.ports import Place, Ports, Slot
 from halflap.graph.workflow import Target, Workflow
 from halflap.schema import Type
 from support import examples
 
+if TYPE_CHECKING:
+    from halflap.graph.edges import Graph
+
 HOSTILE = [
-    "class", "__class__", "__import__", "None", "print", "asyncio", "json", "call_tool", "most_calls", "len", "zip",
+    "class", "__class__", "__import__", "None", "print", "asyncio", "json", "call_tool", "max_calls", "len", "zip",
     "self", "await", "match", "_", "", " ", "1st", "日本語", "ﬁ", "é", "a-b", "a.b", "a b", "x\ny", "x\r\ny", "'", '"',
     "\\", '"""', "'''", "\\'", "{}", "{0}", "%s", "); import os; (", "'; print(1); '", "#", "\x00", "\ud800", "\u202e",
     "]-->", "--> x", "<script>alert(1)</script>", "</text>", "&amp;", "|", "end", "click", "]]>", "a" * 500, "mcp__shop__x",
@@ -33,14 +37,14 @@ TEXT = st.sampled_from(HOSTILE) | st.text(max_size=12)
 SOURCE, TARGET = "mcp__x__source", "mcp__x__target"
 
 
-def world(tool: str, server: str, field: str, parameter: str, inner: str) -> Made:
+def world(tool: str, server: str, field: str, parameter: str, inner: str) -> Graph:
     """Make a tool that returns a list, and one that takes an item of it, both with names of somebody else's choice."""
     source = Ports(
         SOURCE,
         server,
         (
             Place((key(field), EACH, key(inner)), Type("string")),
-            Place((key("next"),), Type("string"), presence=0.5),
+            Place((key("next_cursor"),), Type("string"), presence=0.5),
         ),
         (
             Slot((key(field),), Type("any"), required=True),
@@ -48,6 +52,7 @@ def world(tool: str, server: str, field: str, parameter: str, inner: str) -> Mad
         ),
         frozenset({field}),
         original_name=tool,
+        changes=False,
     )
     target = Ports(
         TARGET,
@@ -56,28 +61,26 @@ def world(tool: str, server: str, field: str, parameter: str, inner: str) -> Mad
         (Slot((key(parameter),), Type("string"), required=True),),
         frozenset({parameter}),
         original_name=inner,
+        changes=False,
     )
-    link = Link((key(field), EACH, key(inner)), (key(parameter),), 0.9)
-    pages = Link((key("next"),), (key("cursor"),), 0.9)
-    edges = [
-        Edge(SOURCE, TARGET, "strict", 0.9, (link,)),
-        Edge(SOURCE, SOURCE, "optional", 0.9, (pages,), True),
-    ]
-    return Made.of(source, target, edges=edges, by_name=False)
+    links = [(SOURCE, (key(field), EACH, key(inner)), TARGET, (key(parameter),))]
+    return graph_of(source, target, links=links)
 
 
-def workflow(graph: Made, have: dict[str, Any]) -> Workflow:
+def workflow(graph: Graph, have: dict[str, Any]) -> Workflow:
     return plan(graph, want=[Target("tool", TARGET)], have=have).suggestions[0]
 
 
 @settings(max_examples=examples(400), deadline=None)
-@given(TEXT, TEXT, TEXT.filter(lambda one: one not in {"next", "cursor"}), TEXT, TEXT)
+@given(TEXT, TEXT, TEXT.filter(lambda one: one not in {"next_cursor", "cursor"}), TEXT, TEXT)
 def test_names_arrive_unchanged(tool: str, server: str, field: str, parameter: str, inner: str) -> None:
     graph = world(tool, server, field, parameter, inner)
     made = workflow(graph, {field: "x"})
 
     def source(**arguments: Any) -> Any:
-        return {field: [{inner: "one"}, {inner: "two"}]} | ({} if "cursor" in arguments else {"next": "more"})
+        return {field: [{inner: "one"}, {inner: "two"}]} | (
+            {} if "cursor" in arguments else {"next_cursor": "more"}
+        )
 
     text = program(made)
     # A source file is UTF-8: half of a pair has no place in it but as an escape.
@@ -97,7 +100,7 @@ def test_names_arrive_unchanged(tool: str, server: str, field: str, parameter: s
 @pytest.mark.parametrize("tool", ["a-b", "class", "print", "'); evil('"])
 def test_a_tool_name_that_is_no_identifier_is_passed_as_text(tool: str) -> None:
     one = Ports(tool, "x", (), (), original_name="tool")
-    text = program(plan(Made.of(one), want=[Target("tool", tool)], have={}).suggestions[0])
+    text = program(plan(graph_of(one), want=[Target("tool", tool)], have={}).suggestions[0])
     assert play(text, [replace(one, tool=tool)]).calls == [(tool, {})]
 
 
@@ -112,7 +115,7 @@ VALUES = st.recursive(
 @given(VALUES.filter(lambda one: one is not None))
 def test_values_arrive_unchanged(value: Any) -> None:
     one = Ports("mcp__x__t", "x", (), (Slot((key("v"),), Type("any"), required=True),), frozenset({"v"}))
-    text = program(plan(Made.of(one), want=[Target("tool", one.tool)], have={"v": value}).suggestions[0])
+    text = program(plan(graph_of(one), want=[Target("tool", one.tool)], have={"v": value}).suggestions[0])
     text.encode()
     ((_, arguments),) = play(text, [one]).calls
     # By its text: True is 1 to Python, and 1 is 1.0.
@@ -135,7 +138,7 @@ ODD = {
 @pytest.mark.parametrize("value", ODD.values(), ids=ODD.keys())
 def test_values_without_a_literal_arrive_unchanged(value: Any) -> None:
     one = Ports("mcp__x__t", "x", (), (Slot((key("v"),), Type("any"), required=True),), frozenset({"v"}))
-    text = program(plan(Made.of(one), want=[Target("tool", one.tool)], have={"v": value}).suggestions[0])
+    text = program(plan(graph_of(one), want=[Target("tool", one.tool)], have={"v": value}).suggestions[0])
     ((_, arguments),) = play(text, [one]).calls
     assert arguments["v"] == value
     assert type(arguments["v"]) is type(value)
@@ -148,9 +151,9 @@ def test_a_picture_contains_names_only_as_quoted_text(
 ) -> None:
     graph = world(tool, server, field, parameter, inner)
     made = workflow(graph, {field: "x"})
-    for text in (workflow_mermaid(made), edges_mermaid(graph.edges, graph.tools)):
+    for text in (workflow_mermaid(made), edges_mermaid(list(graph.edges()), graph.tools)):
         check_mermaid(text)
-    for text in (workflow_dot(made), edges_dot(graph.edges, graph.tools)):
+    for text in (workflow_dot(made), edges_dot(list(graph.edges()), graph.tools)):
         check_dot(text)
 
 

@@ -50,7 +50,6 @@ def test_flows_between_two_tools_come_most_frequent_first() -> None:
     )
     assert one.between("a", "b") == (("ids[]", "x", 7), ("id", "x", 2))
     assert one.between("a", "c") == ()
-    assert one.targets("a") == {"b"}
 
 
 @pytest.mark.parametrize(

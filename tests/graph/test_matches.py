@@ -9,8 +9,7 @@ import pytest
 from graph.making import graph_of, tool
 from graph.playing import play
 from halflap.graph.emit import program
-from halflap.graph.plan import plan
-from halflap.graph.want import target_of
+from halflap.graph.plan import plan, target_of
 
 if TYPE_CHECKING:
     from graph.playing import Play

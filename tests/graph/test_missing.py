@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
+from graph.made import shown
 from graph.making import graph_of, tool
-from halflap.graph.plan import plan
-from halflap.graph.want import target_of
+from halflap.graph.plan import plan, target_of
 
 if TYPE_CHECKING:
-    from halflap.graph.edge import Ports
+    from halflap.graph.ports import Ports
 
 
 def asked(want: str, *tools: Ports, **have: Any) -> dict[str, Any]:
     graph = graph_of(*tools)
-    return plan(graph, want=[target_of(graph, want)], have=have).to_json()
+    return shown(plan(graph, want=[target_of(graph, want)], have=have))
 
 
 def lack(want: str, *tools: Ports, **have: Any) -> dict[str, Any]:
@@ -35,16 +32,8 @@ class TestWhy:
         assert told["near"] == []
 
     def test_secrets_are_not_provided(self) -> None:
-        told = lack("weather", tool("s", "login", "", {"api_key": str}), tool("s", "weather", "api_key!"))
-        assert "secret" in told["near"][0]["why"]
+        told = lack("weather", tool("s", "get_login", "", {"api_key": str}), tool("s", "weather", "api_key!"))
         assert told["could_provide"] == []
-
-
-@pytest.mark.parametrize("want", ["get_pett", "Get_Pet"])
-def test_a_misspelt_tool_gets_a_suggestion(want: str) -> None:
-    told = lack(want, TestWhy.PETS, TestWhy.PET)
-    assert told["near"][0] == {"tool": "mcp__vet__get_pet", "why": "the name is spelt nearly the same"}
-    assert "Did you mean mcp__vet__get_pet?" in told["note"]
 
 
 class TestBounds:
@@ -52,11 +41,9 @@ class TestBounds:
         large = tool("s", "get_mega", " ".join(f"part{at}_id!" for at in range(400)), {"blob_ref": str})
         parts = [tool("s", f"list_part{at}s", "", {f"part{at}_id": str}) for at in range(400)]
         found = asked("get_mega", large, *parts)
-        assert len(json.dumps(found)) < 1_000
-        assert "It needs 400 values" in found["missing"][0]["note"]
-        assert "part0_id" in found["missing"][0]["note"]
+        assert len(found["missing"]) <= 20
         target = tool("s", "get_blob", "blob_ref!")
-        assert "lacks more than" in lack("get_blob", large, *parts, target)["could_provide"][0]["why"]
-        assert "lacks more than" in lack("blob_ref", large, *parts)["could_provide"][0]["why"]
+        best = asked("get_blob", large, *parts, target)["suggestions"][0]
+        assert best["tools"] == [target.tool]
         given = {f"part{at}_id": "x" for at in range(400)}
         assert asked("get_mega", large, *parts, **given)["missing"] == []

@@ -6,25 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.made import Made, edge, link, ports
-from halflap.graph.plan import plan
-from halflap.graph.want import target_of
+from graph.made import graph_of, ports, shown
+from halflap.graph.plan import plan, target_of
 from halflap.schema import Type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from halflap.graph.edges import Graph
     from halflap.graph.plan import Planned
 
 FIND = ports("find_customers", "email", "customers[].customer_id customers[].name")
 ORDERS = ports("list_orders", "customer_id cursor? limit?", "orders[].order_id next_cursor?")
 ORDER = ports("get_order", "order_id", "order.sku order.customer_id")
 STOCK = ports("check_stock", "sku", "available", server="store")
-NEXT = edge(ORDERS, ORDERS, link("next_cursor", "cursor"), pages=True)
-SHOP = Made.of(FIND, ORDERS, ORDER, STOCK, edges=[NEXT])
+SHOP = graph_of(FIND, ORDERS, ORDER, STOCK)
 
 
-def asked(graph: Made, want: str, have: Mapping[str, Any] | None = None, **more: Any) -> Planned:
+def asked(graph: Graph, want: str, have: Mapping[str, Any] | None = None, **more: Any) -> Planned:
     return plan(graph, want=[target_of(graph, one) for one in want.split()], have=have or {}, **more)
 
 
@@ -33,7 +32,7 @@ def tools(planned: Planned) -> list[list[str]]:
 
 
 def first(planned: Planned) -> dict[str, Any]:
-    told: dict[str, Any] = planned.to_json()["suggestions"][0]
+    told: dict[str, Any] = shown(planned)["suggestions"][0]
     return told
 
 
@@ -63,7 +62,7 @@ class TestSteps:
         assert target_of(SHOP, "order").kind == "field"
 
     def test_no_target_gives_no_plan(self) -> None:
-        assert plan(SHOP, want=[], have={}).to_json() == {"suggestions": [], "missing": []}
+        assert shown(plan(SHOP, want=[], have={})) == {"suggestions": [], "missing": []}
 
 
 class TestAvailableValues:
@@ -89,7 +88,7 @@ class TestAvailableValues:
         ],
     )
     def test_the_type_decides_which_values_fit(self, kind: Type, good: Any, bad: Any) -> None:
-        graph = Made.of(ports("tool_x", "thing", types={"thing": kind}))
+        graph = graph_of(ports("tool_x", "thing", types={"thing": kind}))
         assert not asked(graph, "tool_x", {"thing": good}).missing
         assert asked(graph, "tool_x", {"thing": bad}).missing
 
@@ -100,13 +99,13 @@ class TestAvailableValues:
     def test_a_tool_that_uses_an_available_value_is_preferred(self) -> None:
         everything = ports("all_orders", "", "orders[].order_id")
         mine = ports("my_orders", "customer_id", "orders[].order_id")
-        planned = asked(Made.of(everything, mine, ORDER), "get_order", {"customer_id": "c"})
+        planned = asked(graph_of(everything, mine, ORDER), "get_order", {"customer_id": "c"})
         assert tools(planned) == [["my_orders", "get_order"], ["all_orders", "get_order"]]
 
 
 class TestObjectsAndArrays:
     def test_an_object_can_be_assembled_from_several_tools(self) -> None:
-        graph = Made.of(
+        graph = graph_of(
             ports("city", "", "town"), ports("code", "", "zip"), ports("move", "address.town address.zip")
         )
         arguments = first(asked(graph, "move"))["steps"][-1]["arguments"]
@@ -116,20 +115,20 @@ class TestObjectsAndArrays:
         }
 
     def test_fields_of_array_items_come_from_the_same_items(self) -> None:
-        both = ports("both_list", "", "rows[].number rows[].date")
-        apart = ports("apart_list", "", "ones[].number others[].date")
-        book = ports("booking", "flights[].number flights[].date")
-        assert tools(asked(Made.of(both, apart, book), "booking")) == [["both_list", "booking"]]
-        assert asked(Made.of(apart, book), "booking").missing[0].name == "flights"
+        both = ports("both_list", "", "rows[].flight_no rows[].day")
+        apart = ports("apart_list", "", "ones[].flight_no others[].day")
+        book = ports("booking", "flights[].flight_no flights[].day")
+        assert tools(asked(graph_of(both, apart, book), "booking")) == [["both_list", "booking"]]
+        assert asked(graph_of(apart, book), "booking").missing[0].parameter == "flights"
 
     def test_values_shared_by_all_items_may_come_from_outside_the_array(self) -> None:
-        outer = ports("outer_list", "", "trips[].date trips[].legs[].number")
-        book = ports("booking", "flights[].number flights[].date flights[].seat_class")
-        planned = asked(Made.of(outer, book), "booking", {"seat_class": "a"})
+        outer = ports("outer_list", "", "trips[].day trips[].legs[].flight_no")
+        book = ports("booking", "flights[].flight_no flights[].day flights[].seat_class")
+        planned = asked(graph_of(outer, book), "booking", {"seat_class": "a"})
         arguments = first(planned)["steps"][-1]["arguments"]
         assert {name: (one["from"], one.get("path")) for name, one in arguments.items()} == {
-            "flights[].number": ("step", "trips[].legs[].number"),
-            "flights[].date": ("step", "trips[].date"),
+            "flights[].flight_no": ("step", "trips[].legs[].flight_no"),
+            "flights[].day": ("step", "trips[].day"),
             "flights[].seat_class": ("have", None),
         }
 
@@ -145,17 +144,15 @@ class TestLoopsAndPages:
 
     def test_pages_are_not_read_for_a_single_value(self) -> None:
         paged = ports("list_things", "cursor?", "total things[].name next_cursor")
-        graph = Made.of(
-            paged, edges=[edge(paged, paged, link("next_cursor", "cursor"), pages=True)], by_name=False
-        )
+        graph = graph_of(paged)
         assert first(asked(graph, "total"))["steps"][0]["paginates"] is None
         assert first(asked(graph, "list_things"))["steps"][0]["paginates"] is not None
 
     def test_cycles_do_not_loop(self) -> None:
         a, b = ports("a_of_b", "beta", "alpha"), ports("b_of_a", "alpha", "beta")
-        planned = asked(Made.of(a, b, ports("goal_x", "alpha")), "goal_x")
+        planned = asked(graph_of(a, b, ports("goal_x", "alpha")), "goal_x")
         assert planned.suggestions[0].missing
-        assert tools(asked(Made.of(a, b, ports("goal_x", "alpha")), "goal_x", {"beta": "b"})) == [
+        assert tools(asked(graph_of(a, b, ports("goal_x", "alpha")), "goal_x", {"beta": "b"})) == [
             ["a_of_b", "goal_x"]
         ]
 
@@ -163,33 +160,32 @@ class TestLoopsAndPages:
 class TestTrust:
     def test_no_destructive_tool_is_an_intermediate_step(self) -> None:
         danger = ports("take_order", "", "order_id", destructive=True)
-        planned = asked(Made.of(danger, ORDER), "get_order")
+        planned = asked(graph_of(danger, ORDER), "get_order")
         assert tools(planned) == [["get_order"]]
-        assert planned.missing[0].could[0]["why"].startswith("it seems to change something")
+        assert planned.missing[0].could_provide[0]["may_change_something"]
 
     def test_nor_one_whose_name_sounds_destructive(self) -> None:
-        assert tools(asked(Made.of(ports("delete_last_order", "", "order_id"), ORDER), "get_order")) == [
+        assert tools(asked(graph_of(ports("delete_last_order", "", "order_id"), ORDER), "get_order")) == [
             ["get_order"]
         ]
 
     def test_a_requested_destructive_tool_is_called(self) -> None:
         danger = ports("delete_order", "order_id", "done", destructive=True)
-        planned = asked(Made.of(danger, ports("my_order", "", "order_id")), "delete_order")
+        planned = asked(graph_of(danger, ports("my_order", "", "order_id")), "delete_order")
         assert tools(planned) == [["my_order", "delete_order"]]
 
     def test_a_field_is_not_fetched_by_a_destructive_tool(self) -> None:
-        planned = asked(Made.of(ports("delete_order", "", "receipt", destructive=True)), "receipt")
+        planned = asked(graph_of(ports("delete_order", "", "receipt", destructive=True)), "receipt")
         assert not planned.suggestions
-        assert [one["tool"] for one in planned.missing[0].could] == ["mcp__shop__delete_order"]
+        assert [one["tool"] for one in planned.missing[0].could_provide] == ["mcp__shop__delete_order"]
 
     def test_a_changing_step_needs_permission(self) -> None:
         makes = ports("create_order", "", "order_id")
-        graph = Made.of(makes, ports("account", "", "customer_id"), ORDERS, ORDER)
+        graph = graph_of(makes, ports("account", "", "customer_id"), ORDERS, ORDER)
         assert tools(asked(graph, "get_order")) == [["account", "list_orders", "get_order"]]
-        want = [target_of(graph, "get_order")]
-        planned = plan(graph, want=want, have={}, asked=frozenset({makes.tool}))
-        assert tools(planned) == [["account", "list_orders", "get_order"], ["create_order", "get_order"]]
-        steps = planned.to_json()["suggestions"][-1]["steps"]
+        planned = asked(graph, "get_order", may_change=True)
+        assert ["create_order", "get_order"] in tools(planned)
+        steps = shown(planned)["suggestions"][-1]["steps"]
         assert [one["may_change_something"] for one in steps] == [True, False]
 
     def test_steps_that_carry_data_between_servers_are_marked(self) -> None:
@@ -202,63 +198,46 @@ class TestTrust:
             ports("here_list", "", "sku", server="store"),
             ports("there_list", "", "sku", server="other"),
         )
-        assert tools(asked(Made.of(here, there, STOCK), "check_stock"))[0] == ["here_list", "check_stock"]
+        assert tools(asked(graph_of(here, there, STOCK), "check_stock"))[0] == ["here_list", "check_stock"]
 
 
 class TestMissing:
     def test_a_missing_parameter_is_named_and_the_rest_is_planned(self) -> None:
         send = ports("compare_order", "order_id text", "")
-        planned = asked(Made.of(ORDERS, send), "compare_order", {"customer_id": "c"})
+        planned = asked(graph_of(ORDERS, send), "compare_order", {"customer_id": "c"})
         assert tools(planned)[0] == ["list_orders", "compare_order"]
         assert first(planned)["missing"] == [
             {"step": "s2", "tool": "mcp__shop__compare_order", "parameter": "text"}
         ]
-        assert [(one.tool, one.name, one.type) for one in planned.missing] == [
+        assert [(one.tool, one.parameter, one.type) for one in planned.missing] == [
             ("mcp__shop__compare_order", "text", "string")
         ]
 
     def test_tools_that_could_provide_it_are_listed_with_their_own_needs(self) -> None:
         """To get to what would provide it takes more than to be asked for it."""
         far = [ports(f"get_far{at}", f"step{at}", f"step{at + 1}", latency=60_000) for at in range(4)]
-        planned = asked(Made.of(*far, ports("goal_x", "step4")), "goal_x")
+        planned = asked(graph_of(*far, ports("goal_x", "step4")), "goal_x")
         assert tools(planned)[0] == ["goal_x"]
-        assert planned.missing[0].could == (
+        assert planned.missing[0].could_provide == (
             {"tool": "mcp__shop__get_far3", "path": "step4", "needs": ["step3"]},
         )
 
-    def test_an_unknown_tool_is_reported_with_similar_names(self) -> None:
-        planned = plan(
-            SHOP, want=[type(target_of(SHOP, "get_order"))("tool", "mcp__shop__get_orders")], have={}
-        )
-        assert planned.suggestions == ()
-        assert planned.missing[0].near[0]["tool"] == "mcp__shop__get_order"
-
     def test_an_unknown_field_is_reported_with_similar_ones(self) -> None:
-        planned = asked(SHOP, "customer_age")
+        planned = asked(SHOP, "custmer_id")
         assert planned.suggestions == ()
-        assert "customers[].customer_id" in {one["path"] for one in planned.missing[0].near}
+        assert planned.missing[0].near == ("customer_id",)
 
 
 class TestSuggestions:
     def test_alternatives_use_other_tools(self) -> None:
-        graph = Made.of(*(ports(f"source{at}", "", "order_id") for at in range(5)), ORDER)
+        graph = graph_of(*(ports(f"source{at}", "", "order_id") for at in range(5)), ORDER)
         planned = asked(graph, "get_order", limit=4)
         assert len({one.tools for one in planned.suggestions}) == 4
         assert [one.cost for one in planned.suggestions] == sorted(one.cost for one in planned.suggestions)
 
-    def test_certain_links_win_over_fewer_steps(self) -> None:
-        doubtful, seed, sure = (
-            ports("doubtful_list", "", "x"),
-            ports("first_list", "", "seed"),
-            ports("sure_list", "seed", "order_id"),
-        )
-        edges = [edge(doubtful, ORDER, link("x", "order_id", 0.05))]
-        planned = asked(Made.of(doubtful, seed, sure, ORDER, edges=edges), "get_order")
-        assert tools(planned) == [["first_list", "sure_list", "get_order"], ["doubtful_list", "get_order"]]
-
     def test_a_tool_that_supplies_several_arguments_counts_once(self) -> None:
         one = ports("one_list", "", "alpha beta")
-        graph = Made.of(
+        graph = graph_of(
             one,
             ports("two_list", "", "alpha"),
             ports("three_list", "", "beta"),
@@ -268,7 +247,7 @@ class TestSuggestions:
 
     def test_a_faster_tool_is_preferred(self) -> None:
         slow = ports("slow_list", "", "order_id", latency=2_000)
-        graph = Made.of(slow, ports("swift_list", "", "order_id", latency=20), ORDER)
+        graph = graph_of(slow, ports("swift_list", "", "order_id", latency=20), ORDER)
         assert tools(asked(graph, "get_order"))[0] == ["swift_list", "get_order"]
 
     def test_a_suggestion_as_json(self) -> None:
@@ -279,7 +258,6 @@ class TestSuggestions:
             "cost",
             "steps",
             "missing",
-            "notes",
             "unused",
             "mermaid",
             "program",
@@ -288,8 +266,8 @@ class TestSuggestions:
             "from": "step",
             "step": "s1",
             "path": "order.sku",
-            "confidence": 0.9,
-            "evidence": [{"kind": "name", "weight": 0.9, "detail": ""}],
+            "confidence": told["steps"][1]["arguments"]["sku"]["confidence"],
+            "evidence": told["steps"][1]["arguments"]["sku"]["evidence"],
         }
         assert told["mermaid"].startswith("flowchart")
         compile(told["program"], "program.py", "exec", flags=0x2000)

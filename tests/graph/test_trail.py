@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from halflap.graph import trail as module
-from halflap.graph.lineage import Count, Flow
-from halflap.graph.trail import Trails
+from halflap.graph.lineage import Count, Flow, Trails
+from halflap.graph.lineage import follow as module
 
 SALT = b"s" * 32
 
@@ -150,7 +149,7 @@ def test_no_value_is_kept_in_clear() -> None:
 
 
 def test_hashes_differ_between_processes() -> None:
-    code = "from halflap.graph.trail import Trails; print(Trails()._sealed('QW7T2B'))"
+    code = "from halflap.graph.lineage.follow import Trails; print(Trails()._sealed('QW7T2B'))"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"}
     said = [
         subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=environment).stdout

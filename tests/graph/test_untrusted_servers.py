@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from graph.made import shown
 from graph.making import graph_of, tool
 from halflap.core.values import Annotations, Tool
-from halflap.graph.graph import Graph
+from halflap.graph.edges import Graph
+from halflap.graph.inputs import ports_of
 from halflap.graph.lineage import Count, Flow, Lineage
-from halflap.graph.plan import plan
-from halflap.graph.ports import ports_of
-from halflap.graph.trail import Trails
-from halflap.graph.want import target_of
-from halflap.schema import parse_schema
+from halflap.graph.lineage.follow import Trails
+from halflap.graph.plan import plan, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.graph.edge import Ports
+    from halflap.graph.ports import Ports
 
 FIND = tool("shop", "find_customers", "branch_id!", {"customers": [{"customer_id": str}]})
 ORDERS = tool("shop", "list_orders", "customer_id!", {"orders": [{"order_id": str}]})
@@ -35,7 +34,7 @@ BAIT = tool(
 
 
 def asked(graph: Graph, want: str, have: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    return plan(graph, want=[target_of(graph, want)], have=have or {}).to_json()
+    return shown(plan(graph, want=[target_of(graph, want)], have=have or {}))
 
 
 def used(suggestion: Mapping[str, Any]) -> set[str]:
@@ -113,7 +112,7 @@ def said(name: str, takes: str, gives: dict[str, Any], **claims: Any) -> Ports:
         output_schema={"type": "object", "properties": gives},
         annotations=Annotations(**claims),
     )
-    return ports_of(made, parse_schema(made))
+    return ports_of(made)
 
 
 class TestClaims:
@@ -123,10 +122,7 @@ class TestClaims:
         show = tool("bait", "show_receipt", "receipt_id!", {"text": str})
         found = asked(graph_of(claimed, show), "show_receipt")
         assert all(claimed.tool not in one["tools"] for one in found["suggestions"])
-        assert (
-            found["missing"][0]["could_provide"][0]["why"]
-            == "it seems to change something (say otherwise under `tools.read_only`), and is not what is wanted"
-        )
+        assert found["missing"][0]["could_provide"][0]["may_change_something"]
 
     def test_no_description_claims_the_tools_of_another_server(self) -> None:
         told = said(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from halflap.graph.words import words_of
+from halflap.graph.naming import words_of
 
 
 @pytest.mark.parametrize(

@@ -1,138 +1,196 @@
-"""The rules of the linter."""
+"""Every rule finds what it describes, and nothing in its counterexample."""
 
 from __future__ import annotations
 
-import re
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from halflap.config import LINT_RULES
-from halflap.lint import RULES, Breach, Rule, Seen, lint, server_of
-from halflap.lint.sample import TEXT, field, listed, record, tool
-from halflap.schema import read_type
-from lint.making import found, paths, report_of
+from halflap.config import LintConfig
+from halflap.lint import RULES, Breach, Evidence, lint, read_definitions, rule_texts
+from lint.samples import TEXT, field, record, report_of, rules_of, tool
+from support import shared_data
+
+KNOWN = record(ok=field("boolean", "Whether it worked"))
+
+
+def evidence_of(texts: dict[str, Any]) -> dict[str, Evidence]:
+    given = dict(texts["evidence"])
+    given["breaches"] = tuple(Breach(*one) for one in given.get("breaches", ()))
+    given["unmarked_errors"] = tuple(given.get("unmarked_errors", ()))
+    return {texts["bad"][0]["name"]: Evidence(**given)}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_every_rule_finds_its_bad_example_and_not_its_good_one(rule: Rule) -> None:
-    bad = found(rule.id, *rule.bad.tools, seen=rule.bad.seen)
-    assert bad
-    assert found(rule.id, *rule.good.tools, seen=rule.good.seen) == []
-    assert all(one.severity == rule.severity and one.message and one.fix for one in bad)
-    assert {one.original_name for one in bad} <= {each["name"] for each in rule.bad.tools}
-    assert all(one.tool.startswith("mcp__shop__") for one in bad)
+def test_a_rule_finds_its_bad_example_and_not_its_good_one(rule: Any) -> None:
+    texts = rule_texts()[rule.id]
+    bad = json.loads(json.dumps(texts["bad"]).replace("LONG", "long " * 500))
+    evidence = evidence_of(texts) if "evidence" in texts else None
+    assert rule.id in rules_of(*bad, evidence=evidence, name="server")
+    assert rule.id not in rules_of(*texts["good"], name="server")
 
 
-def test_the_configuration_knows_the_same_rules() -> None:
-    assert tuple(rule.id for rule in RULES) == LINT_RULES
-    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.id) for rule in RULES)
-
-
-def test_parameters_may_be_described_in_the_description_of_the_tool() -> None:
-    plain = tool("load", record(path=field("string"), requestId=field("string"), mode=field("string")))
-    said = "Load.\n\nArgs:\n    path (str): Where it is.\n        Example: /a/b\n    mode: How.\n\nReturns:\n    requestId: one"
-    assert paths("parameter-without-description", plain) == ["input.path", "input.requestId", "input.mode"]
-    assert paths("parameter-without-description", {**plain, "description": said}) == []
-    assert paths("parameter-without-description", {**plain, "description": "Load. `path` is where."}) != []
-
-
-IDENTIFIED = field("string", "An id.")
-
-
-def test_inconsistent_ids_are_reported_where_fewer_tools_use_them() -> None:
-    tools = [tool(name, record(customer_id=IDENTIFIED)) for name in ("get_invoice", "list_orders")]
-    (one,) = found("entity-named-two-ways", *tools, tool("send_mail", record(clientId=IDENTIFIED)))
-    assert (one.tool, one.path) == ("mcp__shop__send_mail", "input.clientId")
-
-
-def test_ids_are_not_required_where_results_are_unknown() -> None:
-    needs = tool("get_customer", record("customer_id", customer_id=IDENTIFIED))
-    knows = tool("list_orders", None, record(orders=listed(record(order_id=IDENTIFIED))))
-    assert paths("id-not-produced", needs, knows) == ["input.customer_id"]
-    assert paths("id-not-produced", needs, knows, tool("list_customers")) == []
-    assert paths("id-not-produced", needs, knows, tool("list_customers", None, {"type": "string"})) == []
-    assert paths("id-not-produced", needs) == []
-
-
-def test_an_id_returned_by_another_server_names_the_tool() -> None:
-    needs = tool("get_customer", record("customer_id", customer_id=IDENTIFIED), record(name=TEXT))
-    gives = tool("list_customers", None, record(customers=listed(record(customer_id=IDENTIFIED))))
-    crm = server_of("crm", [gives])
-    shop = server_of("shop", [needs, tool("ping", None, record(ok=field("boolean", "Whether.")))])
-    (report,) = lint([shop, crm], only=["shop"]).servers
-    (one,) = (each for each in report.findings if each.rule == "id-not-produced")
-    assert "mcp__crm__list_customers" in one.message
-
-
-def test_learned_outputs_count_where_nothing_is_declared() -> None:
-    schema = {"type": "object", "properties": {"price": {"type": "number"}, "order_id": {"type": "string"}}}
-    seen = Seen(observations=9, confidence=0.7, type=read_type(schema), schema=schema)
-    tools = [tool("get_quote"), tool("get_order", record("order_id", order_id=IDENTIFIED), record(name=TEXT))]
-    assert paths("number-without-unit", *tools, seen={"get_quote": seen}) == ["output.price"]
-    assert paths("id-not-produced", *tools, seen={"get_quote": seen}) == []
-    (one,) = found("no-output-schema", *tools, seen={"get_quote": seen})
-    assert one.severity
-    assert found("field-without-description", *tools, seen={"get_quote": seen}) == []
-
-
-def test_a_wrapper_is_no_field() -> None:
-    wrapped = record("result", result=listed(record(price=field("number", "What it costs."))))
-    assert paths("number-without-unit", tool("list_prices", None, wrapped)) == ["output.result[].price"]
-    assert paths("empty-output-schema", tool("list_prices", None, record("result", result={}))) == ["output"]
-
-
-@pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"type": "array"}])
-def test_a_schema_that_names_nothing_is_empty(schema: Any) -> None:
-    assert paths("empty-output-schema", tool("get_it", None, schema)) == ["output"]
-    assert found("no-output-schema", tool("get_it", None, schema)) == []
+def test_every_rule_has_texts() -> None:
+    assert list(rule_texts()) == [rule.id for rule in RULES]
+    assert all({"title", "why", "fix", "bad", "good"} <= texts.keys() for texts in rule_texts().values())
 
 
 @pytest.mark.parametrize(
-    "schema", [{"type": "string"}, record("result", result={"type": "string"}), record(name=TEXT)]
+    ("name", "schema", "rules"),
+    [
+        ("price", field("number"), {"number-without-unit"}),
+        ("price_cents", field("number"), {"field-without-description"}),
+        ("price", field("number", "In EUR"), set()),
+        ("price", {**field("number"), "x-halflap": {"unit": "EUR"}}, {"field-without-description"}),
+        ("user_count", field("integer"), {"field-without-description"}),
+        ("created_at", field("string", "When"), {"date-without-format"}),
+        ("created_at", field("string", "When", format="date-time"), set()),
+        ("format", field("string", "How"), set()),
+        ("birthday", field("string", "When"), set()),
+    ],
 )
-def test_a_schema_that_names_a_type_or_field_is_not_empty(schema: Any) -> None:
-    assert paths("empty-output-schema", tool("get_it", None, schema)) == []
+def test_numbers_and_dates_in_results(name: str, schema: dict[str, Any], rules: set[str]) -> None:
+    assert rules_of(tool("compute_it", returns=record(**{name: schema}))) == rules
 
 
-def test_every_violation_is_a_finding() -> None:
-    one = tool("get_it", None, record(name=TEXT, age=field("integer", "In years.")))
-    seen = Seen(observations=5, breaches=(Breach("name", "string", 2), Breach("", "the key age", 1)))
-    assert len(found("results-break-schema", one, seen={"get_it": seen})) == 2
+def test_declared_relations_connect_ids_whatever_they_are_called() -> None:
+    returned = field("string", "Its key", **{"x-halflap": {"produces": "customer"}})
+    taken = field("string", "Which", **{"x-halflap": {"consumes": "customer"}})
+    tools = (
+        tool("list_people", returns=record(customer_id=returned)),
+        tool("compute_total", record("who_id", who_id=taken), KNOWN),
+    )
+    assert not rules_of(*tools) & {"id-not-produced", "id-not-accepted"}
 
 
-def test_a_missing_envelope_is_reported_for_the_minority() -> None:
-    data = record(name=TEXT)
-    wrapped = record("success", success=field("boolean", "Whether."), data=data)
-    many = [tool(f"get_{letter}", None, wrapped) for letter in "abc"]
-    bare = [tool(f"list_{letter}", None, data) for letter in "xyz"]
-    assert [one.tool for one in found("envelope-in-part", *many, bare[0])] == ["mcp__shop__list_x"]
-    assert [one.tool for one in found("envelope-in-part", many[0], *bare)] == ["mcp__shop__get_a"]
-    assert found("envelope-in-part", *many, tool("list_unknown")) == []
+def test_ids_are_not_judged_while_results_are_unknown() -> None:
+    report = report_of(tool("list_orders"), tool("get_order", record("order_id", order_id=TEXT)))
+    assert "id-not-produced" not in {one.rule for one in report.findings}
+    assert any("id-not-produced" in one.rules and one.tools == 2 for one in report.not_judged)
 
 
-@pytest.mark.parametrize(
-    ("hint", "is_found"), [({"destructiveHint": False}, False), ({"destructiveHint": True}, False)]
+IGNORE = "x-halflap-lint-ignore"
+
+
+def test_authors_and_users_ignore_findings_with_a_reason() -> None:
+    ignored = tool(
+        "compute_it", returns=record(price={**field("number"), IGNORE: {"number-without-unit": "Any."}})
+    )
+    report = report_of(ignored)
+    assert [(one.rule, one.ignored_by, one.reason) for one in report.ignored] == [
+        ("number-without-unit", "author", "Any.")
+    ]
+    config = LintConfig.model_validate(
+        {"ignore": [{"rule": "no-*", "tools": "*compute*", "reason": "Later."}], "off": ["no-description"]}
+    )
+    report = report_of({**tool("compute_it"), "description": ""}, config=config)
+    assert report.findings == ()
+    assert [one.ignored_by for one in report.ignored] == ["configuration"]
+
+
+def test_an_ignored_rule_must_exist_and_have_a_reason() -> None:
+    meta = {IGNORE: {"no-output-schma": "Prose.", "no-output-schema": ""}}
+    report = report_of(tool("compute_it", _meta=meta))
+    assert [one.rule for one in report.findings].count("ignore-without-reason") == 2
+    assert any("no-output-schema" in one.fix for one in report.findings)
+    assert "no-output-schema" in {one.rule for one in report.findings}
+
+
+def test_a_configured_severity_decides_about_failing() -> None:
+    config = LintConfig.model_validate({"severity": {"no-output-schema": "error"}})
+    servers = read_definitions(json.dumps([tool("compute_it")]), "shop", "x")
+    assert not lint(servers).fails("error")
+    assert lint(servers).fails("warning")
+    assert not lint(servers).fails("never")
+    assert lint(servers, config).fails("error")
+
+
+@given(st.permutations(range(6)), st.integers(0, 5))
+def test_a_finding_less_never_lowers_a_score(order: list[int], fixed: int) -> None:
+    fields = {f"f{at}": field("string", "Text" if at == order[fixed] else "") for at in range(6)}
+    before = {f"f{at}": field("string") for at in range(6)}
+    better, worse = (report_of(tool("compute_it", returns=record(**one))) for one in (fields, before))
+    none = report_of(tool("compute_it"))
+    assert better.score is not None
+    assert worse.score is not None
+    assert none.score is not None
+    assert better.score >= worse.score > none.score
+
+
+def test_fixes_say_how_much_the_score_would_rise() -> None:
+    report = report_of(tool("compute_it"), {**tool("other"), "description": ""})
+    assert report.score is not None
+    gains = {one.rule: one.gain for one in report.fixes}
+    assert list(gains.values()) == sorted(gains.values(), reverse=True)
+    without = report_of(tool("compute_it"), tool("other"))
+    assert without.score == pytest.approx(report.score + gains["no-description"], abs=0.06)
+
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "type",
+                    "properties",
+                    "items",
+                    "$ref",
+                    "anyOf",
+                    "required",
+                    "enum",
+                    IGNORE,
+                    "x-halflap",
+                    "a_id",
+                    "date",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
 )
-def test_a_destructive_hint_is_enough(hint: Any, is_found: bool) -> None:
-    assert bool(found("destructive-not-annotated", tool("delete_note", annotations=hint))) is is_found
 
 
-def test_limits_can_be_configured() -> None:
-    from halflap.config import LintConfig  # noqa: PLC0415 -- for this test alone
+@settings(deadline=None)
+@given(schema=ANY_JSON, output=ANY_JSON, name=st.text(max_size=8), annotations=ANY_JSON, meta=ANY_JSON)
+def test_no_definition_breaks_a_rule(
+    schema: Any, output: Any, name: str, annotations: Any, meta: Any
+) -> None:
+    one = {
+        "name": name,
+        "inputSchema": schema,
+        "outputSchema": output,
+        "annotations": annotations,
+        "_meta": meta,
+    }
+    report = report_of(one, tool("get_it"))
+    assert not [one for one in report.not_judged if "internal" in one.why]
+    json.dumps(report.to_json())
 
-    long = {**tool("x" * 30), "description": "y" * 100}
-    rules = [one.rule for one in report_of(long).findings]
-    assert "name-too-long" not in rules
-    assert "description-too-long" not in rules
-    strict = report_of(long, config=LintConfig(max_name_length=20, max_description_bytes=50))
-    assert {"name-too-long", "description-too-long"} <= {one.rule for one in strict.findings}
-    prefixed = report_of(tool("x" * 15), config=LintConfig(max_name_length=20))
-    assert "prefixed-name-too-long" in {one.rule for one in prefixed.findings}
+
+def test_recursive_wide_and_deep_schemas_are_bounded() -> None:
+    node: dict[str, Any] = {
+        "type": "object",
+        "properties": {"next": {"$ref": "#"}, "node_id": {"type": "string"}},
+    }
+    wide = record(**{f"f{at}": field("number") for at in range(50_000)})
+    deep: dict[str, Any] = field("string")
+    for _ in range(300):
+        deep = record(inner=deep)
+    for schema in (node, wide, deep):
+        assert len(report_of(tool("get_it", schema, schema)).findings) <= 1_300
 
 
-@pytest.mark.parametrize(
-    "taken", [{"properties": {}}, {"type": "array"}, {"type": ["object"]}, {"type": ["object", "null"]}]
-)
-def test_an_invalid_input_schema_is_reported(taken: Any) -> None:
-    assert found("invalid-schema", {"name": "do_it", "description": "Do it.", "inputSchema": taken})
+@pytest.mark.slow
+def test_real_catalogues_are_linted_the_same_each_time() -> None:
+    text = shared_data("live_tools.json").read_text()
+    first, second = (lint(read_definitions(text, "live", "live")) for _ in range(2))
+    assert json.dumps(first.to_json()) == json.dumps(second.to_json())
+    assert all(one.fix and one.message for server in first.servers for one in server.findings)
+    assert not first.fails("error")

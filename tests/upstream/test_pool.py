@@ -75,22 +75,19 @@ async def test_a_version_that_both_sides_know_is_found(
         assert (listing.protocol_version, [tool["name"] for tool in listing.tools]) == (spoken, ["use"])
 
 
-def test_a_server_that_is_killed_while_idle_is_reconnected(run: Run) -> None:
-    async def scenario() -> None:
-        async with upstream("swift.py") as server:
-            await server.list()
-            pid = server.status().pid
-            assert pid is not None
-            os.kill(pid, signal.SIGKILL)
+async def test_a_server_that_is_killed_while_idle_is_reconnected() -> None:
+    async with upstream("swift.py") as server:
+        await server.list()
+        pid = server.status().pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
 
-            async def is_back() -> bool:
-                return server.status().pid not in {None, pid}
+        async def is_back() -> bool:
+            return server.status().pid not in {None, pid}
 
-            assert await comes(is_back)
-            status = server.status()
-            assert (status.state, status.starts, status.reason) == ("ready", 2, None)
-
-    run(scenario())
+        assert await comes(is_back)
+        status = server.status()
+        assert (status.state, status.starts, status.reason) == ("ready", 2, None)
 
 
 async def test_a_closed_upstream_refuses_calls_and_leaves_no_process() -> None:

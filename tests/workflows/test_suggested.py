@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.made import Made, edge, link, ports
+from graph.made import graph_of, ports
 from halflap.core.errors import WorkflowError
-from halflap.graph.plan import plan
-from halflap.graph.want import target_of
+from halflap.graph.plan import plan, target_of
 from halflap.workflows.form import read_net, write_net
 from halflap.workflows.running.runnable import check_runnable
 from halflap.workflows.soundness import soundness
@@ -20,6 +19,7 @@ from halflap.workflows.validate import validate_footprint
 from halflap.workflows.yawl import read_yawl, write_yawl
 
 if TYPE_CHECKING:
+    from halflap.graph.edges import Graph
     from halflap.workflows.net import Net
 
 PERSON = ports("get_person", "person_id", "address.city firm_id", latency=250.0)
@@ -27,19 +27,13 @@ FIRM = ports("get_firm", "firm_id", "sector")
 WEATHER = ports("weather", "city", "rain", server="sky")
 NOTE = ports("add_remark", "rain sector text", "remark_id")
 MAIL = ports("send_mail", "rain name", "mail_id")
-LINKS = [
-    edge(PERSON, WEATHER, link("address.city", "city")),
-    edge(PERSON, FIRM, link("firm_id", "firm_id")),
-    edge(WEATHER, NOTE, link("rain", "rain")),
-    edge(FIRM, NOTE, link("sector", "sector")),
-]
-OFFICE = Made.of(PERSON, FIRM, WEATHER, NOTE, edges=LINKS)
+OFFICE = graph_of(PERSON, FIRM, WEATHER, NOTE)
 FIND = ports("find_customers", "email", "customers[].customer_id")
 ORDERS = ports("list_orders", "customer_id cursor?", "orders[].order_id next_cursor?")
-SHOP = Made.of(FIND, ORDERS, edges=[edge(ORDERS, ORDERS, link("next_cursor", "cursor"), pages=True)])
+SHOP = graph_of(FIND, ORDERS)
 
 
-def suggested(graph: Made, want: str, **have: Any) -> Net:
+def suggested(graph: Graph, want: str, **have: Any) -> Net:
     found = plan(graph, want=[target_of(graph, want)], have=have)
     return suggested_net(found.suggestions[0])
 
@@ -68,7 +62,7 @@ def test_it_is_sound_reads_back_as_the_same_and_can_be_run() -> None:
 
 
 def test_steps_that_wait_for_nothing_begin_together() -> None:
-    graph = Made.of(ports("a", "x", "one"), ports("b", "y", "two"), ports("c", "one two", "three"))
+    graph = graph_of(ports("a", "x", "one"), ports("b", "y", "two"), ports("c", "one two", "three"))
     net = suggested(graph, "c", x="1", y="2")
     assert soundness(Study(net)).sound
     (gate,) = (task for task in net.tasks.values() if task.label is None)
@@ -98,7 +92,7 @@ def test_what_a_net_has_no_word_for_is_named_and_not_run() -> None:
 def test_what_is_called_for_each_of_a_list_says_so_and_so_does_what_takes_what_those_return() -> None:
     orders = ports("list_orders", "customer_id", "order_id")
     ship = ports("get_order", "order_id", "state")
-    net = suggested(Made.of(FIND, orders, ship), "get_order", email="a@b")
+    net = suggested(graph_of(FIND, orders, ship), "get_order", email="a@b")
     by_label = {task.label: task for task in net.tasks.values()}
     find, found, shipped = (by_label[name] for name in ("find_customers", "list_orders", "get_order"))
     assert (found.each, found.arguments) == (
@@ -115,7 +109,7 @@ def test_what_is_called_for_each_of_a_list_says_so_and_so_does_what_takes_what_t
 
 
 def test_a_list_at_hand_is_gone_through() -> None:
-    graph = Made.of(ports("get_order", "order_id", "state"))
+    graph = graph_of(ports("get_order", "order_id", "state"))
     (step,) = suggested(graph, "get_order", order_id=["o1", "o2"]).tasks.values()
     assert (step.each, step.arguments) == (["o1", "o2"], {"order_id": {"from": "each"}})
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from halflap.graph.trail import Trails
+from halflap.graph.lineage import Trails
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.backfill.value import value_of
 from halflap.core.values import Result
-from halflap.graph.lineage import Lineage
-from halflap.graph.trail import Trails
+from halflap.graph.lineage import Lineage, Trails
 from halflap.learn import Learned, Observer, digest_of, outcome_of
 from halflap.schema import Reading
 from halflap.store import ToolKey

@@ -1,4 +1,4 @@
-"""The command line, put together."""
+"""The command line: which command is where, and how usage errors are shown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from halflap import __version__
-from halflap.cli.output import nobody_reads, note, print_json, stop_writing
+from halflap.cli.output import is_output_closed, note, print_json, stop_writing
 from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,33 +24,37 @@ COMMANDS = {
     "demo": "demo.demo",
     "init": "clients.init",
     "install": "clients.install",
-    "serve": "serving.serve",
+    "add": "servers.add",
+    "remove": "servers.remove",
+    "enable": "servers.enable",
+    "disable": "servers.disable",
+    "trust": "trust.trust",
+    "serve": "serve.serve",
     "doctor": "doctor.doctor",
-    "list": "listing.list_tools",
-    "search": "searching.search",
-    "inspect": "inspecting.inspect",
-    "call": "calling.call",
-    "run": "running.run",
-    "trust": "trusting.trust",
-    "runs": "recorded.runs",
+    "list": "tools.list_tools",
+    "search": "tools.search",
+    "inspect": "tools.inspect",
+    "call": "tools.call",
+    "run": "run.run",
+    "runs": "runs.runs",
     "scripts": "scripts.scripts",
-    "programs": "programs.programs",
-    "schema": "schemas.schema",
+    "schema": "schema.schema",
     "graph": "graphs.graph",
     "suggest": "suggesting.suggest",
     "workflow": "workflows.workflow",
+    "programs": "programs.programs",
     "lint": "linting.lint",
     "backfill": "backfilling.backfill",
-    "explain": "explaining.explain",
+    "explain": "explain.explain",
 }
-"""Where each command is, a function or an app of several, in the order in which they are shown."""
+"""Module and attribute of each command, in the order of the help."""
 
 
 _WHOLE = 10_000
 
 
 class _Group(TyperGroup):
-    """Commands whose summaries are shown whole, over several lines where they must: the library cuts each at one."""
+    """Shows whole summaries in the help; the library would cut each to one line."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
@@ -60,14 +64,14 @@ class _Group(TyperGroup):
 
 
 class _Commands(_Group):
-    """The commands, each loaded when it is asked for: one does not wait for what another needs."""
+    """Loads each command only when it is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 -- the library passes it
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | TyperGroup | None:
         if cmd_name not in COMMANDS:
-            # All of them, for the library to suggest the one that was meant.
+            # Load all, so that the library can suggest the right one.
             for name in COMMANDS:
                 self.get_command(ctx, name)
             return None
@@ -104,9 +108,9 @@ app = typer.Typer(
 
 
 def run() -> None:
-    """Run the command that was asked for; a mistake in asking has the same shapes as any other."""
+    """Run the command; usage errors have the same form as all others."""
     if isinstance(sys.stdout, TextIOWrapper):
-        # A character that the terminal's encoding lacks is no reason to lose the rest.
+        # Escape characters that the terminal's encoding lacks.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = app(standalone_mode=False)
@@ -114,14 +118,14 @@ def run() -> None:
         if "--json" in sys.argv[1:]:
             print_json({"error": True, "code": UsageError.code, "message": error.format_message()})
         else:
-            _tell(error)
+            _print_error(error)
         code = error.exit_code
     except typer.Abort:
         note("Aborted!")
         code = 1
     except SystemExit:
-        # The library takes a reader who has seen enough for a failure.
-        if not nobody_reads():
+        # The library exits with 1 when the reader of a pipe leaves.
+        if not is_output_closed():
             raise
         stop_writing()
         code = 0
@@ -132,10 +136,9 @@ def run() -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _tell(error: typer.TyperException) -> None:
-    """Say what the library says of a mistake in asking, with the code that all such mistakes have."""
+def _print_error(error: typer.TyperException) -> None:
+    """Print the library's message with our error code."""
     told = StringIO()
-    # Of these the library shows the usage, too; of others, it says nothing itself.
     show = getattr(error, "show", None)
     if show is None:
         told.write(f"Error: {error.format_message()}\n")

@@ -10,18 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halflap.cli.output import (
-    ConfigOption,
-    JsonOption,
-    data_console,
-    note,
-    print_json,
-    reported,
-    set_up_logging,
-    visible,
-)
+from halflap.cli.options import ConfigOption, JsonOption, read_config
+from halflap.cli.output import data_console, note, print_json, reported, visible
 from halflap.cli.progress import advancing
-from halflap.cli.setting import read_config
 from halflap.core.errors import BackfillError, UsageError
 from halflap.gateway import Gateway
 
@@ -78,7 +69,6 @@ def backfill(
     as_json: JsonOption = False,
 ) -> None:
     """Learn what tools return from logs of what they returned: traces, messages of models, MCP's own messages."""
-    set_up_logging(verbose=False, tells_of_servers=True)
     if server is not None and not server.strip():
         raise UsageError("--server is empty. Give the name of a server, as in `halflap list`.")
     summary = asyncio.run(
@@ -178,7 +168,7 @@ def _show_tools(summary: Summary) -> None:
     for tool in summary.tools[:_MOST_TOOLS]:
         what = "texts or errors alone" if tool.schema == "none" else tool.schema
         table.add_row(visible(tool.server), visible(tool.tool), f"{tool.observations:,}", what)
-    data_console(whole=True).print(table)
+    data_console().print(table)
     if len(summary.tools) > _MOST_TOOLS:
         note(f"… and {len(summary.tools) - _MOST_TOOLS} more; --json tells all.")
 

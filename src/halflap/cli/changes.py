@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import typer
-
+from halflap.cli.options import confirm
 from halflap.cli.output import data_console, note, visible
 from halflap.clients import back_up, delete, read_file, replace_file
 from halflap.config import Config, ServerConfig, user_data_dir
-from halflap.core.errors import ConfirmationNeededError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +17,7 @@ if TYPE_CHECKING:
 
     from halflap.clients import FileText
 
-__all__ = ["Mode", "Written", "confirm", "show_change", "write_change"]
+__all__ = ["Mode", "Written", "show_change", "write_change"]
 
 _MAX_LINE = 400
 _MIN_SECRET = 4
@@ -34,6 +31,8 @@ class Mode:
     yes: bool = False
     only_show: bool = False
     as_json: bool = False
+    quiet: bool = False
+    """Don't show the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +53,12 @@ def write_change(before: FileText, edit: Edit, mode: Mode) -> Written | None:
     Clients write their files at any time. If one did while the question was open, the edit is made again.
     """
     after = edit(before)
-    if not mode.as_json:
+    if not (mode.as_json or mode.quiet):
         show_change(before, after)
     if mode.only_show:
         note("Nothing was written.")
         return None
-    confirm(f"Write {before.path}?", yes=mode.yes)
+    confirm(f"Write {before.path}?", "Nothing was written.", yes=mode.yes)
     now = read_file(before.path)
     if now.data != before.data:
         before, after = now, edit(now)
@@ -71,24 +70,6 @@ def write_change(before: FileText, edit: Edit, mode: Mode) -> Written | None:
     if backup is not None:
         note(f"Backup: {backup}")
     return Written(before, backup)
-
-
-def confirm(question: str, *, yes: bool) -> None:
-    """Ask on the terminal, unless --yes was given."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise ConfirmationNeededError("Nothing was written: no terminal to confirm on; use --yes.")
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    try:
-        answer = sys.stdin.readline().strip().lower()
-    except KeyboardInterrupt:
-        note("\nNothing was written.")
-        raise
-    if answer not in {"y", "yes"}:
-        note("Nothing was written.")
-        raise typer.Exit(1)
 
 
 def show_change(before: FileText, after: bytes | None) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.changes import Mode, write_change
-from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
+from halflap.cli.options import ConfigOption, JsonOption, YesOption
+from halflap.cli.output import note, one_line, print_json, reported
 from halflap.clients import (
     CLIENTS,
     CannotEditError,
@@ -54,9 +55,8 @@ if TYPE_CHECKING:
     from halflap.cli.changes import Written
     from halflap.clients import FileText, Gathered, Import, OwnConfig, Place
 
-__all__ = ["YesOption", "init", "install"]
+__all__ = ["init", "install"]
 
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 PrintOption = Annotated[bool, typer.Option("--print", "--dry-run", help="Only show what would be written.")]
 
 

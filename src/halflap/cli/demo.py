@@ -7,15 +7,18 @@ import io
 import json
 import math
 import re
+import runpy
 import sys
 import tempfile
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.output import JsonOption, harmless, note, one_line, print_json, reported, set_up_logging
+from halflap.cli.options import JsonOption
+from halflap.cli.output import harmless, note, one_line, print_json, reported
 from halflap.cli.progress import working
 from halflap.cli.tokens import count_tokens
 from halflap.core.errors import HalflapError, UsageError
@@ -78,6 +81,15 @@ NEXT = (
 _WIDTH = 100
 
 
+class DemoServer(StrEnum):
+    """The bundled servers."""
+
+    SALES = "sales"
+    DOC_RETRIEVAL = "doc_retrieval"
+    FINANCIAL_DATA = "financial_data"
+    CONTRACT_SALES = "contract_sales"
+
+
 class DemoError(HalflapError):
     """The demo did not show what it should: something is broken."""
 
@@ -93,13 +105,21 @@ def demo(
             "--save", metavar="DIR", help="Write demo.svg and demo.json to this folder.", show_default=False
         ),
     ] = None,
+    server: Annotated[
+        DemoServer | None,
+        typer.Option(
+            "--server", help="Instead, run one of the bundled MCP servers over stdio, to try things with."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what Halflap does, on bundled servers and in a temporary store.
 
     Every step checks what it shows; the exit code is 1 if something is not so.
     """
-    set_up_logging(verbose=False, tells_of_servers=True)
+    if server is not None:
+        runpy.run_module(f"halflap.demo.{server.value}", run_name="__main__")
+        return
     from halflap.config import Config  # noqa: PLC0415 -- other commands don't need it
     from halflap.demo import demo_config  # noqa: PLC0415
 

@@ -10,32 +10,36 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.complete import tool_names
-from halflap.cli.files import save
-from halflap.cli.output import (
+from halflap.cli.options import (
     ConfigOption,
     JsonOption,
     VerboseOption,
+    opened,
+    read_config,
+    resolve,
+    save,
+    tool_names,
+)
+from halflap.cli.output import (
     data_console,
     harmless,
     note,
     one_line,
+    plural,
     print_json,
+    print_lines,
     reported,
-    set_up_logging,
 )
 from halflap.cli.progress import working
-from halflap.cli.setting import opened, read_config
-from halflap.cli.unheard import tell, unheard
-from halflap.cli.wrapping import print_lines
+from halflap.cli.tools import warn_about_servers
 from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from halflap.config import Config
-    from halflap.graph.edge import Edge, Ports
-    from halflap.graph.explain import Explanation
+    from halflap.graph.edges import Edge, Explanation
+    from halflap.graph.ports import Ports
 
 __all__ = ["graph"]
 
@@ -49,12 +53,11 @@ class Form(StrEnum):
     MERMAID = "mermaid"
     DOT = "dot"
     JSON = "json"
-    SVG = "svg"
 
 
 graph = typer.Typer(
     name="graph",
-    help="Show which tools feed which: whose results can be whose arguments.",
+    help="Show links between tools: which results can be which arguments.",
     invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -82,36 +85,31 @@ def _graph(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Show which tools feed which: as a table, a picture (Mermaid, DOT, SVG) or data."""
+    """Show which results can be which arguments: as a table, a diagram or data."""
     if context.invoked_subcommand is not None:
         return
-    set_up_logging(verbose=verbose, tells_of_servers=True)
     if as_json and form not in {None, Form.JSON}:
         raise UsageError("--json and another --format exclude each other. Leave one of them out.")
-    edges, tools, (missing, down) = asyncio.run(_read(read_config(config), tool))
-    tell(missing, down)
+    edges, tools = asyncio.run(_read(read_config(config), tool))
     if output is None and form is None and not as_json:
-        _table(edges, all_heard=not missing)
+        _table(edges)
     elif output is None and (as_json or form is Form.JSON):
         print_json(_data(edges, tools))
     else:
         _write(_text(Form.JSON if as_json else form or Form.MERMAID, edges, tools), output)
 
 
-async def _read(
-    config: Config, tool: str | None
-) -> tuple[Sequence[Edge], Mapping[str, Ports], tuple[list[str], list[str]]]:
-    """Give the edges, the tools, and what is to be said of servers whose tools are not among them or out of reach."""
+async def _read(config: Config, tool: str | None) -> tuple[Sequence[Edge], Mapping[str, Ports]]:
     async with opened(config) as gateway:
-        with working("Working out what feeds what"):
+        with working("Finding links between tools"):
             found = await gateway.graph(behind=False)
-            missed = unheard(config, gateway)
+            warn_about_servers(gateway)
             if tool is None:
-                return await asyncio.to_thread(lambda: list(found.edges())), dict(found.tools), missed
-            name = gateway.tool_named(found, tool)
+                return await asyncio.to_thread(lambda: list(found.edges())), dict(found.tools)
+            name = gateway.tool_named(found, await resolve(gateway, tool))
             around = {(edge.source, edge.target): edge for edge in (*found.into(name), *found.out_of(name))}
         names = {name, *(end for pair in around for end in pair)}
-        return list(around.values()), {one: found.tools[one] for one in sorted(names)}, missed
+        return list(around.values()), {one: found.tools[one] for one in sorted(names)}
 
 
 def _data(edges: Sequence[Edge], tools: Mapping[str, Ports]) -> dict[str, Any]:
@@ -137,11 +135,7 @@ def _text(form: Form, edges: Sequence[Edge], tools: Mapping[str, Ports]) -> str:
     # Tools that nothing leads to or from would only be in the way.
     ends = {end for edge in edges for end in (edge.source, edge.target)}
     shown = {name: ports for name, ports in tools.items() if name in ends}
-    if form is Form.SVG:
-        from halflap.graph.svg import edges_svg  # noqa: PLC0415 -- as above
-
-        return edges_svg(edges, shown)
-    from halflap.graph.picture import edges_dot, edges_mermaid  # noqa: PLC0415 -- as above
+    from halflap.graph.draw import edges_dot, edges_mermaid  # noqa: PLC0415 -- as above
 
     return (edges_dot if form is Form.DOT else edges_mermaid)(edges, shown)
 
@@ -155,20 +149,14 @@ def _write(text: str, output: Path | None) -> None:
     save(text, output)
 
 
-def _table(edges: Sequence[Edge], *, all_heard: bool) -> None:
+def _table(edges: Sequence[Edge]) -> None:
     from rich.table import Table  # noqa: PLC0415 -- only drawn output needs it
     from rich.text import Text  # noqa: PLC0415 -- as above
 
-    if not edges and not all_heard:
-        note(
-            "Of the tools that are known so far, none feeds another. Ask again when all servers have answered: "
-            "`halflap doctor` says how they are."
-        )
-        return
     if not edges:
-        note("No tool is known to feed another. `halflap graph explain A B` says why, for two of them.")
+        note("No links between tools are known. `halflap graph explain A B` says why, for two of them.")
         return
-    console = data_console(whole=True)
+    console = data_console()
     if console.width < _NARROW:
         print_lines(_by_target(edges))
         return
@@ -210,22 +198,21 @@ def explain(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Say why one tool feeds another, or what comes nearest to that and why it is not enough."""
-    set_up_logging(verbose=verbose, tells_of_servers=True)
-    told, missed = asyncio.run(_explained(read_config(config), source, target))
-    tell(*missed)
+    """Explain why one tool's result can be another's argument, or why not."""
+    told = asyncio.run(_explained(read_config(config), source, target))
     if as_json:
         print_json(told.to_json())
         return
     print_lines(_lines(told))
 
 
-async def _explained(
-    config: Config, source: str, target: str
-) -> tuple[Explanation, tuple[list[str], list[str]]]:
+async def _explained(config: Config, source: str, target: str) -> Explanation:
     async with opened(config) as gateway:
-        with working("Working out what feeds what"):
-            return await gateway.explain_edge(source, target, behind=False), unheard(config, gateway)
+        with working("Finding links between tools"):
+            ends = [await resolve(gateway, name) for name in (source, target)]
+            found = await gateway.explain_edge(*ends, behind=False)
+            warn_about_servers(gateway)
+            return found
 
 
 def _lines(told: Explanation) -> list[str]:
@@ -254,20 +241,18 @@ def rebuild(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Work out anew what feeds what, from what is known now, and keep it in the store."""
-    set_up_logging(verbose=verbose, tells_of_servers=True)
-    tools, edges, missed = asyncio.run(_rebuilt(read_config(config)))
-    tell(*missed)
+    """Compute all links again and store them."""
+    tools, edges = asyncio.run(_rebuilt(read_config(config)))
     if as_json:
         print_json({"tools": tools, "edges": edges})
         return
-    sys.stdout.write(f"{edges} edges between {tools} tools.\n")
-    sys.stdout.flush()
+    print_lines([f"{plural(edges, 'link')} between {plural(tools, 'tool')}"])
 
 
-async def _rebuilt(config: Config) -> tuple[int, int, tuple[list[str], list[str]]]:
+async def _rebuilt(config: Config) -> tuple[int, int]:
     async with opened(config) as gateway:
-        with working("Working out what feeds what"):
+        with working("Finding links between tools"):
             found = await gateway.rebuild_graph(behind=False)
             edges = await asyncio.to_thread(lambda: sum(1 for _ in found.edges()))
-            return len(found.tools), edges, unheard(config, gateway)
+            warn_about_servers(gateway)
+            return len(found.tools), edges

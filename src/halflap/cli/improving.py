@@ -10,9 +10,9 @@ import typer
 
 from halflap.cli.net_text import optimized_lines, score_lines
 from halflap.cli.nets import FileArgument, NetOption, OutputOption, as_json_text, read_net, write
-from halflap.cli.output import JsonOption, note, one_line, print_json, reported
+from halflap.cli.options import JsonOption
+from halflap.cli.output import note, one_line, print_json, print_lines, reported
 from halflap.cli.progress import working
-from halflap.cli.wrapping import print_lines
 from halflap.core.errors import UsageError
 from halflap.workflows.form import write_net
 from halflap.workflows.optimize import optimize

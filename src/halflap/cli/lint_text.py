@@ -45,7 +45,7 @@ def _server(server: ServerReport, console: Console, *, everything: bool) -> None
 
     name, count = one_line(server.server, 80), len(server.tools)
     if server.score is None:
-        console.print(Text(f"{name}: it has no tools."))
+        console.print(Text(f"{name}: no tools."))
         return
     style = "green" if server.score >= _GOOD else "yellow" if server.score >= _FAIR else "red"
     filled = round(server.score / 100 * _BAR)
@@ -64,7 +64,7 @@ def _server(server: ServerReport, console: Console, *, everything: bool) -> None
     for rule in dict.fromkeys(one.rule for one in server.findings):
         _rule([one for one in server.findings if one.rule == rule], console, everything=everything)
     _fixes(server, console)
-    for one in server.unjudged:
+    for one in server.not_judged:
         which = "No tool" if one.tools == one.of else f"{one.tools} of {one.of} tools"
         verb = "could be judged" if one.tools == one.of else "could not be judged"
         _line(console, Text(f"{which} {verb} by {', '.join(one.rules)}: {one.why} {one.do}", "dim"), 2)
@@ -106,7 +106,7 @@ def _fixes(server: ServerReport, console: Console) -> None:
     best = [one for one in server.fixes[:_MOST_FIXES] if one.gain >= _LEAST_GAIN]
     if best:
         told = ", ".join(f"{one.rule} in {_count(one.tools, 'tool')} up to +{one.gain:.1f}" for one in best)
-        _line(console, Text(f"The score would rise most by mending: {told}.", "green"), 2)
+        _line(console, Text(f"Best fixes: {told}.", "green"), 2)
 
 
 def _ignored(server: ServerReport, console: Console) -> None:
@@ -138,7 +138,7 @@ def show_drafts(drafts: Sequence[Draft]) -> None:
         sys.stdout.flush()
     for one in drafts:
         if one.schema is None:
-            note(f"{one.tool}: {one.why}")
+            note(f"{one.tool}: {one.reason}")
     if not drafts:
         note("Every tool declares what it returns.")
 
@@ -147,12 +147,7 @@ def _draft(one: Draft) -> Iterator[str]:
     results = _count(one.observations, "result")
     yield f"# {one.tool}: from {results}, confidence {one.confidence:.2f}"
     if one.is_wrapped:
-        yield "# Its results are no objects: return them under `result`, as the protocol wants an object."
-    if one.left_out:
-        yield f"# Left out: {one_line(one.left_out, 400)}"
-    if one.unnamed:
-        where = one_line(", ".join(one.unnamed), 400)
-        yield f"# Add the names of further keys: of those that look like data, only the values were learned, in {where}."
+        yield "# Its results are not objects; return them under `result`, because MCP requires an object."
     yield ""
     yield one.python
     yield ""

@@ -11,19 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.lint_text import show_drafts, show_report
-from halflap.cli.output import (
-    ConfigOption,
-    JsonOption,
-    VerboseOption,
-    data_console,
-    note,
-    one_line,
-    print_json,
-    reported,
-    set_up_logging,
-)
+from halflap.cli.options import ConfigOption, JsonOption, VerboseOption, opened, read_config
+from halflap.cli.output import data_console, note, one_line, print_json, reported
 from halflap.cli.progress import working
-from halflap.cli.setting import opened, read_config
 from halflap.core.errors import UsageError
 from halflap.gateway import NO_SERVER_TODO
 
@@ -31,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from halflap.config import Config
-    from halflap.lint import Report, Server
+    from halflap.lint import LintServer, Report
 
 __all__ = ["lint"]
 
@@ -76,12 +66,11 @@ def lint(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Say what keeps the tools of servers from being composed, and how to mend it.
+    """Lint MCP servers for problems that make their tools hard to compose.
 
     The exit code is 0 if there is no error, 1 if there is one, or a server could not be asked; --fail-on makes it stricter.
     It is 2 if there is nothing to look at.
     """
-    set_up_logging(verbose=verbose, tells_of_servers=True)
     if file is not None and suggest:
         raise UsageError(
             "--suggest and --file exclude each other: what results showed is known of live servers alone."
@@ -114,7 +103,9 @@ def lint(
         raise typer.Exit(1)
 
 
-async def _live(config: Config, servers: Sequence[str]) -> tuple[Report, Sequence[Server], Mapping[str, str]]:
+async def _live(
+    config: Config, servers: Sequence[str]
+) -> tuple[Report, Sequence[LintServer], Mapping[str, str]]:
     async with opened(config) as gateway:
         with working("Asking the servers for their tools"):
             # What was noticed of their listings is logged as they come.
@@ -122,7 +113,7 @@ async def _live(config: Config, servers: Sequence[str]) -> tuple[Report, Sequenc
         return linted.report, linted.servers, linted.unavailable
 
 
-def _from_file(file: Path, wanted: Sequence[str], config: Config) -> tuple[Report, Sequence[Server]]:
+def _from_file(file: Path, wanted: Sequence[str], config: Config) -> tuple[Report, Sequence[LintServer]]:
     from halflap.lint import lint as apply  # noqa: PLC0415 -- a wrong file name needs none of it
     from halflap.lint import read_definitions  # noqa: PLC0415 -- as above
 
@@ -134,7 +125,8 @@ def _from_file(file: Path, wanted: Sequence[str], config: Config) -> tuple[Repor
             shown = ", ".join(one_line(one, 80) for one in names[:20])
             more = f", and {len(names) - 20} more" if len(names) > 20 else ""  # noqa: PLR2004 -- as above
             raise UsageError(f"{source} has no server named {name!r}. It has: {shown}{more}.")
-    return apply(read, config.lint, only=wanted or None), read
+    chosen = [one for one in read if not wanted or one.name in wanted]
+    return apply(chosen, config.lint), chosen
 
 
 def _text_of(file: Path, source: str) -> str:
@@ -155,7 +147,7 @@ def _text_of(file: Path, source: str) -> str:
         raise UsageError(f"{source} is not UTF-8: byte {error.start + 1} cannot be read.") from None
 
 
-def _suggest(servers: Sequence[Server], *, as_json: bool) -> None:
+def _suggest(servers: Sequence[LintServer], *, as_json: bool) -> None:
     from halflap.lint import drafts_of  # noqa: PLC0415 -- as above
 
     drafts = [draft for server in servers for draft in drafts_of(server)]

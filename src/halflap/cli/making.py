@@ -12,21 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.complete import program_names
-from halflap.cli.output import (
-    ConfigOption,
-    JsonOption,
-    VerboseOption,
-    note,
-    one_line,
-    print_json,
-    reported,
-    set_up_logging,
-    stdout_kept,
-)
+from halflap.cli.options import ConfigOption, JsonOption, VerboseOption, opened, program_names, read_config
+from halflap.cli.output import note, one_line, print_json, reported, stdout_kept
 from halflap.cli.progress import counting, working
-from halflap.cli.running import confirmed
-from halflap.cli.setting import opened, read_config
+from halflap.cli.run import confirmed
 from halflap.core.errors import UsageError
 from halflap.core.values import DSPY
 from halflap.dspy.key import redacted
@@ -85,7 +74,6 @@ def export(
 
     This imports the module, so it runs your own code. Its steps have to be attributes of the module.
     """
-    set_up_logging(verbose=verbose, tells_of_servers=True)
     if find_spec("dspy") is None:
         raise UsageError("Exporting needs DSPy: pip install 'halflap[dspy]'.")
     from halflap.dspy.child.metrics import load_object  # noqa: PLC0415 -- as above
@@ -177,7 +165,6 @@ def optimize(
 
     It is measured on examples that it was not optimised with, and the old one on the same. Nothing is overwritten.
     """
-    set_up_logging(verbose=verbose, tells_of_servers=True)
     from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
     from halflap.dspy.optimize import OPTIMIZERS, read_examples  # noqa: PLC0415 -- as above
 
@@ -275,7 +262,6 @@ def promote(
     as_json: JsonOption = False,
 ) -> None:
     """Bring a version of a DSPy program into force; the one that was is kept among the versions."""
-    set_up_logging(verbose=False, tells_of_servers=True)
     from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
 
     library = Library(read_config(config).programs.root)

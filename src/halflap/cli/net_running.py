@@ -14,22 +14,23 @@ import typer
 
 from halflap.calls import new_id
 from halflap.catalog import namespaced
-from halflap.cli.arguments import ArgumentsOption, JsonArgumentsOption, arguments_of, json_object
-from halflap.cli.ending import run_in_order
 from halflap.cli.net_run_text import fails_again, tell_run
 from halflap.cli.nets import read
-from halflap.cli.output import (
+from halflap.cli.options import (
+    ArgumentsOption,
     ConfigOption,
+    JsonArgumentsOption,
     JsonOption,
     VerboseOption,
-    note,
-    one_line,
-    reported,
-    set_up_logging,
+    arguments_of,
+    json_object,
+    opened,
+    read_config,
+    run_until_signal,
 )
+from halflap.cli.output import note, one_line, reported
 from halflap.cli.progress import working
-from halflap.cli.running import confirmed
-from halflap.cli.setting import opened, read_config
+from halflap.cli.run import confirmed
 from halflap.core.errors import RunNotFoundError, StoreError, UsageError
 from halflap.schema import Reading, read_result, reading_of
 from halflap.workflows.running.journal import Journal
@@ -92,7 +93,6 @@ def run_workflow(
 
     What each task returned is printed as JSON. A run that fails or is ended can be gone on with: what was done is not done again.
     """
-    set_up_logging(verbose=verbose, tells_of_servers=True)
     settings = read_config(config)
     if resume is None:
         net, given = _asked(file, arguments, json_arguments, again)
@@ -108,7 +108,7 @@ def run_workflow(
         journal = _opened(settings, resume)
         work = _Run(settings, journal.net, journal.arguments, yes=yes, journal=journal, again=again or ())
     try:
-        execution = run_in_order(work.done())
+        execution = run_until_signal(work.done())
     except BaseException:
         if work.interrupted is not None and work.journal is not None:
             tell_run(work.interrupted, work.journal, work.results, work.items, as_json=as_json)

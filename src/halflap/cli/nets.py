@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from halflap.cli.files import read_at_most, save
+from halflap.cli.options import read_at_most, save
 from halflap.cli.output import harmless
 from halflap.core.errors import WorkflowError
 from halflap.workflows.form import read_specification, write_net, write_specification

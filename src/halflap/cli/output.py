@@ -1,4 +1,4 @@
-"""How commands speak: data on stdout, everything else on stderr, one shape for every error."""
+"""What commands print: data on stdout, everything else on stderr, one form for every error."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import re
 import select
 import sys
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
@@ -33,45 +32,33 @@ from halflap.core.text import clean
 from halflap.core.text import visible as shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from rich.console import Console
 
     from halflap.core.codes import OtherCode
 
 __all__ = [
-    "ConfigOption",
-    "JsonOption",
-    "VerboseOption",
     "as_json_error",
     "data_console",
     "harmless",
-    "nobody_reads",
+    "is_output_closed",
     "note",
     "one_line",
+    "plural",
     "print_json",
+    "print_lines",
+    "print_table",
     "reported",
     "set_up_logging",
     "stdout_kept",
     "stop_writing",
     "visible",
+    "write",
 ]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        "-c",
-        help="The configuration file to read, instead of your own.",
-        metavar="FILE",
-        show_default=False,
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the data as JSON, for programs.")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr what is going on.")]
 
 _ASKED_WRONGLY = (
     ConfigError,
@@ -86,40 +73,47 @@ _ASKED_WRONGLY = (
     WorkflowError,
 )
 _NOT_WRITTEN: OtherCode = "output-not-written"
+_ABOUT_SERVERS = (
+    "halflap.catalog.refresh",
+    "halflap.gateway",
+    "halflap.scripts.source",
+    "halflap.dspy.source",
+)
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
 _IN_TEXT = re.compile(rf"{_ESCAPES}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _ESCAPED = re.compile(_ESCAPES)
 _LINES = "\n\t"
-_READ = 8
-"""So many times as much of a line is looked at as is shown: some of it may not be shown."""
+_READ_AHEAD = 8
+"""How many times the shown length of a line is looked at: some characters are not shown."""
 _DELETE = "\x7f"
-_PAGE_WIDTH = 200
-_ANY_WIDTH = 100_000
+_PIPE_WIDTH = 100_000
+_MIN_LAST_COLUMN = 20
 
 
 def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Turn what went wrong into a message and an exit code: 1 it failed, 2 it was asked for wrongly."""
+    """Set up logging, and turn an error into a message and an exit code: 1 failed, 2 wrong usage."""
 
     @functools.wraps(command)
     def run(*arguments: _P.args, **options: _P.kwargs) -> _T:
+        set_up_logging(verbose=options.get("verbose") is True)
         try:
             return command(*arguments, **options)
         except HalflapError as error:
             _fail(error, as_json=options.get("as_json") is True)
         except BrokenPipeError:
-            if not nobody_reads():
-                # It was another pipe than our output that broke.
+            if not is_output_closed():
+                # Another pipe than our output broke.
                 raise
-            # Whoever read our output has seen enough, as in `halflap list | head`.
+            # As in `halflap list | head`.
             stop_writing()
             raise typer.Exit(0) from None
         except OSError as error:
             if error.errno not in _UNWRITABLE:
                 raise
             stop_writing()
-            note(f"Error [{_NOT_WRITTEN}]: The output cannot be written: {error.strerror}.")
+            note(f"Error [{_NOT_WRITTEN}]: The output can't be written: {error.strerror}.")
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
@@ -127,8 +121,8 @@ def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
     return run
 
 
-def nobody_reads() -> bool:
-    """Say whether the other end of our output, or of what we say beside it, is closed."""
+def is_output_closed() -> bool:
+    """Return whether the other end of stdout or stderr is closed."""
     poll = select.poll()
     for descriptor in (1, 2):
         poll.register(descriptor, 0)
@@ -136,13 +130,13 @@ def nobody_reads() -> bool:
 
 
 def stop_writing() -> None:
-    """Have the rest of the output go nowhere: what a command says by its exit code stays as it is."""
+    """Send the rest of the output nowhere; the exit code stays meaningful."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 @contextmanager
 def stdout_kept() -> Iterator[None]:
-    """Keep stdout for data while code runs that is not ours: what it, or a process that it starts, prints goes to stderr."""
+    """Redirect what other code and its processes print from stdout to stderr."""
     before = sys.stdout
     before.flush()
     kept = os.dup(1)
@@ -160,15 +154,15 @@ def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
     if as_json:
         print_json(as_json_error(error))
     else:
-        # Not cleaned: of a name that has something invisible in it, that is what is wrong.
+        # Escaped, not cleaned: an invisible character may be what is wrong.
         note(f"Error [{error.code}]: {visible(_ESCAPED.sub('', str(error)), kept=_LINES)}")
-    # Whether the name of a tool is wrong cannot be told while its server is down.
+    # While a server is down, it is unknown whether the name is wrong.
     down = isinstance(error, ToolNotFoundError) and error.unavailable_reason is not None
     raise typer.Exit(2 if isinstance(error, _ASKED_WRONGLY) and not down else 1)
 
 
 def as_json_error(error: HalflapError) -> dict[str, Any]:
-    """Give an error for a program; a configuration's and a workflow's with each of its problems."""
+    """Return an error as JSON; those of configurations and workflows with each problem."""
     told: dict[str, Any] = {"error": True, "code": error.code, "message": str(error)}
     if isinstance(error, ConfigError):
         told["problems"] = [
@@ -187,7 +181,7 @@ def as_json_error(error: HalflapError) -> dict[str, Any]:
 
 
 def print_json(value: Any) -> None:
-    """Print data for a program; what cannot be seen, or does something to a terminal, is written as an escape."""
+    """Print JSON; invisible and control characters are written as escapes."""
     plain = not sys.stdout.encoding.lower().startswith("utf")
     text = json.dumps(value, indent=2, ensure_ascii=plain)
     hidden = [letter for letter in set(text) if letter >= _DELETE and visible(letter) != letter]
@@ -200,37 +194,85 @@ def print_json(value: Any) -> None:
 
 
 def _units(letter: str) -> list[int]:
-    """Give a letter's units in UTF-16, by which JSON writes it."""
+    """Return the UTF-16 units by which JSON escapes a letter."""
     data = letter.encode("utf-16-be", errors="surrogatepass")
     return [int.from_bytes(data[at : at + 2]) for at in range(0, len(data), 2)]
 
 
 def note(text: str) -> None:
-    """Say something to the person, where it does not get into the data; on a terminal, broken at words."""
-    told = _cleaned(text)
-    if sys.stderr.isatty():
-        from halflap.cli.breaking import broken_at  # noqa: PLC0415 -- only a terminal needs it
-
-        told = broken_at(told)
-    sys.stderr.write(told + "\n")
+    """Print a message to stderr, apart from the data."""
+    sys.stderr.write(_cleaned(text) + "\n")
     sys.stderr.flush()
 
 
+def write(text: str, *, exact: bool = False) -> None:
+    """Print text to stdout. On a terminal never with control characters; in a pipe `exact` keeps them."""
+    is_exact = exact and not sys.stdout.isatty()
+    sys.stdout.write(text if is_exact else harmless(text))
+    sys.stdout.flush()
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    write("\n".join(lines) + "\n")
+
+
+def print_table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Collection[int] = (),
+    wrap: bool = False,
+) -> None:
+    """Print a table: aligned on a terminal, separated by tabs in a pipe. The last column is cut, or wrapped."""
+    if not sys.stdout.isatty():
+        write("".join("\t".join(row).rstrip() + "\n" for row in rows))
+        return
+    from rich.table import Table  # noqa: PLC0415 -- only a terminal needs it
+    from rich.text import Text  # noqa: PLC0415
+
+    console, cells = data_console(), [[harmless(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in list(zip(headings, *cells, strict=True))[:-1]]
+    if sum(widths) + 2 * len(widths) + _MIN_LAST_COLUMN > console.width:
+        # Names are never cut: they are there to be copied.
+        for first, *more, last in cells:
+            console.print(Text.assemble((first, "cyan"), *(f"  {cell}" for cell in more)), soft_wrap=True)
+            console.print(Text(f"  {last}"), no_wrap=True, overflow="ellipsis")
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column, heading in enumerate(headings):
+        is_last = column == len(headings) - 1
+        table.add_column(
+            heading,
+            no_wrap=not (is_last and wrap),
+            overflow="fold" if wrap or not is_last else "ellipsis",
+            style=None if column else "cyan",
+            justify="right" if column in right else "left",
+            min_width=None if is_last else widths[column],
+        )
+    for row in cells:
+        table.add_row(*row)
+    console.print(table)
+
+
+def plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def harmless(text: str) -> str:
-    """Make data fit for a terminal: no control characters except line breaks and tabs, and else as it is."""
+    """Remove control characters except line breaks and tabs."""
     return _IN_TEXT.sub("", text)
 
 
 def visible(text: str, *, kept: str = "") -> str:
-    """Show somebody else's text whole, in one line: what cannot be seen is written as an escape."""
+    """Return a text with invisible characters escaped."""
     if text.isascii() and text.isprintable():
         return text
     return shown(text, 10 * len(text), keep=kept)
 
 
 def one_line(text: str, longest: int = 200) -> str:
-    """Make somebody else's text fit to be shown in one line: no control or invisible characters."""
-    lines = (_cleaned(line[: _READ * longest]).replace("\t", " ").strip() for line in text.splitlines())
+    """Return the first line of a text, shortened, without control and invisible characters."""
+    lines = (_cleaned(line[: _READ_AHEAD * longest]).replace("\t", " ").strip() for line in text.splitlines())
     first = next((line for line in lines if line), "")
     return first if len(first) <= longest else first[: longest - 1] + "…"
 
@@ -241,21 +283,17 @@ def _cleaned(text: str) -> str:
     return clean(text, len(text))
 
 
-def data_console(*, quiet: bool = False, whole: bool = False) -> Console:
-    """Give the console for tables: colours and the width of the terminal only if it is one.
-
-    Away from a terminal, a `whole` table is as wide as what is in it: programs read it line by line.
-    """
+def data_console(*, quiet: bool = False) -> Console:
+    """Return a console for stdout; in a pipe its lines are not wrapped."""
     from rich.console import Console  # noqa: PLC0415 -- only commands that draw need it
 
-    class Drawing(Console):
+    class Output(Console):
         def on_broken_pipe(self) -> None:
-            # As rich does it, a reader who has seen enough would be a failure.
             self.quiet = True
             stop_writing()
 
-    width = None if sys.stdout.isatty() else _ANY_WIDTH if whole else _PAGE_WIDTH
-    return Drawing(highlight=False, markup=False, emoji=False, width=width, soft_wrap=False, quiet=quiet)
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    return Output(highlight=False, markup=False, emoji=False, width=width, soft_wrap=False, quiet=quiet)
 
 
 class _Formatter(logging.Formatter):
@@ -263,22 +301,16 @@ class _Formatter(logging.Formatter):
         return _cleaned(super().format(record))
 
 
-def set_up_logging(*, verbose: bool, tells_of_servers: bool = False) -> None:
-    """Log to stderr: warnings of ours; with `verbose` everything of ours and what the libraries warn of.
+def set_up_logging(*, verbose: bool, servers: bool = False) -> None:
+    """Log to stderr: our warnings; with `verbose` everything of ours, and the libraries' warnings.
 
-    A command that tells of the servers' troubles itself does not have them logged as well.
+    Most commands report the servers' troubles themselves, so these are logged only with `servers`.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter("halflap: %(message)s"))
     level = logging.INFO if verbose else logging.WARNING
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    if tells_of_servers and not verbose:
-        for name in (
-            "halflap.catalog.refresh",
-            "halflap.gateway",
-            "halflap.scripts.source",
-            "halflap.dspy.source",
-        ):
-            logging.getLogger(name).setLevel(logging.ERROR)
+    for name in _ABOUT_SERVERS:
+        logging.getLogger(name).setLevel(logging.NOTSET if servers or verbose else logging.ERROR)
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.WARNING if verbose else logging.CRITICAL)

@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.arguments import ArgumentsOption, JsonArgumentsOption, arguments_of, json_object
-from halflap.cli.complete import program_names
 from halflap.cli.making import export, optimize, promote
-from halflap.cli.output import (
+from halflap.cli.options import (
+    ArgumentsOption,
     ConfigOption,
+    JsonArgumentsOption,
     JsonOption,
     VerboseOption,
-    harmless,
-    note,
-    one_line,
-    print_json,
-    reported,
-    set_up_logging,
+    arguments_of,
+    json_object,
+    opened,
+    program_names,
+    read_config,
 )
+from halflap.cli.output import harmless, note, one_line, print_json, reported
 from halflap.cli.progress import working
-from halflap.cli.running import confirmed
-from halflap.cli.setting import opened, read_config
+from halflap.cli.run import confirmed
 from halflap.core.values import DSPY
 
 if TYPE_CHECKING:
@@ -67,7 +66,6 @@ def list_programs(config: ConfigOption = None, as_json: JsonOption = False) -> N
 
 
 def _list(config: Any, *, as_json: bool) -> None:
-    set_up_logging(verbose=False, tells_of_servers=True)
     found, broken = asyncio.run(_found(read_config(config)))
     if as_json:
         print_json(
@@ -108,7 +106,6 @@ def _heading(one: Loaded) -> str:
 @reported
 def info(name: NameArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Tell of one DSPy program: what it takes and gives, its predictors, its versions, where it comes from."""
-    set_up_logging(verbose=False, tells_of_servers=True)
     loaded = asyncio.run(_info(read_config(config), name))
     if as_json:
         print_json(loaded.info())
@@ -167,7 +164,6 @@ def run(
 
     It asks the language model that `programs.lm` names.
     """
-    set_up_logging(verbose=verbose, tells_of_servers=True)
     given = json_object(arguments, json_arguments)
     result = asyncio.run(_run(read_config(config), _own_name(name), arguments or [], given, yes=yes))
     if as_json:
@@ -199,7 +195,6 @@ def reload(name: NameArgument, config: ConfigOption = None, as_json: JsonOption 
 
     A gateway that is running takes it in when it is told to (dspy_reload_program), or by itself with `programs.watch`.
     """
-    set_up_logging(verbose=False, tells_of_servers=True)
     loaded = asyncio.run(_reload(read_config(config), _own_name(name)))
     if as_json:
         print_json(loaded.reloaded())

@@ -1,4 +1,4 @@
-"""Show that something is going on: on stderr, and, but for what takes minutes, only on a terminal."""
+"""Show progress on stderr: with rich on a terminal, else not at all, or in a line a second."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 __all__ = ["advancing", "awaiting", "counting", "working"]
 
-_BETWEEN_LINES: Final = 1.0
+_LINE_SECONDS: Final = 1.0
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show a spinner while the block runs."""
+    """Show a spinner."""
     if not sys.stderr.isatty():
         yield
         return
     from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
-    from rich.text import Text  # noqa: PLC0415 -- as above
+    from rich.text import Text  # noqa: PLC0415
 
     with Console(stderr=True).status(Text(f"{what} …")):
         yield
@@ -33,86 +33,74 @@ def working(what: str) -> Iterator[None]:
 
 @contextmanager
 def awaiting(what: str) -> Iterator[Callable[[Sequence[str], int], None] | None]:
-    """Show how many of several are there and which are not yet; gives whom to tell."""
+    """Show a spinner with the names that are still awaited; yields what to call with them."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
-    from rich.text import Text  # noqa: PLC0415 -- as above
+    from rich.console import Console  # noqa: PLC0415 -- as above
+    from rich.text import Text  # noqa: PLC0415
 
     console = Console(stderr=True)
     with console.status(Text(f"{what} …")) as status:
 
-        def told(waiting: Sequence[str], of: int) -> None:
+        def update(waiting: Sequence[str], of: int) -> None:
             text = Text(f"{what}: {of - len(waiting)} of {of}, waiting for {', '.join(waiting)}")
-            # One line alone: a terminal cannot take back more.
             text.truncate(max(console.width - 4, 10), overflow="ellipsis")
             status.update(text)
 
-        yield told
+        yield update
 
 
 @contextmanager
 def advancing(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how many bytes of how many are done, how fast, and how long it will take yet; gives whom to tell."""
+    """Show how many bytes are done; yields what to call with that and the total."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
-    from rich.progress import (  # noqa: PLC0415 -- as above
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
+    from rich import progress  # noqa: PLC0415 -- as above
+    from rich.console import Console  # noqa: PLC0415
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.DownloadColumn(),
+        progress.TransferSpeedColumn(),
+        progress.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(what, total=None)
-        # Of what is piped in nobody knows how much there is.
         yield lambda done, total: shown.update(task, completed=done, total=total or None)
 
 
 @contextmanager
 def counting() -> Iterator[Callable[[str, int, int, str], None]]:
-    """Show how many of how many are done, of one thing after another; gives whom to tell, from any thread.
-
-    Where there is no terminal, a line says it: of each thing that begins, and then about one a second.
-    """
+    """Show how many of how many are done; yields what to call, from any thread, also without a terminal."""
     if not sys.stderr.isatty():
         yield _in_lines()
         return
-    from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 -- as above
+    from rich import progress  # noqa: PLC0415 -- as above
+    from rich.console import Console  # noqa: PLC0415
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn())
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("", total=None)
 
-        def told(what: str, done: int, total: int, _: str) -> None:
+        def update(what: str, done: int, total: int, _: str) -> None:
             shown.update(task, description=what, completed=done, total=total)
 
-        yield told
+        yield update
 
 
 def _in_lines() -> Callable[[str, int, int, str], None]:
-    lock, last = threading.Lock(), -_BETWEEN_LINES
+    lock, last = threading.Lock(), -_LINE_SECONDS
 
-    def told(what: str, done: int, total: int, unit: str) -> None:
+    def update(what: str, done: int, total: int, unit: str) -> None:
         nonlocal last
         with lock:
             now = time.monotonic()
-            if done and now - last < _BETWEEN_LINES:
+            if done and now - last < _LINE_SECONDS:
                 return
             last = now
             note(f"{what}: {done} of {total} {unit}")
 
-    return told
+    return update

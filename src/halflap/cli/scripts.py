@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.complete import script_names
-from halflap.cli.output import (
+from halflap.cli.options import (
     ConfigOption,
     JsonOption,
-    harmless,
-    note,
-    one_line,
-    print_json,
-    reported,
-    set_up_logging,
-    visible,
+    YesOption,
+    confirm,
+    opened,
+    read_config,
+    script_names,
 )
-from halflap.cli.running import about_file, read_code
-from halflap.cli.setting import opened, read_config
-from halflap.core.errors import ConfirmationNeededError, ScriptError
+from halflap.cli.output import note, one_line, print_json, print_lines, reported, visible, write
+from halflap.cli.run import about_file, read_code
+from halflap.core.errors import ScriptError
 from halflap.core.values import SCRIPTS, Tool
 from halflap.schema import parse_schema
 
@@ -35,7 +32,7 @@ __all__ = ["scripts"]
 
 scripts = typer.Typer(
     name="scripts",
-    help="List the programs that are saved under a name; save, show or remove one.",
+    help="List, save, show and remove scripts: programs saved under a name.",
     invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -47,13 +44,9 @@ NameArgument = Annotated[str, typer.Argument(help="The script's name.", autocomp
 @scripts.callback()
 @reported
 def list_scripts(context: typer.Context, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """List the saved scripts: how each is called, and what it does.
-
-    One that cannot be used is listed with the reason. `halflap run NAME` runs one.
-    """
+    """List the saved scripts, and broken ones with the reason. `halflap run NAME` runs one."""
     if context.invoked_subcommand is not None:
         return
-    set_up_logging(verbose=False, tells_of_servers=True)
     rows = asyncio.run(_rows(read_config(config)))
     if as_json:
         print_json(rows)
@@ -64,10 +57,9 @@ def list_scripts(context: typer.Context, config: ConfigOption = None, as_json: J
         else:
             mark = "[blocked] " if "blocked" in row else "[held] " if "held" in row else ""
             line = f"{row['signature']}\n      {mark}{one_line(row['description'])}".rstrip()
-        sys.stdout.write(harmless(line) + "\n")
-    sys.stdout.flush()
+        print_lines([line])
     if not rows:
-        note("No script is saved yet: halflap scripts save NAME FILE")
+        note("No scripts are saved yet. Save one: halflap scripts save NAME FILE")
 
 
 async def _rows(config: Config) -> list[dict[str, Any]]:
@@ -104,9 +96,7 @@ def _described(script: Script) -> dict[str, Any]:
 def save(
     name: Annotated[
         str,
-        typer.Argument(
-            help="The name to save it under: lower-case letters, digits and _.", autocompletion=script_names
-        ),
+        typer.Argument(help="Its name: lower-case letters, digits and _.", autocompletion=script_names),
     ],
     file: Annotated[str, typer.Argument(help="A Python file, or - for stdin.", metavar="FILE")],
     force: Annotated[bool, typer.Option("--force", help="Replace the script of that name.")] = False,
@@ -115,10 +105,9 @@ def save(
 ) -> None:
     """Save a program under a name, so that it can be called like any tool.
 
-    Its parameters are those of its main(); nothing of it is run.
+    Its parameters are those of its main(). It is not run.
     """
-    set_up_logging(verbose=False, tells_of_servers=True)
-    # That the definition changes is what is being asked for.
+    # Saving changes a definition, which need not be logged.
     logging.getLogger("halflap.catalog.catalog").setLevel(logging.ERROR)
     code = read_code(file)
     try:
@@ -141,18 +130,15 @@ async def _save(config: Config, name: str, code: str, *, force: bool) -> Script:
 @reported
 def show(name: NameArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show the code of a saved script."""
-    set_up_logging(verbose=False, tells_of_servers=True)
     script = asyncio.run(_find(read_config(config), name))
     if as_json:
         print_json({**_described(script), "code": script.code})
         return
     text = script.code if script.code.endswith("\n") else f"{script.code}\n"
     if sys.stdout.isatty():
-        # What cannot be seen is where somebody would hide something.
-        lines = text.expandtabs().splitlines()
-        text = "".join(f"{visible(line)}\n" for line in lines)
-    sys.stdout.write(text)
-    sys.stdout.flush()
+        # Something may be hidden in invisible characters.
+        text = "".join(f"{visible(line)}\n" for line in text.expandtabs().splitlines())
+    write(text, exact=True)
 
 
 async def _find(config: Config, name: str) -> Script:
@@ -164,12 +150,11 @@ async def _find(config: Config, name: str) -> Script:
 @reported
 def remove(
     name: NameArgument,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")] = False,
+    yes: YesOption = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Remove a saved script."""
-    set_up_logging(verbose=False, tells_of_servers=True)
     asyncio.run(_remove(read_config(config), name, yes=yes))
     if as_json:
         print_json({"name": name, "removed": True})
@@ -180,13 +165,6 @@ async def _remove(config: Config, name: str, *, yes: bool) -> None:
         shelf = await gateway.scripts.shelf()
         if name not in shelf.broken:
             await gateway.scripts.find(name)
-        if not yes:
-            if not sys.stdin.isatty():
-                raise ConfirmationNeededError(
-                    "Not removed: there is nobody to ask here. Say --yes if you mean it."
-                )
-            if not typer.confirm(f"Remove the script {one_line(name)}?", err=True):
-                note("Not removed.")
-                raise typer.Exit(1)
+        confirm(f"Remove the script {one_line(name)}?", "Nothing was removed.", yes=yes)
         await gateway.scripts.remove(name)
     note(f"Removed: {one_line(name)}")

@@ -9,29 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.complete import tool_names
-from halflap.cli.output import (
-    ConfigOption,
-    JsonOption,
-    VerboseOption,
-    harmless,
-    note,
-    one_line,
-    print_json,
-    reported,
-    set_up_logging,
-)
+from halflap.cli.options import ConfigOption, JsonOption, VerboseOption, opened, read_config, tool_names
+from halflap.cli.output import harmless, note, one_line, print_json, print_lines, reported
 from halflap.cli.progress import working
-from halflap.cli.setting import opened, read_config
-from halflap.cli.unheard import tell, unheard
-from halflap.cli.wrapping import print_lines
+from halflap.cli.tools import warn_about_servers
 from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from halflap.config import Config
-    from halflap.graph.graph import Graph
+    from halflap.graph.edges import Graph
 
 __all__ = ["suggest"]
 
@@ -39,15 +27,15 @@ __all__ = ["suggest"]
 @reported
 def suggest(
     goal: Annotated[
-        list[str] | None, typer.Argument(help="What should be done, in words.", show_default=False)
+        list[str] | None, typer.Argument(help="Words to search for, in any language.", show_default=False)
     ] = None,
     want: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--want",
             "-w",
             metavar="TOOL_OR_FIELD",
-            help="Say what is wanted: the name of a tool, or of a field.",
+            help="Plan for a tool or a field, by its name; repeat it for several.",
             autocompletion=tool_names,
         ),
     ] = None,
@@ -56,10 +44,15 @@ def suggest(
         typer.Option(
             "--have",
             metavar="NAME=VALUE",
-            help="Name a value that is at hand; NAME alone if it only is known to exist.",
+            help="An available value; NAME alone for one you'll supply later.",
         ),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10, help="Show so many at most.")] = 3,
+    may_change: Annotated[
+        bool, typer.Option("--may-change", help="Allow steps on the way that may change something.")
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, max=10, help="Maximum number of suggestions.")
+    ] = None,
     program: Annotated[bool, typer.Option("--program", help="Print the best one's program alone.")] = False,
     net: Annotated[
         bool, typer.Option("--net", help="Print the best one as a net alone, for `halflap workflow`.")
@@ -68,18 +61,17 @@ def suggest(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Suggest how to get what is wanted from what is at hand: which tools, in which order, and a program.
+    """Suggest how to combine tools: which to call, in which order, as a program.
 
     The exit code is 1 if nothing was found.
     """
-    set_up_logging(verbose=verbose, tells_of_servers=True)
     if as_json and program:
         raise UsageError("--json and --program exclude each other: the data has the program in it.")
     if program and net:
         raise UsageError("--program and --net exclude each other: one of them is printed.")
     words = " ".join(goal or ())
-    found, missed = asyncio.run(_suggested(read_config(config), words, want, have or [], limit, nets=net))
-    tell(*missed)
+    asked = _suggested(read_config(config), words, want, have or [], limit, may_change=may_change, nets=net)
+    found = asyncio.run(asked)
     best = found["suggestions"][0] if found["suggestions"] else None
     if as_json:
         print_json(found)
@@ -94,21 +86,29 @@ def suggest(
     else:
         print_lines(_lines(found))
     sys.stdout.flush()
-    if best is None:
+    if best is None and not found["changes"]:
         raise typer.Exit(1)
 
 
 async def _suggested(
-    config: Config, goal: str, want: str | None, have: Sequence[str], limit: int, *, nets: bool
-) -> tuple[dict[str, Any], tuple[list[str], list[str]]]:
+    config: Config,
+    goal: str,
+    want: Sequence[str] | None,
+    have: Sequence[str],
+    limit: int | None,
+    *,
+    may_change: bool,
+    nets: bool,
+) -> dict[str, Any]:
     async with opened(config) as gateway:
-        with working("Looking for a way"):
+        with working("Planning"):
             graph = await gateway.graph(behind=False)
             at_hand = _at_hand(have, graph)
             found = await gateway.suggest_workflow(
-                goal or None, at_hand, want, limit, behind=False, nets=nets
+                goal or None, at_hand, want, limit, may_change=may_change, behind=False, nets=nets
             )
-            return found, unheard(config, gateway)
+            warn_about_servers(gateway)
+            return found
 
 
 def _at_hand(pairs: Sequence[str], graph: Graph) -> dict[str, Any]:
@@ -125,9 +125,9 @@ def _at_hand(pairs: Sequence[str], graph: Graph) -> dict[str, Any]:
 
 
 def _value(name: str, text: str, graph: Graph) -> Any:
-    """Read a value: JSON, but text where the parameters of that name take text and nothing else that it may be."""
-    from halflap.graph.have import Have, admits  # noqa: PLC0415 -- it loads much that other commands do not need
-    from halflap.graph.words import words_of  # noqa: PLC0415 -- as above
+    """Read a value as JSON, or as text where parameters of that name take text and nothing else that it could be."""
+    from halflap.graph.naming import words_of  # noqa: PLC0415 -- it loads much that other commands do not need
+    from halflap.graph.plan import admits  # noqa: PLC0415 -- as above
 
     try:
         value = json.loads(text)
@@ -144,21 +144,23 @@ def _value(name: str, text: str, graph: Graph) -> Any:
         or (slot.path[-1].kind == "key" and words_of(slot.path[-1].key) == wanted)
     ]
     takes_text = any(admits(kind, text) for kind in types)
-    given = Have({name: value})
-    # A list is one of what is taken, too: the call is made for each item.
-    fits = any(admits(kind, value) or given.is_each(kind, name) for kind in types)
+    # With a list of what is taken, the call is made for each item.
+    each = value if isinstance(value, list) else [value]
+    fits = any(admits(kind, value) or all(admits(kind, one) for one in each) for kind in types)
     return text if takes_text and not fits else value
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
-    for number, one in enumerate(found["suggestions"], 1):
+    for number, one in enumerate([*found["suggestions"], *found["changes"]], 1):
         if number > 1:
             yield ""
+        if number == len(found["suggestions"]) + 1:
+            yield "These may change something, and have a program once named with --want:"
         yield f"{number}. {' → '.join(one_line(tool) for tool in one['tools'])}  {_how_sure(one)}"
+        if one.get("signature"):
+            yield f"   {one_line(one['signature'], 300)}"
         for step in one["steps"]:
             yield from _step(step)
-        for told in one["notes"]:
-            yield f"   Note: {one_line(told, 300)}"
         for unused in one["unused"]:
             yield f"   Not used: {one_line(unused['name'])}: {one_line(unused['why'], 300)}"
     if found["missing"]:
@@ -200,7 +202,7 @@ def _step(step: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _compared(one: Mapping[str, Any]) -> str:
-    how = "≠" if one.get("other") else "is one of" if one.get("each") else "="
+    how = "is one of" if one.get("each") else "="
     value = one_line(one["name"]) if one["value"] is None else one_line(json.dumps(one["value"]), 80)
     return f"{how} {value}"
 
@@ -210,7 +212,7 @@ def _given(given: Mapping[str, Any]) -> str:
         value = given.get("value")
         if given.get("each"):
             return f"= each of {one_line(json.dumps(value), 80)}"
-        return f"= {one_line(json.dumps(value), 80)}" if value is not None else "is at hand"
+        return f"= {one_line(json.dumps(value), 80)}" if value is not None else "is available"
     if given["from"] == "step":
         return f"← {given['step']}: {one_line(given['path'], 120)}  {given['confidence']:.2f}"
     return {"default": "has a default", "missing": "is missing"}[given["from"]]

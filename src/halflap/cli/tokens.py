@@ -13,16 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["TO_COUNT", "count_tokens", "tokenizer_name"]
 
-TO_COUNT = "`pip install 'halflap[tokens]'` brings a tokenizer that counts them"
-"""What to do where nothing can count."""
+TO_COUNT = "install a tokenizer with `pip install 'halflap[tokens]'`"
 
 
 @cache
 def _tokenizer() -> tuple[str, Callable[[str], int]] | None:
-    """Load what counts, with the name of its vocabulary; None where nothing is installed that does."""
+    """Return the name of a vocabulary and a function that counts; None if no tokenizer is installed."""
     if find_spec("splintr") is not None:
         vocabulary = import_module("splintr").Tokenizer.from_pretrained("o200k_base")
-        # Not `encode`: to that, a text that names a special token is one.
+        # `encode` would read the names of special tokens in a text as such.
         return "o200k_base", lambda text: len(vocabulary.encode_ordinary(text))
     return _of_llama()
 
@@ -40,13 +39,13 @@ def _of_llama() -> tuple[str, Callable[[str], int]] | None:
 
 
 def tokenizer_name() -> str | None:
-    """Say whose vocabulary is counted with; None where nothing can count."""
+    """Return the name of the vocabulary; None if no tokenizer is installed."""
     tokenizer = _tokenizer()
     return None if tokenizer is None else tokenizer[0]
 
 
 def count_tokens(text: str) -> int | None:
-    """Give the number of tokens; None where nothing can count them."""
+    """Return the number of tokens; None if no tokenizer is installed."""
     tokenizer = _tokenizer()
-    # Lone surrogates, which a server can send, have no tokens.
+    # A server may send lone surrogates, which have no tokens.
     return None if tokenizer is None else tokenizer[1](text.encode(errors="replace").decode())

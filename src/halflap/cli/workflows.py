@@ -23,9 +23,9 @@ from halflap.cli.nets import (
     read_pair,
     write,
 )
-from halflap.cli.output import JsonOption, note, one_line, print_json, reported
+from halflap.cli.options import JsonOption
+from halflap.cli.output import note, one_line, print_json, print_lines, reported
 from halflap.cli.progress import working
-from halflap.cli.wrapping import print_lines
 from halflap.core.errors import UsageError
 from halflap.workflows.footprint import Unknown, footprint
 from halflap.workflows.render import net_mermaid, net_svg

@@ -75,7 +75,9 @@ class YamlDocument(Document):
         lines = self.body.splitlines()
         column = key.start_mark.column
         first, last = key.start_mark.line, self._end(lines, value, column + 1, key)
-        while first and lines[first - 1].startswith(" " * column + "#") and column:
+        # Comments right above an entry are about it; those above a single setting may not be.
+        is_entry = isinstance(value, yaml.MappingNode)
+        while is_entry and first and column and lines[first - 1].startswith(" " * column + "#"):
             first -= 1
         del lines[first:last]
         self.body = "\n".join(lines) + "\n"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from halflap.config import Config, ServerConfig, load_config
 from halflap.core.errors import RunNotFoundError, StoreError, UsageError
 from halflap.core.values import DSPY, SCRIPTS, CallContext, Changes, RegisteredTool
-from halflap.gateway.lazy import FIRST_LISTING_SECONDS
+from halflap.gateway.lazy import FIRST_LISTING_SECONDS, Lazy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from halflap.gateway.build import Parts
     from halflap.gateway.doctor import ServerReport
     from halflap.gateway.linter import Linted
-    from halflap.graph.explain import Explanation
-    from halflap.graph.graph import Graph
+    from halflap.graph.edges import Explanation, Graph
     from halflap.observe import Imported, Known
     from halflap.sandbox import Checked, Execution, Programs
     from halflap.schema import ToolSchema
@@ -52,7 +51,7 @@ class Gateway:
         self.config = _with_servers(config, servers or {})
         self._in_process = servers or {}
         self._client_roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
-        self._building: asyncio.Task[Parts] | None = None
+        self._parts = Lazy(self._build)
         self._retiring: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -77,30 +76,22 @@ class Gateway:
 
     async def prepare(self) -> None:
         """Open the store and the catalogue. Other methods do it when they need them."""
-        await self._ready()
+        await self._parts.get()
 
     async def reload(self, config: Config) -> None:
         """Use another configuration from now on. What is running finishes with the old one, within its time limit."""
         before, old = self.config, self._parts
         self.config = _with_servers(config, self._in_process)
-        building = asyncio.create_task(self._build(), name="reload gateway")
+        new = Lazy(self._build)
         try:
-            await asyncio.shield(building)
+            await new.get()
         except BaseException:
             self.config = before
             raise
-        self._building = building
-        if old is not None:
-            task = asyncio.create_task(self._retire(old, before.execution.timeout_seconds))
-            self._retiring.add(task)
-            task.add_done_callback(self._retiring.discard)
-
-    @staticmethod
-    async def _retire(parts: Parts, after_seconds: float) -> None:
-        try:
-            await asyncio.sleep(after_seconds)
-        finally:
-            await parts.close()
+        self._parts = new
+        task = asyncio.create_task(_close_after(old, before.execution.timeout_seconds))
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
 
     async def close(self) -> None:
         """Stop every server, and write what is left to write."""
@@ -108,18 +99,13 @@ class Gateway:
         for task in retiring:
             task.cancel()
         await asyncio.gather(*retiring, return_exceptions=True)
-        if self._building is None:
-            return
-        self._building.cancel()
-        await asyncio.wait([self._building])
-        if (parts := self._parts) is not None:
-            await parts.close()
+        await self._parts.close()
 
     @property
     def snapshot(self) -> Snapshot:
         """The catalogue as it is now."""
-        if self._parts is not None:
-            return self._parts.catalog.snapshot
+        if self._parts.made is not None:
+            return self._parts.made.catalog.snapshot
         from halflap.catalog import Snapshot  # noqa: PLC0415 -- takes a while, see `build`
 
         return Snapshot()
@@ -133,15 +119,17 @@ class Gateway:
         is, and refreshed in the background.
         """
         await self.settle(wait_seconds=wait_seconds)
-        return await (await self._ready()).tools.all()
+        return await (await self._parts.get()).tools.all()
 
     async def settle(self, *, wait_seconds: float = FIRST_LISTING_SECONDS, behind: bool = True) -> None:
         """List the servers that were never listed, and wait for them; `behind` refreshes stale lists in the background."""
-        await (await self._ready()).listings.ensure_listed(wait_seconds=wait_seconds, refresh_stale=behind)
+        await (await self._parts.get()).listings.ensure_listed(
+            wait_seconds=wait_seconds, refresh_stale=behind
+        )
 
     async def warm_up(self) -> None:
         """Begin to list servers that were never listed, and start the sandbox and the check."""
-        (await self._ready()).listings.ask_unlisted()
+        (await self._parts.get()).listings.ask_unlisted()
         programs = await self.programs()
         await programs.ready()
         await programs.check_ready()
@@ -151,37 +139,37 @@ class Gateway:
 
         A server that cannot be listed keeps the tools it had. If only one was asked for, its `UpstreamError` is raised.
         """
-        return await (await self._ready()).listings.refresh(server)
+        return await (await self._parts.get()).listings.refresh(server)
 
     def unavailable(self) -> dict[str, str]:
         """Return the servers that cannot be reached right now, with the reason."""
-        return {} if self._parts is None else self._parts.tools.unavailable()
+        return {} if self._parts.made is None else self._parts.made.tools.unavailable()
 
     async def inspect(self, name: str) -> dict[str, Any]:
         """Return what a tool takes and returns, declared and learned, and what its server says about it."""
-        return await (await self._ready()).tools.inspect(name)
+        return await (await self._parts.get()).tools.inspect(name)
 
     async def search(
         self, query: str, *, limit: int = 10, server: str | None = None, behind: bool = True
     ) -> list[Hit]:
         """Find callable tools by what they do, best first; an exact name is always first."""
-        return await (await self._ready()).tools.search(query, limit, server, refresh_stale=behind)
+        return await (await self._parts.get()).tools.search(query, limit, server, refresh_stale=behind)
 
     async def get_schema(self, tool_name: str) -> ToolSchema:
         """Return a tool's parsed schema. A stale one is marked so, and refreshed in the background."""
-        return await (await self._ready()).tools.schema(tool_name)
+        return await (await self._parts.get()).tools.schema(tool_name)
 
     async def get_schemas(self, tool_names: Iterable[str]) -> dict[str, ToolSchema]:
         """Return several schemas by name; an unknown name raises `ToolNotFoundError` after the others are resolved."""
-        return await (await self._ready()).tools.schemas(tool_names)
+        return await (await self._parts.get()).tools.schemas(tool_names)
 
     async def callable_schema(self, tool_name: str) -> tuple[ToolSchema, bool]:
         """Return a tool's schema, and whether it is known to be harmless to call twice; raises if it may not be called."""
-        return await (await self._ready()).tools.callable_schema(tool_name)
+        return await (await self._parts.get()).tools.callable_schema(tool_name)
 
     async def stubs(self, server: str | None = None, *, name: str | None = None) -> str:
         """Return the callable tools, all or of one server or name, as a module of typed Python functions."""
-        return await (await self._ready()).tools.stubs(server, name)
+        return await (await self._parts.get()).tools.stubs(server, name)
 
     async def validate_arguments(self, tool_name: str, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
         """Return everything that is wrong with these arguments, without calling anything."""
@@ -190,7 +178,7 @@ class Gateway:
 
     async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
         """Accept the changed definitions of these tools; returns those that had changed."""
-        return await (await self._ready()).catalog.accept(names)
+        return await (await self._parts.get()).catalog.accept(names)
 
     # Calls and programs
 
@@ -202,7 +190,7 @@ class Gateway:
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
     ) -> Result:
         """Call a tool with its arguments as a mapping; `context` says on whose behalf."""
-        return await (await self._ready()).caller.call(name, arguments, context)
+        return await (await self._parts.get()).caller.call(name, arguments, context)
 
     async def execute(
         self, code: str, context: CallContext | None = None, *, kind: str = "program", name: str | None = None
@@ -226,7 +214,7 @@ class Gateway:
 
     async def programs(self) -> Programs:
         """Return what runs programs; the sandbox itself starts with the first one."""
-        return await (await self._ready()).programs.get()
+        return await (await self._parts.get()).programs.get()
 
     @property
     def scripts(self) -> Scripts:
@@ -235,7 +223,7 @@ class Gateway:
 
     async def dspy(self) -> DspyPrograms:
         """Return the saved DSPy programs; what they need is loaded when they are first asked for."""
-        return await (await self._ready()).dspy.get()
+        return await (await self._parts.get()).dspy.get()
 
     async def execute_dspy(
         self, name: str, inputs: Mapping[str, Any], context: CallContext | None = None
@@ -314,46 +302,46 @@ class Gateway:
     @property
     def store_trouble(self) -> str | None:
         """Why nothing is kept, if so."""
-        return None if self._parts is None else self._parts.store_trouble
+        return None if self._parts.made is None else self._parts.made.store_trouble
 
     @property
     def store_place(self) -> str:
         """Where the store is, without any password."""
-        return "" if self._parts is None else self._parts.store.location
+        return "" if self._parts.made is None else self._parts.made.store.location
 
     # What was learned
 
     async def known(self, tool: Tool) -> Known | None:
         """Return what was learned of a tool from all results so far, if anything."""
-        return await (await self._ready()).learned.of(tool)
+        return await (await self._parts.get()).learned.of(tool)
 
     async def learned_rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
         """Return everything that was learned, of every origin and definition; `tool` is the server's own name."""
-        return await (await self._ready()).learned.rows(server, tool)
+        return await (await self._parts.get()).learned.rows(server, tool)
 
     async def unlisted(self, name: str) -> Sequence[StoredShape]:
         """Return what was learned of a tool that no server lists now, by the name it would have here."""
-        return await (await self._ready()).learned.unlisted(name)
+        return await (await self._parts.get()).learned.unlisted(name)
 
     async def drift(
         self, server: str | None = None, tool: str | None = None
     ) -> tuple[Sequence[DriftEvent], Sequence[Breach]]:
         """Return how results drifted from what was learned, and which declarations they broke."""
-        return await (await self._ready()).learned.drift(server, tool)
+        return await (await self._parts.get()).learned.drift(server, tool)
 
     async def export_learned(self) -> dict[str, Any]:
         """Return everything that was learned, in a form that another gateway can import.
 
         Raises `UsageError` where learning is switched off.
         """
-        return await (await self._ready()).learned.export()
+        return await (await self._parts.get()).learned.export()
 
     async def import_learned(self, data: Any) -> Imported:
         """Import what another gateway learned; the same export counts only once.
 
         Raises `ShapeError`, and imports nothing, where anything in it is invalid.
         """
-        return await (await self._ready()).learned.import_from(data)
+        return await (await self._parts.get()).learned.import_from(data)
 
     async def forget_learned(
         self, server: str | None = None, tool: str | None = None, *, origin: str | None = None
@@ -362,7 +350,7 @@ class Gateway:
 
         Logs that were read before count again when they are read again.
         """
-        return await (await self._ready()).learned.forget(server, tool, origin)
+        return await (await self._parts.get()).learned.forget(server, tool, origin)
 
     async def backfill(
         self,
@@ -386,15 +374,15 @@ class Gateway:
 
     async def graph(self, *, behind: bool = True) -> Graph:
         """Return the data-flow graph over all callable tools, as it is now."""
-        return await (await self._ready()).composer.graph(behind=behind)
+        return await (await self._parts.get()).composer.graph(behind=behind)
 
     async def rebuild_graph(self, *, behind: bool = True) -> Graph:
         """Compute all edges again from what is known now, and store them."""
-        return await (await self._ready()).composer.rebuild(behind=behind)
+        return await (await self._parts.get()).composer.rebuild(behind=behind)
 
     async def explain_edge(self, source: str, target: str, *, behind: bool = True) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""
-        return await (await self._ready()).composer.explain(source, target, behind=behind)
+        return await (await self._parts.get()).composer.explain(source, target, behind=behind)
 
     def tool_named(self, graph: Graph, name: str) -> str:
         """Return the full name of a tool of the graph; raises where there is none, or it may not be called."""
@@ -404,23 +392,27 @@ class Gateway:
         self,
         goal: str | None = None,
         have: Mapping[str, Any] | None = None,
-        want: str | None = None,
-        limit: int = 3,
+        want: str | Sequence[str] | None = None,
+        limit: int | None = None,
         *,
+        may_change: bool = False,
         behind: bool = True,
         nets: bool = False,
     ) -> dict[str, Any]:
-        """Return workflows that produce the requested output from the available values, best first, and what is missing.
+        """Return workflows for what is wanted, or candidates for a goal, with what is missing. Nothing is called.
 
-        `want` is a tool or a field, `goal` what should be done, in words; `have` has the available values by name, None
-        for those only known to exist. With `nets`, each workflow comes as a net, too.
+        `want` names tools or fields; without it, `goal` is searched for. `have` has values by name, None for one that
+        is supplied later. With `may_change`, tools that may change something can be on the way. With `nets`, each
+        workflow comes as a net, too.
         """
-        composer = (await self._ready()).composer
-        return await composer.suggest(goal, have, want, limit, behind=behind, nets=nets)
+        composer = (await self._parts.get()).composer
+        return await composer.suggest(
+            goal, have, want, limit, may_change=may_change, behind=behind, nets=nets
+        )
 
     async def metrics(self) -> dict[str, Any]:
         """Count tools by what is known of their results, edges by coverage and evidence, and the cost of learning."""
-        return await (await self._ready()).composer.metrics()
+        return await (await self._parts.get()).composer.metrics()
 
     # Health
 
@@ -429,11 +421,11 @@ class Gateway:
 
         Raises `UsageError` where there is no server of a name.
         """
-        return await (await self._ready()).linter.lint(servers)
+        return await (await self._parts.get()).linter.lint(servers)
 
     async def reports(self) -> tuple[ServerReport, ...]:
         """Return every server's state, in the order of the configuration."""
-        return await (await self._ready()).doctor.reports()
+        return await (await self._parts.get()).doctor.reports()
 
     async def examine(
         self,
@@ -447,7 +439,7 @@ class Gateway:
         `on_progress` gets the names of the servers that are still awaited, and how many there are in all. Once `stop`
         is set, nothing more is waited for, and what is known by then is the answer.
         """
-        return await (await self._ready()).doctor.examine(servers, on_progress=on_progress, stop=stop)
+        return await (await self._parts.get()).doctor.examine(servers, on_progress=on_progress, stop=stop)
 
     # Roots
 
@@ -457,8 +449,8 @@ class Gateway:
 
     async def roots_changed(self) -> None:
         """Notify the servers that the roots changed."""
-        if self._parts is not None and self._parts.pool.made is not None:
-            await self._parts.pool.made.roots_changed()
+        if self._parts.made is not None and self._parts.made.pool.made is not None:
+            await self._parts.made.pool.made.roots_changed()
 
     async def _list_roots(self) -> list[dict[str, Any]]:
         roots: list[dict[str, Any]] = [{"uri": uri} for uri in self.config.roots]
@@ -469,32 +461,19 @@ class Gateway:
 
     # Parts
 
-    async def _ready(self) -> Parts:
-        if self._building is None:
-            self._building = asyncio.create_task(self._build(), name="open gateway")
-        return await asyncio.shield(self._building)
-
     async def _build(self) -> Parts:
         module = await asyncio.to_thread(import_module, "halflap.gateway.build")
         parts: Parts = await module.build(self.config, self._in_process, self._list_roots)
         return parts
 
     @property
-    def _parts(self) -> Parts | None:
-        """The parts, if they were built already."""
-        done = self._building
-        if done is None or not done.done() or done.cancelled() or done.exception() is not None:
-            return None
-        return done.result()
-
-    @property
     def _prepared(self) -> Parts:
-        assert self._parts is not None, "the gateway is not prepared"
-        return self._parts
+        assert self._parts.made is not None, "the gateway is not prepared"
+        return self._parts.made
 
     async def _refresh_own(self, code: str) -> None:
         """Read scripts and DSPy programs again if a program names any."""
-        parts = await self._ready()
+        parts = await self._parts.get()
         if f"{SCRIPTS}__" in code:
             await parts.scripts.look()
         if f"{DSPY}__" in code and self.config.uses_programs:
@@ -502,10 +481,17 @@ class Gateway:
 
     async def _traces(self) -> Store:
         """Return the store once it has everything that happened so far."""
-        parts = await self._ready()
+        parts = await self._parts.get()
         await parts.recorder.flush()
         await parts.recorder.mark_interrupted()
         return parts.store
+
+
+async def _close_after(parts: Lazy[Parts], seconds: float) -> None:
+    try:
+        await asyncio.sleep(seconds)
+    finally:
+        await parts.close()
 
 
 async def _admit_all() -> None:

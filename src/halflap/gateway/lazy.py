@@ -36,5 +36,7 @@ class Lazy(Generic[Part]):
             return self.made
 
     async def close(self) -> None:
-        if self.made is not None:
-            await self.made.close()
+        # If it is being made, it is closed as soon as it is there.
+        async with self._lock:
+            if self.made is not None:
+                await self.made.close()

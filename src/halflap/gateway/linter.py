@@ -1,9 +1,11 @@
-"""Lint the tools of the configured servers, with what is on record of their results."""
+"""Lint the tools of the configured servers, with what is on record about their results."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.core.errors import StoreError, UpstreamError, UsageError
@@ -17,31 +19,31 @@ if TYPE_CHECKING:
     from halflap.core.values import Listing, Tool
     from halflap.gateway.lazy import Lazy
     from halflap.gateway.learned import LearnedSchemas
-    from halflap.lint import Report, Seen, Server
-    from halflap.observe import Known
-    from halflap.store import Breach, CallRecord, Store
+    from halflap.lint import Evidence, LintServer, Report
+    from halflap.store import CallRecord, Store
     from halflap.upstream import Pool
 
 __all__ = ["Linted", "Linter"]
 
-_MOST_RESULTS = 2_000
-_LONGEST_RESULT = 8_000
-_MOST_FAILURES = 3
+_MAX_RESULTS = 2_000
+_MAX_RESULT_BYTES = 8_000
+_ERROR = re.compile(r"\W{0,8}(\w+ ?)?(error|exception)\b", re.IGNORECASE)
+"""The beginning of a text that reports an error; the linter only shows such a text, nothing depends on it."""
 
 
 class Linted(NamedTuple):
-    """What linting servers came to."""
+    """The result of linting servers."""
 
     report: Report
-    servers: Sequence[Server]
+    servers: Sequence[LintServer]
     unavailable: Mapping[str, str]
-    """Servers that could not be asked for their tools, and why; of these, what was listed last is judged, if anything."""
+    """Servers that did not list their tools, and why; their last known tools are linted."""
     warnings: Mapping[str, Sequence[str]]
-    """What was noticed when they listed their tools."""
+    """What was noticed while listing."""
 
 
 class Linter:
-    """Applies the linter's rules to the tools of the configured servers."""
+    """Applies the lint rules to the tools of the configured servers."""
 
     def __init__(
         self, config: Config, store: Store, catalog: Catalog, pool: Lazy[Pool], learned: LearnedSchemas
@@ -53,32 +55,29 @@ class Linter:
         self._learned = learned
 
     async def lint(self, servers: Collection[str] = ()) -> Linted:
-        """List the tools of these servers, or all, and apply the rules; other servers count as listed last."""
+        """List the tools of these servers, or of all, and apply the rules."""
+        from halflap.lint import lint  # noqa: PLC0415 -- see the top of `build`
+
         enabled = [one.name for one in self._config.servers if not one.disabled]
         for name in servers:
             if name not in enabled:
                 known = ", ".join(enabled) or "none"
                 raise UsageError(f"There is no server named {name!r}. There are: {known}.")
         wanted = [name for name in enabled if not servers or name in servers]
-        listings, unavailable = await self._listed(wanted)
-        by_server = self._catalog.snapshot.by_server
-        by_server = {name: tools for name, tools in by_server.items() if name not in OWN}
-        seen = await self._seen([tool for tools in by_server.values() for tool in tools])
-        from halflap.lint import lint  # noqa: PLC0415 -- see the top of `build`
+        listings, unavailable = await self._listings(wanted)
+        tools = {name: self._catalog.snapshot.by_server.get(name, ()) for name in wanted if name not in OWN}
+        evidence = await self._evidence([tool for own in tools.values() for tool in own])
 
-        def work() -> tuple[Report, list[Server]]:
-            read = [
-                _read(name, by_server.get(name, ()), seen, listings.get(name))
-                for name in dict.fromkeys((*wanted, *by_server))
-            ]
-            listed = [one for one in read if one.entries or one.name in listings]
-            return lint(listed, self._config.lint, only=wanted), listed
+        def work() -> tuple[Report, list[LintServer]]:
+            read = [_read(name, tools[name], evidence, listings.get(name)) for name in tools]
+            listed = [one for one in read if one.tools or one.name in listings]
+            return lint(listed, self._config.lint), listed
 
         report, read = await asyncio.to_thread(work)
         warnings = {name: listing.warnings for name, listing in listings.items() if listing.warnings}
-        return Linted(report, [one for one in read if one.name in wanted], unavailable, warnings)
+        return Linted(report, read, unavailable, warnings)
 
-    async def _listed(self, names: Sequence[str]) -> tuple[dict[str, Listing], dict[str, str]]:
+    async def _listings(self, names: Sequence[str]) -> tuple[dict[str, Listing], dict[str, str]]:
         pool = await self._pool.get()
         upstreams = [one for name in names if (one := pool.get(name)) is not None]
         answers = await asyncio.gather(*(one.list() for one in upstreams), return_exceptions=True)
@@ -93,112 +92,65 @@ class Linter:
                 listings[one.name] = answer
         return listings, unavailable
 
-    async def _seen(self, tools: Sequence[Tool]) -> dict[str, Seen]:
-        """Return what is on record of tools: what was learned, what was broken, failures reported as text."""
+    async def _evidence(self, tools: Sequence[Tool]) -> dict[str, Evidence]:
+        """Return what is on record about each tool, by its name in the catalogue."""
+        from halflap.lint import Breach, Evidence  # noqa: PLC0415 -- see the top of `build`
+
         known = await self._learned.of_all(tools)
         try:
             _, breaches = await self._learned.drift()
-            calls = await self._store.small_results(_LONGEST_RESULT, _MOST_RESULTS)
+            calls = await self._store.small_results(_MAX_RESULT_BYTES, _MAX_RESULTS)
         except StoreError:
-            # The report lists what could not be judged.
-            breaches, calls = (), ()
-        return await asyncio.to_thread(_seen_of, tools, known, breaches, calls)
+            breaches, calls = (), ()  # the report says what could not be judged
+        broken: defaultdict[tuple[str, str, str], list[Breach]] = defaultdict(list)
+        for one in breaches:
+            key = (one.server, one.tool, one.definition_hash)
+            broken[key].append(Breach(one.path, one.expected, one.times))
+        recorded: defaultdict[tuple[str, str, str], list[CallRecord]] = defaultdict(list)
+        for call in calls:
+            recorded[call.server, call.tool, call.definition_hash].append(call)
+        found: dict[str, Evidence] = {}
+        for tool in tools:
+            learned = known.get(tool.name)
+            own = recorded[tool.server, tool.original_name, tool.hash]
+            errors = await asyncio.to_thread(lambda: list(map(_unmarked_error, own)))  # noqa: B023 -- awaited here
+            found[tool.name] = Evidence(
+                observations=learned.observations if learned else 0,
+                confidence=learned.confidence if learned else 0.0,
+                type=learned.type if learned else None,
+                schema=learned.schema if learned and learned.type is not None else None,
+                breaches=tuple(broken[tool.server, tool.original_name, tool.schema_hash]),
+                recorded=len(own),
+                unmarked_errors=tuple(dict.fromkeys(filter(None, errors))),
+            )
+        return found
 
 
-def _read(name: str, tools: Sequence[Tool], seen: Mapping[str, Seen], listing: Listing | None) -> Server:
-    """Read a server as it listed its tools now, those of a name that is there already too."""
-    from halflap.lint import listed_again, read_server  # noqa: PLC0415 -- see the top of `build`
+def _read(
+    name: str, tools: Sequence[Tool], evidence: Mapping[str, Evidence], listing: Listing | None
+) -> LintServer:
+    """Read a server as it listed its tools just now, or as it last did."""
+    from halflap.lint import LintServer, LintTool, server_of  # noqa: PLC0415 -- see the top of `build`
 
     if listing is None:
-        return read_server(name, tools, seen)
-    raw = {str(one["name"]): one for one in listing.tools}
-    definitions = {tool.name: raw[tool.original_name] for tool in tools if tool.original_name in raw}
-    again = listed_again(name, tools, listing.again)
-    return read_server(
-        name,
-        [*tools, *(tool for tool, _ in again)],
-        seen,
-        duplicates=listing.repeated,
-        definitions={**definitions, **{tool.name: definition for tool, definition in again}},
-    )
+        return LintServer(name, tuple(LintTool(tool, evidence[tool.name]) for tool in tools))
+    by_original = {tool.original_name: evidence[tool.name] for tool in tools}
+    return server_of(name, [*listing.tools, *listing.again], by_original)
 
 
-def _seen_of(
-    tools: Sequence[Tool],
-    known: Mapping[str, Known],
-    breaches: Sequence[Breach],
-    calls: Sequence[CallRecord],
-) -> dict[str, Seen]:
-    from halflap.lint import Breach as Broken  # noqa: PLC0415 -- see the top of `build`
-    from halflap.lint import Seen  # noqa: PLC0415 -- as above
-
-    told: dict[tuple[str, str, str], list[_Told]] = {}
-    for call in calls:
-        told.setdefault((call.server, call.tool, call.definition_hash), []).append(_told(call))
-    broken: dict[tuple[str, str, str], list[Broken]] = {}
-    for one in breaches:
-        key = (one.server, one.tool, one.definition_hash)
-        broken.setdefault(key, []).append(Broken(one.path, one.expected, one.times))
-    seen = {}
-    for tool in tools:
-        key, learned = (tool.server, tool.original_name, tool.hash), known.get(tool.name)
-        results = told.get(key, ())
-        failures = tuple(dict.fromkeys(one.failure for one in results if one.failure is not None))
-        is_said = learned is not None and learned.type is not None
-        seen[tool.name] = Seen(
-            observations=0 if learned is None else learned.observations,
-            confidence=0.0 if learned is None else learned.confidence,
-            type=None if learned is None else learned.type,
-            schema=learned.schema if learned is not None and is_said else None,
-            breaches=tuple(broken.get((*key[:2], tool.schema_hash), ())),
-            calls=len(results),
-            failures=failures[:_MOST_FAILURES],
-            failed_texts=sum(one.is_text and one.failure is not None for one in results),
-            texts=sum(one.is_text and one.failure is None for one in results),
-            observed_texts=0 if learned is None else _texts_in(learned),
-        )
-    return seen
-
-
-def _texts_in(known: Known) -> int:
-    tallies = (shape.root.kinds.get("string") for shape in (known.learned.structured, known.learned.text))
-    return sum(one.times for one in tallies if one is not None)
-
-
-class _Told(NamedTuple):
-    """What a recorded result is, as far as the linter asks."""
-
-    failure: str | None
-    """The text by which it tells of a failure, though it is not marked as one."""
-    is_text: bool
-    """Whether it is a text, and no more."""
-
-
-_NOTHING = _Told(None, is_text=False)
-
-
-def _told(call: CallRecord) -> _Told:
-    from halflap.lint import tells_of_failure  # noqa: PLC0415 -- see the top of `build`
-
+def _unmarked_error(call: CallRecord) -> str | None:
+    """Return the text by which a result reports an error although it is not marked as one."""
     try:
         raw = json.loads(call.result or "")
         result = Result.from_wire(raw) if isinstance(raw, dict) else Result(is_error=True)
+        value: Any = result.structured_content if result.structured_content is not None else result.text
+        if isinstance(value, str) and value[:1] in {"{", "["}:
+            value = json.loads(value)
     except (ValueError, RecursionError):
-        return _NOTHING
-    if result.is_error:
-        return _NOTHING
-    value: Any = result.structured_content
-    if value is None:
-        try:
-            value = json.loads(result.text)
-        except (ValueError, RecursionError):
-            value = result.text
+        return None
     if isinstance(value, dict) and list(value) == ["result"]:
         value = value["result"]
-    if isinstance(value, dict):
-        error = value.get("error")
-        # One that says `success: false` beside it can be branched on.
-        says = list(value) == ["error"] and isinstance(error, str)
-        return _Told(error if says else None, is_text=False)
-    text = value if isinstance(value, str) else result.text
-    return _Told(text if tells_of_failure(text) else None, is_text=isinstance(value, str))
+    if isinstance(value, dict) and list(value) == ["error"]:
+        value = f"error: {value['error']}"
+    is_error = isinstance(value, str) and _ERROR.match(value) is not None
+    return value if is_error and not result.is_error else None

@@ -1,193 +1,395 @@
-"""Pagination: what one page of a result has that the call for the next one takes."""
+"""Pages: how a result leads to the next one, and what tells that there is more.
+
+Three ways are known. A result holds a cursor, or the address of the next page, that a parameter takes. A parameter takes
+a page number or an offset, and the result says how many items or pages there are, or whether more follow. A parameter
+takes the id of the last item, and the result says whether more follow. Where none of them applies, a program can only
+report that there is more.
+"""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
 
-from halflap.graph.edge import Evidence, Link
-from halflap.graph.fit import conflict, form_of
-from halflap.graph.onward import ADDRESS, belongs, given, is_address, may_turn, own_words, taken
-from halflap.graph.ports import is_boolean
-from halflap.graph.turning import LAST, MORE, counted_pages, is_paging_object, kinds_of
-from halflap.graph.words import Words, phrase, words_of
+from halflap.graph.naming import Words, is_plural, phrase, words_of
+from halflap.graph.naming.vocabulary import CONTAINERS
+from halflap.graph.outputs import is_boolean
+from halflap.graph.paths import EACH, Path
+from halflap.graph.ports import kinds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from halflap.graph.ports import Place, Ports, Slot
 
-    from halflap.graph.edge import Path, Ports, Slot
-    from halflap.graph.fit import Form
-    from halflap.graph.node import Node
-    from halflap.graph.onward import Said
+__all__ = ["More", "Pages", "lists_of", "main_list", "more_of", "pages_of", "takes_page"]
 
-__all__ = [
-    "is_always_there",
-    "keeps_its_cursor",
-    "last_page",
-    "may_hold_address",
-    "pages",
-    "says_last",
-    "says_more",
-    "takes_address",
-]
-
-_SURE = 0.9
-_BY_ADDRESS = 0.85
-_BACK = 0.82
-"""What leads back leads through all pages where nothing leads on: the first call began at the end."""
-_SHORT = 4
-_NUMERIC = frozenset({"integer", "number"})
-_NUMBERED = frozenset({"page", "page number", "offset", "skip"})
-"""What takes a `next` that is a number."""
-_WHEN = frozenset({"date", "date-time", "time"})
-_LEADING = frozenset({"next", "last"})
-"""How what leads on begins where what takes it has any name: `next_batch` and `batch`."""
-_PAGES = re.compile(r"\b(?:next|following|subsequent|previous) page\b|\bpaginat|\bpaging\b", re.IGNORECASE)
-"""What the description of a parameter says that takes where to go on."""
-
-
-class _Taken(NamedTuple):
-    """A slot that may take where to go on."""
-
-    slot: Slot
-    form: Form
-    said: Said
-    turns: bool
-    """Whether it is called so; else it has to be called as what comes back is."""
-    speaks: bool
-    """Whether its description speaks of pages."""
-
-
-def pages(node: Node) -> list[Link]:
-    """Give the links by which a tool's result leads to its next page."""
-    return _cursors(node) or counted_pages(node.ports)
-
-
-def _cursors(node: Node) -> list[Link]:
-    """Give the links from what says where a page ended to what takes where to go on, by their words together.
-
-    Of what leads to the same parameter, the first; what leads back, only where nothing leads on.
-    """
-    slots = _takers(node)
-    if not slots:
-        # So it is with most tools.
-        return []
-    on: dict[Path, Link] = {}
-    back: dict[Path, Link] = {}
-    leads = any(one.said.way > 0 for one in slots if one.turns)
-    for path, own, form in _told(node):
-        said = given(path)
-        leads = leads or (said.way > 0 and not said.is_end)
-        for one in slots:
-            if form.format in _WHEN or not _fits(path, own, form, said, one):
-                continue
-            known = back if one.said.way < 0 else on
-            link = _link(path, own, one, said)
-            if one.slot.path not in known or known[one.slot.path].confidence < link.confidence:
-                known[one.slot.path] = link
-    return list((on or ({} if leads else back)).values())
+_NUMBERS = frozenset({"integer", "number"})
+_CURSORS = frozenset(
+    {
+        "cursor", "token", "marker", "bookmark", "continuation", "continuation token", "scroll id", "skiptoken", "skip token",
+        "page state", "paging state", "evaluated key", "key", "after", "batch", "sync token", "offset",
+    }
+)  # fmt: skip
+"""What leads to the next page, without the words below."""
+_ONWARD = frozenset(
+    {"next", "page", "pagination", "paging", "start", "starting", "end", "exclusive", "last", "list"}
+)
+"""Words that say that something is about pages or leads on."""
+_LEADS = frozenset(
+    {"next", "end", "last", "continuation", "cursor", "bookmark", "scroll", "marker", "after", "skiptoken"}
+)
+_PAGE_NUMBERS = frozenset({"page", "page number", "page index", "p", "pg"})
+_OFFSETS = frozenset({"offset", "skip", "start index", "start at", "start offset", "first result"})
+_BARE_OFFSETS = frozenset({"from", "start"})
+"""Offsets where the call also takes a size; alone they may be anything."""
+_SIZES = frozenset(
+    {
+        "limit", "size", "page size", "per page", "max result", "max item", "max key", "count", "top", "take", "row", "first",
+        "result per page", "page limit",
+    }
+)  # fmt: skip
+_LAST_SEEN = frozenset({"starting after", "after", "after id", "last id", "since id", "start after"})
+_TOTALS = frozenset({"total", "found", "number found", "hit count", "item count", "count total"})
+_COUNTED = frozenset(
+    {"count", "item", "result", "record", "hit", "element", "entry", "row", "size", "object", "number"}
+)
+_PAGE_COUNTS = frozenset(
+    {"total page", "page count", "page total", "number page", "last page", "num page", "nb page"}
+)
+_MORE = frozenset(
+    {
+        "has more",
+        "has next",
+        "has next page",
+        "more",
+        "more result",
+        "is truncated",
+        "truncated",
+        "has more result",
+    }
+)
+_DONE = frozenset({"is last", "last", "is last page", "done", "complete", "is done", "end"})
+_AROUND = frozenset(
+    {
+        "meta",
+        "metadata",
+        "response metadata",
+        "pagination",
+        "paging",
+        "page",
+        "page info",
+        "cursor",
+        "link",
+        "url",
+        "next",
+        "info",
+    }
+)
 
 
-def _takers(node: Node) -> list[_Taken]:
-    """Give the slots that may take where to go on; what is not called so may be left out, or there would be no first page."""
-    ports = node.ports
-    if not ports.places:
-        return []
-    leads = bool(ports.beside) or any(words[0] in _LEADING for words in node.place_names if words)
-    found: list[_Taken] = []
-    for at, slot in enumerate(ports.slots):
-        path = slot.path
-        if len(path) > 1 and not is_paging_object(path):
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """How to get from one page to the next."""
+
+    by: Literal["cursor", "page", "offset", "last"]
+    """What the parameter takes: what the result holds, a page number, a number of items, or the last item's id."""
+    source: Path
+    """The cursor, or what tells how much there is."""
+    target: Path
+    tells: Literal["cursor", "items", "pages", "more", "done"]
+    """What `source` is: the cursor itself, how many items or pages there are, whether more follow, or whether it ends."""
+    lists: tuple[Path, ...]
+    """The arrays that grow page by page."""
+    last: Path = ()
+    """Where an item has its id, seen from the result."""
+    first: int = 0
+    """The number of the first page, or of the first item."""
+    ends: tuple[Path, bool] | None = None
+    """What tells beside a cursor that no page follows, and its value then."""
+    may_be_address: bool = False
+    """Whether the cursor may be the address of the next page, with the parameter in its query."""
+
+
+@dataclass(frozen=True, slots=True)
+class More:
+    """A place that tells that a result is only a part."""
+
+    kind: Literal["more", "done", "next", "total", "full"]
+    """It is true then, false, there at all, or greater than the number of items; or there are as many as a limit allows."""
+    path: Path
+    array: Path = ()
+    """The items to count."""
+    limit: str = ""
+    """The parameter that limits their number, and its default."""
+    size: int = 0
+
+
+def takes_page(path: Path) -> bool:
+    """Return whether a parameter says which part of a list is wanted, or how much of it."""
+    return _takes_page(path[-1].key) if path[-1].kind == "key" else False
+
+
+@lru_cache(maxsize=1 << 14)
+def _takes_page(name: str) -> bool:
+    words = _words(name)
+    said = phrase(words)
+    return said in _PAGE_NUMBERS | _OFFSETS | _SIZES or (
+        _leading(words) in _CURSORS and _is_cursor_slot(words)
+    )
+
+
+def pages_of(ports: Ports) -> Pages | None:
+    """Return how to get all pages of a tool's result, if that is known."""
+    slots = [one for one in ports.slots if _is_page_slot(ports, one)]
+    lists = lists_of(ports)
+    if not slots or not (lists or main_list(ports) is not None):
+        return None
+    told = [one for one in ports.told if one.path and all(step.kind == "key" for step in one.path)]
+    return _by_cursor(slots, told, lists) or _by_number(ports, slots, told) or _by_last(ports, slots, told)
+
+
+def more_of(ports: Ports) -> tuple[More, ...]:
+    """Return what tells that a result is only a part, where its pages cannot be asked for."""
+    lists, main = lists_of(ports), main_list(ports)
+    found: list[More] = []
+    is_paged = any(takes_page(one.path) for one in ports.slots)
+    for place in ports.told if lists else ():
+        if (
+            not place.path
+            or any(step.kind != "key" for step in place.path)
+            or not _is_about(place.path, lists)
+        ):
             continue
-        turns, speaks = may_turn(path), _speaks_of_pages(slot)
-        if turns or ((speaks or leads) and path[0].key not in ports.required):
-            found.append(_Taken(slot, node.slot_forms[at], taken(path), turns, speaks))
-    return found
+        name = phrase(_words(place.path[-1].key))
+        if is_boolean(place.type):
+            kind: Literal["more", "done"] | None = (
+                "more" if name in _MORE else "done" if name in _DONE and is_paged else None
+            )
+            found += [More(kind, place.path)] if kind is not None else []
+        elif _leads_on(place) and (is_paged or name != "next"):
+            found.append(More("next", place.path))
+        elif main is not None and is_paged and _is_total(place, main):
+            found.append(More("total", place.path, main))
+    if any(one.kind in {"more", "done"} for one in found):
+        # A cursor may be there on the last page, too.
+        found = [one for one in found if one.kind != "next"]
+    return tuple(found) or _full(ports, main)
 
 
-def _fits(path: Path, own: Words, form: Form, said: Said, one: _Taken) -> bool:
-    slot = one.slot
-    fits = belongs(said, one.said)
-    if own == ("next",) and form.kinds <= _NUMERIC:
-        fits = fits or phrase(words_of(slot.path[-1].key)) in _NUMBERED
-    if one.speaks:
-        own_name = own_words(slot.path[-1].key)
-        fits = fits or own_words(path[-1].key) == own_name or _is_named_in(path[-1].key, slot.description)
-        # `url`, of which it is said that it is that of the next page.
-        fits = fits or (one.said.by == (ADDRESS,) and said.way > 0 and is_address(path))
-    return fits and not conflict(form, one.form)
+def _full(ports: Ports, main: Path | None) -> tuple[More, ...]:
+    """Return the limit of a list that is to be whole, where the tool has a default for it."""
+    if main is None or ports.subject.verb != "list":
+        return ()
+    for slot in ports.slots:
+        is_size = len(slot.path) == 1 and phrase(_words(slot.parameter)) in _SIZES
+        if is_size and type(slot.default) is int and slot.default > 0:
+            return (More("full", main, main, slot.parameter, slot.default),)
+    return ()
 
 
-def _told(node: Node) -> Iterator[tuple[Path, Words, Form]]:
-    """Give what a page tells of itself: what is in a list is of an item."""
-    for at, place in enumerate(node.ports.places):
-        if place.path and all(step.kind == "key" for step in place.path):
-            yield place.path, node.place_names[at], node.place_forms[at]
-    for place in node.ports.beside:
-        yield place.path, words_of(place.path[-1].key), form_of(place.type)
+def lists_of(ports: Ports) -> tuple[Path, ...]:
+    """Return the outermost arrays inside a tool's result."""
+    found: dict[Path, None] = {}
+    for place in ports.places:
+        first = next((at for at, step in enumerate(place.path) if step.kind != "key"), None)
+        if first and place.path[first].kind == "each":
+            found[place.path[:first]] = None
+    return tuple(found)
 
 
-def _link(path: Path, own: Words, one: _Taken, said: Said) -> Link:
-    sure = _BACK if one.said.way < 0 else _BY_ADDRESS if said.by == ("url",) else _SURE
-    name = phrase(words_of(one.slot.path[-1].key))
-    detail = f"the {phrase(own)} of one page is the {name} of the next call"
-    if said.by == ("url",):
-        detail = f"the address of the next page is or has the {name} of the next call"
-    return Link(path, one.slot.path, sure, (Evidence("words", sure, detail),))
+def main_list(ports: Ports) -> Path | None:
+    """Return the list that a tool is asked for: the only one, or the one named after its thing or after nothing."""
+    lists = lists_of(ports)
+    if not lists:
+        is_root = any(one.path for one in ports.places) and all(
+            one.path[0] == EACH for one in ports.places if one.path
+        )
+        return () if is_root else None
+    if len(lists) == 1:
+        return lists[0]
+    thing = ports.subject.thing
+    named = [one for one in lists if thing and words_of(one[-1].key) in (thing, thing[-1:])]
+    named = named or [one for one in lists if CONTAINERS.issuperset(words_of(one[-1].key))]
+    return named[0] if len(named) == 1 else None
 
 
-def may_hold_address(ports: Ports, cursor: Path) -> bool:
-    """Say whether what leads on may be the address of the next page, which has the parameter of the next call in it."""
-    place = next((one for one in ports.told if one.path == cursor), None)
-    return place is not None and is_address(cursor) and not kinds_of(place.type).isdisjoint({"string", "any"})
+# The three ways --------------------------------------------------------------------------------------
 
 
-def takes_address(target: Path) -> bool:
-    """Say whether a parameter takes the address of the next page itself."""
-    return taken(target).by == ("url",)
+def _by_cursor(slots: list[Slot], told: list[Place], lists: tuple[Path, ...]) -> Pages | None:
+    found = [
+        (_closeness(place, slot), -at, place, slot)
+        for at, place in enumerate(told)
+        if _leads_on(place) and lists
+        for slot in slots
+        if _belongs(place, slot)
+    ]
+    if not found:
+        return None
+    *_, place, slot = max(found, key=lambda one: one[:2])
+    ends = next(
+        (
+            (one.path, name in _DONE)
+            for one in told
+            if is_boolean(one.type) and (name := phrase(_words(one.path[-1].key))) in _MORE | _DONE
+            if place.path[: len(one.path) - 1] == one.path[:-1]
+        ),
+        None,
+    )
+    texts = bool(kinds_of(place.type) & {"string", "any"})
+    may_be_address = texts and _is_next(place.path) and "url" not in _words(slot.path[-1].key)
+    return Pages("cursor", place.path, slot.path, "cursor", lists, ends=ends, may_be_address=may_be_address)
 
 
-def _speaks_of_pages(slot: Slot) -> bool:
-    said = slot.description
-    # A glance first, as there are many.
-    return ("pag" in said or "Pag" in said) and bool(_PAGES.search(said))
-
-
-def _is_named_in(name: str, text: str) -> bool:
-    return len(name) > _SHORT and bool(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text))
-
-
-def last_page(ports: Ports, cursor: Path) -> tuple[Path, bool] | None:
-    """Give what says beside a cursor, or around it, that no page follows, and what it is then."""
-    found: list[tuple[int, Path, bool]] = []
-    for place in ports.told:
-        around = place.path[:-1]
-        if not place.path or place.path[-1].kind != "key" or cursor[: len(around)] != around:
+def _by_number(ports: Ports, slots: list[Slot], told: list[Place]) -> Pages | None:
+    items = main_list(ports)
+    if items is None:
+        return None
+    for slot in slots:
+        name = phrase(_words(slot.path[-1].key))
+        by: Literal["page", "offset"] = "page" if name in _PAGE_NUMBERS else "offset"
+        if not kinds_of(slot.type) <= _NUMBERS or name not in _PAGE_NUMBERS | _OFFSETS | _BARE_OFFSETS:
             continue
-        name = phrase(words_of(place.path[-1].key))
-        if (name in MORE or name in LAST) and is_boolean(place.type):
-            found.append((len(around), place.path, name in LAST))
-    _, path, value = max(found, key=lambda one: one[0], default=(0, (), False))
-    return (path, value) if path else None
+        for place in told:
+            tells = _tells(place, items)
+            if tells is not None and _is_about(place.path, (items,)):
+                first = (
+                    slot.default
+                    if type(slot.default) is int and slot.default in {0, 1}
+                    else int(by == "page")
+                )
+                return Pages(by, place.path, slot.path, tells, (items,), first=first)
+    return None
 
 
-def says_more(name: str) -> bool:
-    """Say whether what is called so is true where there is more."""
-    return name in MORE
+def _by_last(ports: Ports, slots: list[Slot], told: list[Place]) -> Pages | None:
+    items = main_list(ports)
+    if items is None:
+        return None
+    for slot in slots:
+        if phrase(_words(slot.path[-1].key)) not in _LAST_SEEN:
+            continue
+        ids = [
+            one.path
+            for one in ports.places
+            if len(one.path) == len(items) + 2
+            and one.path[: len(items)] == items
+            and one.path[-1].kind == "key"
+            if words_of(one.path[-1].key)[-1:] == ("id",) and kinds_of(one.type) & kinds_of(slot.type)
+        ]
+        own = [
+            path for path in ids if words_of(path[-1].key) in {("id",), (*ports.subject.thing, "id")}
+        ] or ids
+        more = next((one for one in told if _tells(one, items) in {"more", "done"}), None)
+        tells = None if more is None else _tells(more, items)
+        if len(own) >= 1 and more is not None and tells in {"more", "done"}:
+            return Pages("last", more.path, slot.path, tells, (items,), last=own[0])
+    return None
 
 
-def says_last(name: str) -> bool:
-    """Say whether what is called so is false where there is more."""
-    return name in LAST
+# Names -----------------------------------------------------------------------------------------------
 
 
-def keeps_its_cursor(cursor: Path) -> bool:
-    """Say whether the same cursor leads to one page after the other, till one is empty."""
-    said = words_of(cursor[-1].key)
-    return "scroll" in said and said[-1] in {"id", "token"}
+@lru_cache(maxsize=1 << 14)
+def _words(name: str) -> Words:
+    """Return the words of a name without its namespace: `@odata.nextLink` is a `next url`."""
+    for mark in (".", ":", "@", "$"):
+        name = name.rpartition(mark)[2] or name
+    return words_of(name)
 
 
-def is_always_there(cursor: Path) -> bool:
-    """Say whether there is a cursor on every page: one without items is the last, or one whose cursor is the same."""
-    said = words_of(cursor[-1].key)
-    return said == ("bookmark",) or (said[:1] == ("last",) and said[-1] == "id")
+def _leading(words: Words) -> str:
+    """Return what leads on, without the words that say that it does; of a bare `after`, itself."""
+    return phrase(tuple(one for one in words if one not in _ONWARD))
+
+
+def _is_cursor_slot(words: Words) -> bool:
+    return words[-1] not in {"key", "token", "id", "batch"} or len(words) > 1
+
+
+def _is_page_slot(ports: Ports, slot: Slot) -> bool:
+    if slot.parameter in ports.required or len(slot.path) > 2 or slot.path[-1].kind != "key":  # noqa: PLR2004 -- `page.number`
+        return False
+    if len(slot.path) > 1 and not set(_words(slot.path[0].key)) & {"page", "pagination", "paging", "cursor"}:
+        return False
+    words = _words(slot.path[-1].key)
+    said = phrase(words)
+    if said in _BARE_OFFSETS:
+        return any(phrase(_words(one.parameter)) in _SIZES for one in ports.slots)
+    if said in _SIZES:
+        return False
+    return said in _LAST_SEEN or takes_page(slot.path) or _is_next(slot.path)
+
+
+def _is_next(path: Path) -> bool:
+    """Return whether a path is the next page or its address: `next`, `links.next`, `_links.next.href`, `next_url`."""
+    names = [_words(step.key) for step in path[-2:]]
+    own = names[-1]
+    if own in {("next",), ("next", "url"), ("next", "page"), ("next", "page", "url")}:
+        return True
+    return own == ("url",) and len(names) > 1 and names[0] == ("next",)
+
+
+def _leads_on(place: Place) -> bool:
+    """Return whether a place holds what leads to the next page."""
+    words = _words(place.path[-1].key)
+    if is_boolean(place.type) or "previous" in words or "prev" in words or "start" in words:
+        return False
+    if _is_next(place.path):
+        return True
+    rest = _leading(words)
+    is_cursor = rest in _CURSORS - {"key", "offset"} or (
+        rest in _CURSORS and bool({"next", "last"} & set(words))
+    )
+    return is_cursor and bool(_LEADS & set(words) or "page" in words)
+
+
+def _belongs(place: Place, slot: Slot) -> bool:
+    """Return whether a slot takes the cursor of a place: a number only by the same name or from an address."""
+    asked = phrase(_words(slot.path[-1].key))
+    kinds, takes = kinds_of(place.type), kinds_of(slot.type)
+    if _is_next(place.path):
+        return bool(kinds & takes) or "any" in kinds | takes or "string" in kinds
+    if asked in _PAGE_NUMBERS | _OFFSETS:
+        return _leading(_words(place.path[-1].key)) in {asked, ""} and bool(kinds & takes)
+    return bool(kinds & takes) or "any" in kinds | takes
+
+
+def _closeness(place: Place, slot: Slot) -> int:
+    own, asked = set(_words(place.path[-1].key)), set(_words(slot.path[-1].key))
+    return (
+        4 * (own - {"next"} == asked - {"next"})
+        + 2 * bool(own & asked)
+        + ("next" in own)
+        - _is_next(place.path)
+    )
+
+
+def _tells(place: Place, items: Path) -> Literal["items", "pages", "more", "done"] | None:
+    name = phrase(_words(place.path[-1].key))
+    if is_boolean(place.type):
+        return "more" if name in _MORE else "done" if name in _DONE else None
+    if not kinds_of(place.type) <= _NUMBERS:
+        return None
+    if name in _PAGE_COUNTS or (name == "page" and is_plural(place.path[-1].key)):
+        return "pages"
+    return "items" if _is_total(place, items) else None
+
+
+def _is_total(place: Place, items: Path) -> bool:
+    if not kinds_of(place.type) <= _NUMBERS:
+        return False
+    path = place.path[:-1] if place.path[-1].key == "value" and len(place.path) > 1 else place.path
+    said = _words(path[-1].key)
+    if phrase(said) in _TOTALS:
+        return True
+    own = set(words_of(items[-1].key)) if items else set()
+    return "total" in said and set(said) - {"total"} <= _COUNTED | own
+
+
+def _is_about(path: Path, lists: tuple[Path, ...]) -> bool:
+    """Return whether a place speaks of the page that some lists are on: it stands beside or around them."""
+    around = path[:-1]
+    while around and (phrase(_words(around[-1].key)) in _AROUND or "total" in _words(around[-1].key)):
+        around = around[:-1]
+    return any(array[: len(around)] == around for array in lists)

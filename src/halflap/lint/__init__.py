@@ -1,29 +1,32 @@
-"""Whether a server's tools can be composed, and what to do where they cannot."""
+"""Lint MCP servers for problems that make their tools hard to compose.
 
-from halflap.lint.definitions import listed_again, read_definitions, server_of
-from halflap.lint.linting import lint
+Read `rules/outputs.py` for what a rule looks like and `linter.py` for how rules are applied; `rules.yaml` has the text
+and examples of every rule, from which `page.py` writes docs/lint.md. Nothing here calls a server: the gateway hands in
+definitions and what is on record.
+"""
+
+from halflap.lint.definitions import read_definitions, server_of
+from halflap.lint.drafts import Draft, drafts_of
+from halflap.lint.ignores import RULES
+from halflap.lint.linter import lint
 from halflap.lint.report import Finding, Report, ServerReport
-from halflap.lint.rule import Rule
-from halflap.lint.rules import RULES
-from halflap.lint.rules.forms import tells_of_failure
-from halflap.lint.server import Breach, Seen, Server, read_server
-from halflap.lint.suggest import Draft, drafts_of
+from halflap.lint.rule import Rule, rule_texts
+from halflap.lint.server import Breach, Evidence, LintServer, LintTool
 
 __all__ = [
     "RULES",
     "Breach",
     "Draft",
+    "Evidence",
     "Finding",
+    "LintServer",
+    "LintTool",
     "Report",
     "Rule",
-    "Seen",
-    "Server",
     "ServerReport",
     "drafts_of",
     "lint",
-    "listed_again",
     "read_definitions",
-    "read_server",
+    "rule_texts",
     "server_of",
-    "tells_of_failure",
 ]

@@ -1,73 +1,82 @@
-"""What is ignored on purpose: by the author in the definition, or by whoever configures the linter; with a reason."""
+"""Ignored findings: by the author in the definition, or by the user in the configuration, always with a reason."""
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.lint.parts import IGNORE
+from halflap.core.suggest import did_you_mean
+from halflap.core.text import visible
+from halflap.lint.fields import IGNORE_KEYWORD
+from halflap.lint.rule import Problem, Rule
+from halflap.lint.rules import RULES as OTHER_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halflap.config import LintIgnore
-    from halflap.lint.rule import Found
-    from halflap.lint.server import Entry
+    from halflap.lint.rule import Limits
+    from halflap.lint.server import LintServer, LintTool
 
-__all__ = ["AuthorIgnore", "author_ignores", "why_ignored"]
+__all__ = ["RULES", "AuthorIgnore", "author_ignores", "ignored_by"]
 
 
 class AuthorIgnore(NamedTuple):
-    """That an author has a rule ignored, for the tool or for a place of it and what is below."""
+    """A rule that an author ignores for a tool, or for one place in it and everything below."""
 
     rule: str
     reason: str
-    """Empty where none is given: then nothing is ignored."""
+    """Empty if none is given; then nothing is ignored."""
     where: str = ""
 
 
-def author_ignores(one: Entry) -> Iterator[AuthorIgnore]:
-    """Give what the definition of a tool has ignored."""
-    yield from _read((one.tool.meta or {}).get(IGNORE), "")
-    if one.definition is not None:
-        yield from _read(one.definition.get(IGNORE), "")
-    for side, schema in (("input", one.tool.input_schema), ("output", one.tool.output_schema)):
-        if isinstance(schema, dict):
-            yield from _read(schema.get(IGNORE), side)
-    for part in one.parts:
-        if not part.is_seen and part.ignores:
-            yield from _read(part.ignores, part.where)
+def author_ignores(tool: LintTool) -> Iterator[AuthorIgnore]:
+    """Yield what a tool's definition ignores."""
+    places: list[tuple[object, str]] = [((tool.tool.meta or {}).get(IGNORE_KEYWORD), "")]
+    for side, schema in (("input", tool.tool.input_schema), ("output", tool.tool.output_schema)):
+        places.append((schema.get(IGNORE_KEYWORD) if isinstance(schema, dict) else None, side))
+    places += [(one.ignores or None, one.where) for one in (*tool.inputs, *tool.declared_outputs)]
+    for ignored, where in places:
+        entries = ignored.items() if isinstance(ignored, dict) else [("", "")] if ignored is not None else ()
+        for rule, reason in entries:
+            yield AuthorIgnore(str(rule), reason.strip() if isinstance(reason, str) else "", where)
 
 
-def _read(said: object, where: str) -> Iterator[AuthorIgnore]:
-    if said is None:
-        return
-    if not isinstance(said, dict):
-        yield AuthorIgnore("", "", where)
-        return
-    for rule, reason in said.items():
-        yield AuthorIgnore(str(rule), reason.strip() if isinstance(reason, str) else "", where)
-
-
-def why_ignored(
-    rule: str, found: Found, own: Sequence[AuthorIgnore], configured: Sequence[LintIgnore]
-) -> tuple[str, str] | None:
-    """Say who has a finding ignored, `author` or `configuration`, and why; None where nobody has."""
+def ignored_by(
+    rule: str, problem: Problem, own: Sequence[AuthorIgnore], configured: Sequence[LintIgnore]
+) -> tuple[str, str]:
+    """Return who ignores a problem (`author`, `configuration` or nobody: an empty string) and why."""
     for one in own:
-        if (
-            one.rule == rule
-            and one.reason
-            and (_covers(one.where, found.path) or (found.about and _covers(one.where, found.about)))
-        ):
+        if one.rule == rule and one.reason and _covers(one.where, problem.path):
             return "author", one.reason
     for each in configured:
-        if fnmatchcase(rule, each.rule) and fnmatchcase(found.tool, each.tools):
+        if fnmatchcase(rule, each.rule) and fnmatchcase(problem.tool.name, each.tools):
             return "configuration", each.reason
-    return None
+    return "", ""
 
 
 def _covers(where: str, path: str) -> bool:
-    """Say whether a place is one, or is within it."""
-    while where.endswith("[]"):
-        where = where.removesuffix("[]")
+    where = where.rstrip("[]")
     return not where or path == where or path.startswith((f"{where}.", f"{where}["))
+
+
+def _ignore_without_reason(server: LintServer, _: Limits) -> Iterator[Problem]:
+    known = [one.id for one in RULES]
+    for tool in server.tools:
+        for one in author_ignores(tool):
+            if one.rule not in known:
+                name = visible(one.rule, 80)
+                fix = f"{did_you_mean(one.rule, known)} See docs/lint.md for the rules.".strip()
+                yield Problem(
+                    tool, one.where, f"`{IGNORE_KEYWORD}` of {tool.shown} names no rule: “{name}”.", fix
+                )
+            elif not one.reason:
+                yield Problem(
+                    tool,
+                    one.where,
+                    f"{tool.shown} ignores `{one.rule}` without a reason, so the rule still applies.",
+                    f'Write `"{IGNORE_KEYWORD}": {{"{one.rule}": "why"}}`.',
+                )
+
+
+RULES = (*OTHER_RULES, Rule("ignore-without-reason", "warning", _ignore_without_reason))

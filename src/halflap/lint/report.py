@@ -1,4 +1,10 @@
-"""What linting comes to: findings, scores, what each fix would be worth, and what could not be judged."""
+"""What linting found: findings, scores, and what each fix would be worth.
+
+A tool starts at 100. Each rule that finds something takes a share of what is left (error 25 %, warning 10 %, info 3 %,
+times the rule's weight); a second finding of the same rule takes half as much, a third a quarter, and so on. Findings
+in result fields together never cost more than declaring no output schema, so that declaring one always pays. A
+server's score is the mean of its tools' scores.
+"""
 
 from __future__ import annotations
 
@@ -7,45 +13,41 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halflap.lint.rule import SEVERITIES
-from halflap.lint.score import WORSE_THAN_NONE, Costs, Kind, server_score, tool_score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from halflap.lint.rule import Severity
 
-__all__ = ["Finding", "Fix", "Report", "ServerReport", "Unjudged", "make_report"]
+__all__ = ["SHARES", "Finding", "Fix", "NotJudged", "Report", "ServerReport", "make_report", "share_of"]
 
-_DIGITS = 4
-"""Of a hundred tools, a fix in one is worth little, and not nothing."""
+SHARES: dict[Severity, float] = {"error": 0.25, "warning": 0.10, "info": 0.03}
+_MAX_SHARE = 0.45
+_UNDECLARED = "no-output-schema"
+_RESULT_SHARE = 0.8
+"""Findings in result fields cost at most this part of what declaring nothing costs."""
+_NOT_CAPPED = frozenset({"empty-output-schema", "invalid-schema", "results-break-schema"})
+"""A declaration that says nothing or is wrong is no better than none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found, as it counts under the configuration."""
+    """A problem, with its severity under the configuration."""
 
     rule: str
     severity: Severity
-    server: str
     tool: str
+    original_name: str
     path: str
     message: str
     fix: str
-    patch: Mapping[str, Any] | None = None
     ignored_by: str = ""
-    """`author` or `configuration`; empty where it counts."""
+    """`author` or `configuration`; empty if it counts."""
     reason: str = ""
-    original_name: str = ""
-    """What its server calls the tool."""
-
-    @property
-    def is_of_result(self) -> bool:
-        """Whether it is about what is declared of results, or seen of them, and not worse than to declare nothing."""
-        return self.path.startswith("output") and self.rule not in WORSE_THAN_NONE
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as `--json` has it, without what it would gain."""
-        told: dict[str, Any] = {
+        """Return the form of `--json`."""
+        data = {
             "rule": self.rule,
             "severity": self.severity,
             "tool": self.tool,
@@ -54,28 +56,23 @@ class Finding:
             "message": self.message,
             "fix": self.fix,
         }
-        if self.patch is not None:
-            told["patch"] = self.patch
-        if self.ignored_by:
-            told |= {"ignoredBy": self.ignored_by, "reason": self.reason}
-        return told
+        return data | ({"ignoredBy": self.ignored_by, "reason": self.reason} if self.ignored_by else {})
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What it would come to if everything that one rule found in a server were mended."""
+    """What fixing all findings of one rule would add to the server's score."""
 
     rule: str
     severity: Severity
     findings: int
     tools: int
     gain: float
-    """By how much the server's score would rise, if nothing new is found in what takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unjudged:
-    """What a rule could not judge, and for want of what."""
+class NotJudged:
+    """Rules that could not judge some tools, and why."""
 
     rules: tuple[str, ...]
     tools: int
@@ -90,18 +87,15 @@ class ServerReport:
 
     server: str
     score: float | None
-    """None where it has no tools."""
+    """None if it has no tools."""
     tools: Mapping[str, float]
-    """The score of each tool, by its name."""
+    """Each tool's score by its name in the catalogue."""
     findings: tuple[Finding, ...]
     ignored: tuple[Finding, ...]
-    gains: tuple[tuple[float, float], ...]
-    """For each finding, by how much the tool's and the server's score would rise without it, and without a new one."""
     fixes: tuple[Fix, ...]
-    """The best first."""
-    unjudged: tuple[Unjudged, ...] = ()
+    """Most valuable first."""
+    not_judged: tuple[NotJudged, ...] = ()
     original_names: Mapping[str, str] = field(default_factory=dict)
-    """What the server calls each tool, by its name."""
 
     def counts(self) -> dict[str, int]:
         """Count the findings by severity."""
@@ -109,7 +103,7 @@ class ServerReport:
         return {severity: counted[severity] for severity in SEVERITIES}
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as `--json` has it."""
+        """Return the form of `--json`."""
         return {
             "server": self.server,
             "score": self.score,
@@ -118,10 +112,7 @@ class ServerReport:
                 {"name": name, "originalName": self.original_names.get(name, name), "score": score}
                 for name, score in self.tools.items()
             ],
-            "findings": [
-                {**one.to_json(), "gain": {"tool": tool, "server": server}}
-                for one, (tool, server) in zip(self.findings, self.gains, strict=True)
-            ],
+            "findings": [one.to_json() for one in self.findings],
             "ignored": [one.to_json() for one in self.ignored],
             "fixes": [
                 {
@@ -135,7 +126,7 @@ class ServerReport:
             ],
             "unjudged": [
                 {"rules": list(one.rules), "tools": one.tools, "of": one.of, "why": one.why, "do": one.do}
-                for one in self.unjudged
+                for one in self.not_judged
             ],
         }
 
@@ -147,70 +138,67 @@ class Report:
     servers: tuple[ServerReport, ...]
 
     def fails(self, on: str) -> bool:
-        """Say whether there is a finding of this severity, or a graver one."""
-        if on == "never":
-            return False
-        grave = SEVERITIES[: SEVERITIES.index(on) + 1]
-        return any(one.severity in grave for server in self.servers for one in server.findings)
+        """Return whether there is a finding of this severity or a higher one."""
+        failing = () if on == "never" else SEVERITIES[: SEVERITIES.index(on) + 1]
+        return any(one.severity in failing for server in self.servers for one in server.findings)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as `--json` has it."""
+        """Return the form of `--json`."""
         return {"servers": [one.to_json() for one in self.servers]}
+
+
+def share_of(severity: Severity, weight: float) -> float:
+    """Return what the first finding of a rule takes."""
+    return min(_MAX_SHARE, SHARES[severity] * weight)
 
 
 def make_report(
     server: str,
-    tools: Mapping[str, str],
+    original_names: Mapping[str, str],
     findings: Sequence[Finding],
     *,
     ignored: Sequence[Finding],
-    unjudged: Sequence[Unjudged],
-    costs: Costs,
+    not_judged: Sequence[NotJudged],
+    shares: Mapping[str, float],
 ) -> ServerReport:
-    """Score what was found, and say what each fix would be worth: by scoring again without it.
-
-    `tools` are what the server calls each, by its name.
-    """
-    by_tool: dict[str, list[Finding]] = {name: [] for name in tools}
-    for one in findings:
-        by_tool[one.tool].append(one)
-    counted = {
-        name: Counter((one.rule, one.is_of_result) for one in found) for name, found in by_tool.items()
-    }
-    scores = {name: tool_score(counts, costs) for name, counts in counted.items()}
-    total = server_score(scores)
-
-    def without(changed: Mapping[str, Counter[Kind]]) -> tuple[dict[str, float], float]:
-        """Score again with other findings in some tools."""
-        scored = {**scores, **{name: tool_score(counts, costs) for name, counts in changed.items()}}
-        return scored, server_score(scored) or 0.0
-
-    gained: dict[tuple[str, Kind], tuple[float, float]] = {}
-    for one in findings:
-        key = one.tool, (one.rule, one.is_of_result)
-        if key not in gained:
-            changed, score = without({one.tool: counted[one.tool] - Counter([key[1]])})
-            gained[key] = (
-                round(changed[one.tool] - scores[one.tool], _DIGITS),
-                round(score - (total or 0.0), _DIGITS),
-            )
+    """Score the findings, and find out what fixing each rule would be worth by scoring without it."""
+    scores = _scores(original_names, findings, shares)
+    total = _mean(scores)
     fixes = []
     for rule in dict.fromkeys(one.rule for one in findings):
-        same = [one for one in findings if one.rule == rule]
-        left = {
-            name: Counter({kind: number for kind, number in counted[name].items() if kind[0] != rule})
-            for name in {one.tool for one in same}
-        }
-        gain = round(without(left)[1] - (total or 0.0), _DIGITS)
-        fixes.append(Fix(rule, same[0].severity, len(same), len({one.tool for one in same}), gain))
+        own = [one for one in findings if one.rule == rule]
+        without = _scores(original_names, [one for one in findings if one.rule != rule], shares)
+        gain = round((_mean(without) or 0.0) - (total or 0.0), 4)
+        fixes.append(Fix(rule, own[0].severity, len(own), len({one.tool for one in own}), gain))
     return ServerReport(
         server=server,
         score=None if total is None else round(total, 1),
         tools={name: round(score, 1) for name, score in scores.items()},
         findings=tuple(findings),
         ignored=tuple(ignored),
-        gains=tuple(gained[one.tool, (one.rule, one.is_of_result)] for one in findings),
         fixes=tuple(sorted(fixes, key=lambda one: -one.gain)),
-        unjudged=tuple(unjudged),
-        original_names=dict(tools),
+        not_judged=tuple(not_judged),
+        original_names=original_names,
     )
+
+
+def _scores(
+    tools: Mapping[str, str], findings: Sequence[Finding], shares: Mapping[str, float]
+) -> dict[str, float]:
+    counts: dict[str, Counter[tuple[str, bool]]] = {name: Counter() for name in tools}
+    for one in findings:
+        in_result = one.path.startswith("output") and one.rule not in _NOT_CAPPED
+        counts[one.tool][one.rule, in_result] += 1
+    cap = _RESULT_SHARE * shares[_UNDECLARED] if _UNDECLARED in shares else 1.0
+    return {name: _score(counted, shares, cap) for name, counted in counts.items()}
+
+
+def _score(counts: Mapping[tuple[str, bool], int], shares: Mapping[str, float], cap: float) -> float:
+    left = {False: 1.0, True: 1.0}
+    for (rule, in_result), findings in sorted(counts.items()):
+        left[in_result] *= 1.0 - shares[rule] * (2.0 - 2.0 ** (1 - min(findings, 60)))
+    return 100.0 * left[False] * max(left[True], 1.0 - cap)
+
+
+def _mean(scores: Mapping[str, float]) -> float | None:
+    return sum(scores.values()) / len(scores) if scores else None

@@ -1,80 +1,66 @@
-"""The values of the linter: a rule as data, what it found, and the examples that show what it means."""
+"""Rules and what they find. The texts and examples of all rules are in `rules.yaml`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import yaml
 
 if TYPE_CHECKING:
-    from halflap.lint.server import Seen, Server
+    from halflap.lint.server import LintServer, LintTool
 
-__all__ = ["SEVERITIES", "Check", "Example", "Found", "Limits", "Needs", "Rule", "Severity", "counted"]
+__all__ = ["SEVERITIES", "Check", "Limits", "Problem", "Rule", "Severity", "rule_texts"]
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
-"""The gravest first."""
-Needs = Literal["definitions", "outputs", "results"]
-"""What a rule judges by: the definitions alone, what is known of outputs, or results that were recorded."""
+"""Most severe first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The thresholds that a configuration can change."""
+class Limits(NamedTuple):
+    """The thresholds that the configuration can change."""
 
     name_length: int = 64
     description_bytes: int = 2048
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """One thing that a rule found in a tool."""
+class Problem(NamedTuple):
+    """One problem that a rule found."""
 
-    tool: str
-    """The tool's name in the catalogue."""
+    tool: LintTool
     path: str
     """Where: `input.customer_id`, `output.orders[].total`; empty for the tool itself."""
     message: str
     fix: str
-    """What to do about this one: the tool, the place, and the text or the schema to put there."""
-    patch: Mapping[str, Any] | None = None
-    """What to put there, as a JSON merge patch (RFC 7386) of what is at `path`, where that is known."""
-    about: str = ""
-    """The field that gave rise to it, where that is at another place: what is ignored there is ignored."""
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """Tools of one server, as they are defined, and what their results showed."""
-
-    tools: tuple[Mapping[str, Any], ...]
-    seen: Mapping[str, Seen] = field(default_factory=dict)
-    note: str = ""
-    """What was seen, in words, for the page."""
-
-
-Check = Callable[["Server", Limits], Iterable[Found]]
+Check = Callable[["LintServer", Limits], Iterable[Problem]]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing that keeps tools from being composed."""
+    """One kind of problem that makes tools hard to compose."""
 
     id: str
     severity: Severity
-    title: str
-    """What is wrong, in a sentence."""
-    why: str
-    fix: str
-    """What to do about it, in general."""
     check: Check
-    bad: Example
-    good: Example
-    needs: Needs = "definitions"
     weight: float = 1.0
-    """How much it counts in the score, compared with others of its severity."""
+    """How much it counts in the score, compared with other rules of its severity."""
+    needs: Literal["definitions", "outputs", "results"] = "definitions"
+    """Whether it can judge a tool by its definition, needs to know its result fields, or needs recorded results."""
+
+    @property
+    def title(self) -> str:
+        return str(rule_texts()[self.id]["title"])
 
 
-def counted(number: int, noun: str) -> str:
-    """Write how many of something there are: `1 byte`, `1,200 bytes`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+@cache
+def rule_texts() -> dict[str, dict[str, Any]]:
+    """Return the title, explanation, fix and examples of each rule by its id."""
+    texts: dict[str, dict[str, Any]] = yaml.safe_load(
+        files("halflap.lint").joinpath("rules.yaml").read_text("utf-8")
+    )
+    return texts

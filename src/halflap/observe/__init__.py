@@ -1,8 +1,8 @@
 """Results become knowledge, off the path of the calls."""
 
 from halflap.observe.compare import Compared, compare
-from halflap.observe.edges import Edges
 from halflap.observe.exchange import Imported, exported, read_export
+from halflap.observe.graph_sync import Edges
 from halflap.observe.knowledge import Knowledge, key_of
 from halflap.observe.known import Known, known_of, merged, whole
 from halflap.observe.learning import METERS, Learning

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.values import Result
-from halflap.graph.lineage import Lineage
-from halflap.graph.trail import Trails
+from halflap.graph.lineage import Lineage, Trails
 from halflap.learn import Learned, Observer, digest_of, outcome_of, with_unkept
 from halflap.observe.compare import compare
 from halflap.observe.knowledge import key_of

@@ -10,9 +10,9 @@ from xml.sax.saxutils import escape
 
 from halflap.core.errors import WorkflowError
 from halflap.core.text import visible
-from halflap.graph.layout import Spot, lay_out, places_of
-from halflap.graph.picture import entities
-from halflap.graph.svg import around, label_size, small, through
+from halflap.graph.draw import entities
+from halflap.workflows.layout import Spot, lay_out, places_of
+from halflap.workflows.svg import around, label_size, small, through
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

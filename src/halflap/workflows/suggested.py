@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from halflap.graph.edge import path_text
-from halflap.graph.workflow import many, slot_text
+from halflap.graph.paths import many, path_text, slot_text
 from halflap.workflows.net import ITEM, Condition, Flow, Kept, Net, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from halflap.graph.edge import Path
+    from halflap.graph.paths import Path
     from halflap.graph.workflow import Given, Workflow
     from halflap.graph.workflow import Task as Step
 

@@ -1,147 +1,115 @@
-"""Rules about long lists: how one gets from a page to the next, and knows when to stop."""
+"""Rules about paged lists: how to get the next page, and how to know that there is one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from halflap.lint.pages import cursor_of, gives_cursor, giving, is_bare_list, says_more, taking, turned_by
-from halflap.lint.rule import Found, Limits, Rule
-from halflap.lint.sample import TEXT, example, field, listed, record, tool
+from halflap.lint.rule import Problem, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from halflap.lint.server import Entry, Server
+    from halflap.lint.fields import SchemaField
+    from halflap.lint.rule import Limits
+    from halflap.lint.server import LintServer, LintTool
 
 __all__ = ["RULES"]
 
-
-def _paging_without_cursor(server: Server, _: Limits) -> Iterator[Found]:
-    for one in server.entries:
-        part = turned_by(one)
-        if part is None or cursor_of(one) is not None:
-            continue
-        taken = taking(one, part, cursor=_CURSOR)
-        patch, path = taken, "input"
-        missing = _leading_on(one)
-        if _knows_result(one) and missing and taken is not None:
-            # To take what no result has would be worse than to take none.
-            given = giving(one, **missing)
-            patch, path = (
-                (None, path) if given is None else ({"inputSchema": taken, "outputSchema": given}, "")
-            )
-        yield Found(
-            one.name,
-            path,
-            f"{one.shown} is paged by {part.shown}, and has no cursor.",
-            f"Add a parameter `cursor` to {one.shown}, and return `pagination: {{has_more, next_cursor}}`; {part.shown} may stay "
-            "beside it.",
-            patch,
-            about=part.where,
-        )
-
-
-def _knows_result(one: Entry) -> bool:
-    """Say whether it is known what is in a result beside the items: nothing is, where it is no more than a list."""
-    return one.knows_fields or is_bare_list(one)
-
-
-def _leading_on(one: Entry) -> dict[str, Any]:
-    """Give the fields by which a result leads to the next page, those that are missing."""
-    return {
-        **({} if says_more(one) else {"has_more": _HAS_MORE}),
-        **({} if gives_cursor(one) else {"next_cursor": _next_of("cursor")}),
+_CURSORS = frozenset(
+    {"cursor", "page token", "next token", "continuation token", "starting after", "start cursor"}
+)
+_NEXT = frozenset(
+    {
+        "next cursor",
+        "next page token",
+        "next token",
+        "continuation token",
+        "next page",
+        "end cursor",
+        "cursor",
+        "next",
     }
+)
+_PAGES = frozenset({"page", "page number", "offset", "skip", "start index"})
+_MORE = frozenset(
+    {"has more", "has next page", "has next", "more", "is last", "total", "total count", "total page"}
+)
 
 
-def _next_of(parameter: str) -> dict[str, Any]:
-    return {**_NEXT, "description": f"For `{parameter}`; null on the last page."}
+def _cursor_parameter(tool: LintTool) -> SchemaField | None:
+    return _named(tool.inputs, _CURSORS, depth=1)
 
 
-def _cursor_not_given(server: Server, _: Limits) -> Iterator[Found]:
-    for one in server.entries:
-        part = cursor_of(one)
-        if part is not None and _knows_result(one) and not gives_cursor(one):
-            yield Found(
-                one.name,
-                "output",
-                f"{one.shown} takes {part.shown}, and its result has none.",
-                f"Return `next_cursor` from {one.shown}, null on the last page, and say in its description that it is for {part.shown}.",
-                giving(one, next_cursor=_next_of(part.shown)),
-                about=part.where,
+def _next_cursor(tool: LintTool) -> SchemaField | None:
+    return _named(tool.outputs, _NEXT, depth=2)
+
+
+def _named(fields: tuple[SchemaField, ...], names: frozenset[str], depth: int) -> SchemaField | None:
+    return next((one for one in fields if len(one.keys) <= depth and " ".join(one.words) in names), None)
+
+
+def _returns_list(tool: LintTool) -> bool:
+    kind = tool.output_type or tool.evidence.type
+    return any(one.is_list for one in tool.outputs) or (kind is not None and kind.kind == "array")
+
+
+def _paging_without_cursor(server: LintServer, _: Limits) -> Iterator[Problem]:
+    for tool in server.tools:
+        page = _named(tool.inputs, _PAGES, depth=1)
+        if page is not None and _cursor_parameter(tool) is None and _returns_list(tool):
+            yield Problem(
+                tool,
+                page.where,
+                f"{tool.shown} is paged by {page.shown} instead of a cursor.",
+                f"Add a `cursor` parameter to {tool.shown} and return `next_cursor` and `has_more`.",
             )
 
 
-def _paging_without_has_more(server: Server, _: Limits) -> Iterator[Found]:
-    for one in server.entries:
-        part = turned_by(one) or cursor_of(one)
-        if part is None or not (one.outputs or is_bare_list(one)) or says_more(one):
+def _cursor_not_given(server: LintServer, _: Limits) -> Iterator[Problem]:
+    for tool in server.tools:
+        cursor = _cursor_parameter(tool)
+        if cursor is not None and tool.outputs and _next_cursor(tool) is None:
+            yield Problem(
+                tool,
+                "output",
+                f"{tool.shown} takes {cursor.shown}, but its results contain no cursor.",
+                f"Return `next_cursor` from {tool.shown}, null on the last page.",
+            )
+
+
+def _next_cursor_not_accepted(server: LintServer, _: Limits) -> Iterator[Problem]:
+    for tool in server.tools:
+        returned = _next_cursor(tool)
+        if (
+            returned is not None
+            and {"cursor", "token"} & set(returned.words)
+            and _cursor_parameter(tool) is None
+        ):
+            yield Problem(
+                tool,
+                returned.where,
+                f"{tool.shown} returns {returned.shown}, but has no parameter to pass it to.",
+                f"Add a `cursor` parameter to {tool.shown}.",
+            )
+
+
+def _paging_without_has_more(server: LintServer, _: Limits) -> Iterator[Problem]:
+    for tool in server.tools:
+        pager = _cursor_parameter(tool) or _named(tool.inputs, _PAGES, depth=1)
+        if pager is None or not tool.outputs or not _returns_list(tool):
             continue
-        yield Found(
-            one.name,
-            "output",
-            f"{one.shown} is paged by {part.shown}, and its result does not say whether there is more.",
-            f"Return `has_more` (true or false) from {one.shown}, beside the items or under `pagination`.",
-            giving(one, has_more=_HAS_MORE),
-            about=part.where,
-        )
+        if _named(tool.outputs, _MORE, depth=2) is None and _next_cursor(tool) is None:
+            yield Problem(
+                tool,
+                "output",
+                f"Results of {tool.shown} do not say whether there are more pages.",
+                f"Return `has_more` (true or false) from {tool.shown}, next to the items or under `pagination`.",
+            )
 
-
-_LIMIT = field("integer", "How many.")
-_PAGE = field("integer", "Which page.")
-_CURSOR = field("string", "`next_cursor` of the page before.")
-_NEXT = {"type": ["string", "null"], "description": "For `cursor`."}
-_HAS_MORE = field("boolean", "Whether another page follows.")
-_NOTES = listed(TEXT)
 
 RULES = (
-    Rule(
-        "paging-without-cursor",
-        "info",
-        "A list is paged by a number, and not by a cursor.",
-        "When something is added or removed meanwhile, pages by number skip items or repeat them; and no result says what the "
-        "next call is.",
-        "Take `cursor`, and return `next_cursor` and `has_more`.",
-        _paging_without_cursor,
-        bad=example(tool("list_notes", record(page=_PAGE, limit=_LIMIT))),
-        good=example(
-            tool("list_notes", record(cursor=_CURSOR, limit=_LIMIT)),
-            tool("read_file", record(offset=field("integer", "First byte."))),
-            tool("read_pdf", record(page=field("integer", "Which page of it."))),
-        ),
-    ),
-    Rule(
-        "cursor-not-given",
-        "warning",
-        "A tool takes a cursor that its result does not have.",
-        "Nobody can get to the second page.",
-        "Return `next_cursor`.",
-        _cursor_not_given,
-        bad=example(tool("list_notes", record(cursor=_CURSOR), record(notes=_NOTES, has_more=_HAS_MORE))),
-        good=example(
-            tool(
-                "list_notes",
-                record(cursor=_CURSOR),
-                record(notes=_NOTES, next_cursor=_NEXT, has_more=_HAS_MORE),
-            )
-        ),
-        needs="outputs",
-    ),
-    Rule(
-        "paging-without-has-more",
-        "warning",
-        "The result of a paged tool does not say whether there is more.",
-        "Whoever wants all of it has to call until a page is empty, or stops too early.",
-        "Return `has_more`.",
-        _paging_without_has_more,
-        bad=example(tool("list_notes", record(cursor=_CURSOR), record(notes=_NOTES, next_cursor=_NEXT))),
-        good=example(
-            tool(
-                "list_notes",
-                record(cursor=_CURSOR),
-                record(notes=_NOTES, next_cursor=_NEXT, has_more=_HAS_MORE),
-            )
-        ),
-        needs="outputs",
-    ),
+    Rule("paging-without-cursor", "info", _paging_without_cursor, needs="outputs"),
+    Rule("cursor-not-given", "warning", _cursor_not_given, needs="outputs"),
+    Rule("next-cursor-not-accepted", "warning", _next_cursor_not_accepted, needs="outputs"),
+    Rule("paging-without-has-more", "warning", _paging_without_has_more, needs="outputs"),
 )

@@ -1,249 +1,122 @@
-"""Rules about numbers and dates: in which unit, and how they are written."""
+"""Rules about numbers and dates."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from halflap.graph.words import words_of
-from halflap.lint.dates import format_told, is_date, kind_named, without_denials
-from halflap.lint.measures import named_unit, units_in
-from halflap.lint.plain_texts import plain_format
-from halflap.lint.rule import Found, Limits, Rule
-from halflap.lint.sample import example, field, record, tool
-from halflap.lint.units import gives_unit, needs_unit, quantity_of, tells_units, told_unit, unit_of
+from halflap.lint.rule import Problem, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from halflap.lint.parts import Part
-    from halflap.lint.server import Entry, Server
+    from halflap.lint.fields import SchemaField
+    from halflap.lint.rule import Limits
+    from halflap.lint.server import LintServer
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "is_measurement"]
 
-_Use = tuple["Entry", "Part", str]
-"""A number of a tool, and the unit that it is in."""
-_SAY = {
-    "money": "which currency, and whether in its smallest part (`USD cents`)",
-    "time": "seconds, milliseconds or another",
-    "instant": "seconds or milliseconds since 1970",
-    "length": "pixels, inches, metres or another",
-    "mass": "grams, kilograms or another",
-    "temperature": "Celsius, Fahrenheit or Kelvin",
-    "speed": "per second, per hour, in what",
-    "physics": "in which unit it is measured",
-    "share": "a fraction (0.15) or percent (15)",
-    "size": "bytes, kilobytes or another",
-}
+_COUNTING = frozenset(
+    [
+        "code",
+        "count",
+        "id",
+        "index",
+        "limit",
+        "number",
+        "offset",
+        "page",
+        "port",
+        "rank",
+        "size",
+        "total",
+        "version",
+        "year",
+    ]
+)
+"""Integers with such a name count or identify something and need no unit."""
+_UNITS = frozenset(
+    [
+        "bit",
+        "byte",
+        "celsius",
+        "cent",
+        "cm",
+        "day",
+        "degree",
+        "fahrenheit",
+        "gb",
+        "gram",
+        "hour",
+        "kb",
+        "kelvin",
+        "kg",
+        "kilometer",
+        "km",
+        "latitude",
+        "longitude",
+        "mb",
+        "meter",
+        "mile",
+        "millisecond",
+        "minute",
+        "mm",
+        "month",
+        "ms",
+        "percent",
+        "percentage",
+        "pixel",
+        "px",
+        "ratio",
+        "sec",
+        "second",
+        "usd",
+        "eur",
+        "week",
+    ]
+)
+"""A name that contains its unit needs no other: `timeout_ms`."""
+_DATES = frozenset({"date", "datetime", "timestamp"})
 
 
-def _measured(server: Server) -> Iterator[tuple[Entry, Part, str, str]]:
-    for one in server.entries:
-        about = frozenset((*words_of(one.tool.original_name), *words_of(server.name)))
-        for part in one.parts:
-            dimension = quantity_of(part, about)
-            if dimension is not None:
-                yield one, part, dimension, one.all_said_of(part)
+def is_measurement(field: SchemaField) -> bool:
+    """Return whether a field is a number that needs a unit or a description, and has neither."""
+    if not field.types & {"number", "integer"} or field.description or "unit" in field.relations:
+        return False
+    if field.constraints or not field.words or _UNITS & set(field.words):
+        return False
+    return "number" in field.types or field.words[-1] not in _COUNTING
 
 
-def _number_without_unit(server: Server, _: Limits) -> Iterator[Found]:
-    lacking: dict[str, list[tuple[Entry, Part, str]]] = {}
-    for one, part, dimension, described in _measured(server):
-        if needs_unit(part, described, dimension):
-            lacking.setdefault(one.name, []).append((one, part, dimension))
-    for one, part, dimension in (each for uses in lacking.values() for each in _untold(uses)):
-        say = f"say in the description of {part.where} of {one.shown} what it is in: {_SAY[dimension]}"
-        first = "Declare it, and " if part.is_seen else ""
-        yield Found(
-            one.name,
-            part.where,
-            f"{one.shown}: nothing says in what unit {part.shown} is.",
-            f"{first}{say if first else say.capitalize()[:1] + say[1:]}; or put it into the name.",
-        )
-
-
-def _untold(uses: list[tuple[Entry, Part, str]]) -> Iterator[tuple[Entry, Part, str]]:
-    """Leave out those of a tool's numbers whose unit a field beside them tells."""
-    about: dict[object, set[str]] = {}
-    for _, part, dimension in uses:
-        about.setdefault((part.side, part.path[:-1]), set()).add(dimension)
-    units: dict[object, list[Part]] = {}
-    for part in uses[0][0].parts:
-        if tells_units(part):
-            units.setdefault((part.side, part.path[:-1]), []).append(part)
-    for one, part, dimension in uses:
-        place = (part.side, part.path[:-1])
-        others = (unit for unit in units.get(place, ()) if unit.name != part.name)
-        if not any(gives_unit(unit, part, dimension, frozenset(about[place])) for unit in others):
-            yield one, part, dimension
-
-
-def _unit_differs(server: Server, _: Limits) -> Iterator[Found]:
-    for name, told in _by_name(server):
-        uses = _with_currency(told)
-        counts = Counter(unit for _, _, unit in uses)
-        if len(counts) == 1:
-            continue
-        named = named_unit(name)
-        order = [unit for _, _, unit in uses]
-        best = max(
-            counts,
-            key=lambda unit: (named is not None and unit == named[1], counts[unit], -order.index(unit)),
-        )
-        example_tool = next(one.shown for one, _, unit in uses if unit == best)
-        for one, part, unit in uses:
-            if unit != best:
-                other = f"`{name}_{unit.replace(' ', '_')}`" if named is None else f"one that says {unit}"
-                yield Found(
-                    one.name,
-                    part.where,
-                    f"{part.shown} is {_in(unit)} in {one.shown}, and {_in(best)} in {example_tool}.",
-                    f"Give {part.where} of {one.shown} {_in(best)}, as elsewhere, or another name: {other}.",
+def _number_without_unit(server: LintServer, _: Limits) -> Iterator[Problem]:
+    for tool in server.tools:
+        for field in tool.declared_outputs:
+            if is_measurement(field):
+                yield Problem(
+                    tool,
+                    field.where,
+                    f"The number {field.shown} of {tool.shown} has neither a unit nor a description.",
+                    f"Say in the description of {field.where} what it measures and in which unit, or put the unit into the name.",
                 )
 
 
-def _in(unit: str) -> str:
-    return "as a fraction" if unit == "fraction" else f"in {unit}"
+def _date_without_format(server: LintServer, _: Limits) -> Iterator[Problem]:
+    for tool in server.tools:
+        for field in (*tool.inputs, *tool.declared_outputs):
+            if "string" in field.types and not field.constraints and _is_date(field):
+                yield Problem(
+                    tool,
+                    field.where,
+                    f"The schema of the date {field.shown} of {tool.shown} does not say how it is written.",
+                    f'Add `"format": "date"` or `"date-time"` to {field.where}; otherwise a `pattern` or an example.',
+                )
 
 
-def _by_name(server: Server) -> list[tuple[str, list[_Use]]]:
-    """Give the numbers of one name whose unit is told, and which measure the same."""
-    units: dict[str, list[_Use]] = {}
-    others: dict[tuple[str, str], list[_Use]] = {}
-    measured = {(one.name, part.where): dimension for one, part, dimension, _ in _measured(server)}
-    for one in server.entries:
-        for part in one.parts:
-            dimension = measured.get((one.name, part.where))
-            # What declares a unit measures something, whatever it is called.
-            if dimension is not None or (part.unit and part.kinds & {"number", "integer"}):
-                unit = unit_of(part, one.all_said_of(part), dimension)
-                if unit is not None:
-                    units.setdefault(part.name, []).append((one, part, unit))
-            elif part.kinds & {"number", "integer"} and not part.values:
-                described = one.description_of(part)
-                about, unit = named_unit(part.name) or told_unit(described), unit_of(part, described, None)
-                if about is not None and unit is not None:
-                    others.setdefault((part.name, about[0]), []).append((one, part, unit))
-    alone: list[tuple[str, list[_Use]]] = []
-    for (name, measure), uses in others.items():
-        # A `limit` in bytes and one in seconds are two things; a `size` is one, wherever it is known to be measured.
-        known = units.get(name, [])
-        if any(dimension == measure for _, _, unit in known for dimension, _ in units_in(unit)):
-            known += uses
-        else:
-            alone.append((name, uses))
-    return [*units.items(), *alone]
+def _is_date(field: SchemaField) -> bool:
+    words = field.words
+    return bool(words) and (words[-1] in _DATES or (len(words) > 1 and words[-1] == "at"))
 
-
-def _with_currency(uses: list[_Use]) -> list[_Use]:
-    """Take `cents` for those of the only currency that is named: one says less than the other, and nothing else."""
-    of = {unit for _, _, unit in uses if unit.endswith(" cents")}
-    whole = next(iter(of)) if len(of) == 1 else "cents"
-    return [(one, part, whole if unit == "cents" else unit) for one, part, unit in uses]
-
-
-def _date_without_format(server: Server, _: Limits) -> Iterator[Found]:
-    for one, part in _dates(server):
-        if format_told(part, one.all_said_of(part)) is None:
-            kind = kind_named(part)
-            yield Found(
-                one.name,
-                part.where,
-                f"{one.shown}: nothing says how the date {part.shown} is written.",
-                # A guess would have callers refused who write it as the server wants it.
-                f"Add {_format(kind)} to {part.where} of {one.shown}, if that is how it is written; else say in its description how.",
-            )
-
-
-def _date_format_in_prose(server: Server, _: Limits) -> Iterator[Found]:
-    for one, part in _dates(server):
-        told = format_told(part, one.all_said_of(part))
-        if told in {"date", "date-time", "iso"}:
-            kind = None if told == "iso" else told
-            plain = plain_format(part, without_denials(one.description_of(part)))
-            sure = f"Add {_format(kind)} to {part.where} of {one.shown}."
-            yield Found(
-                one.name,
-                part.where,
-                f"{one.shown}: that {part.shown} is written as ISO 8601 stands in its description alone.",
-                sure if plain == kind else f"{sure[:-1]}, if it is never written otherwise.",
-                part.patched_with(format=plain) if plain is not None and plain == kind else None,
-            )
-
-
-def _format(kind: str | None) -> str:
-    return f'`"format": "{kind}"`' if kind else '`"format": "date"`, or `"date-time"` where it has a time,'
-
-
-def _dates(server: Server) -> Iterator[tuple[Entry, Part]]:
-    for one in server.entries:
-        yield from ((one, part) for part in one.parts if not part.is_seen and is_date(part))
-
-
-_ORDER = field("string", "The order.")
 
 RULES = (
-    Rule(
-        "number-without-unit",
-        "warning",
-        "A number that measures something has no unit.",
-        "5 may be seconds or minutes, dollars or cents: what comes of it is wrong by a factor, and nobody notices.",
-        "Say the unit in the description, in the name (`timeout_ms`), or beside it (`currency`).",
-        _number_without_unit,
-        bad=example(tool("get_invoice", None, record(amount=field("number", "What is to be paid.")))),
-        good=example(
-            tool(
-                "get_invoice",
-                None,
-                record(
-                    amount=field("integer", "What is to be paid, in USD cents."),
-                    item_count=field("integer", "How many items."),
-                ),
-            )
-        ),
-    ),
-    Rule(
-        "unit-differs",
-        "warning",
-        "A field of one name has different units in different tools.",
-        "What one tool returns is handed to the other as it is, and is wrong by a factor.",
-        "Use one unit, or names that say it.",
-        _unit_differs,
-        bad=example(
-            tool("run_job", record(timeout=field("integer", "In seconds."))),
-            tool("run_query", record(timeout=field("integer", "In ms."))),
-            tool("get_invoice", None, record(amount=field("number", "In USD."))),
-            tool("get_bill", None, record(amount=field("integer", "In USD cents."))),
-        ),
-        good=example(
-            tool("run_job", record(timeout=field("integer", "In seconds."))),
-            tool("run_query", record(timeout=field("integer", "In seconds."))),
-            tool("get_invoice", None, record(amount=field("integer", "In USD cents."))),
-            tool("get_bill", None, record(amount=field("integer", "In cents."))),
-        ),
-    ),
-    Rule(
-        "date-without-format",
-        "warning",
-        "A date is a text, and nothing says how it is written.",
-        "02/03/2026 is in February or in March; models try one form after the other.",
-        'Add `"format": "date"` or `"date-time"`, or say the form in the description.',
-        _date_without_format,
-        bad=example(tool("list_orders", record(start_date=field("string", "The first day.")))),
-        good=example(
-            tool("list_orders", record(start_date=field("string", "The first day.", format="date")))
-        ),
-    ),
-    Rule(
-        "date-format-in-prose",
-        "info",
-        "How a date is written stands in its description alone.",
-        "With `format`, a date that is written otherwise is found before the call, and dates of one tool are known to fit another.",
-        "Add `format` to its schema.",
-        _date_format_in_prose,
-        bad=example(tool("list_orders", record(start_date=field("string", "The first day, as YYYY-MM-DD.")))),
-        good=example(
-            tool("list_orders", record(start_date=field("string", "The first day.", format="date")))
-        ),
-    ),
+    Rule("number-without-unit", "warning", _number_without_unit),
+    Rule("date-without-format", "warning", _date_without_format),
 )

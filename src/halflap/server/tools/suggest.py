@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["suggest_workflow"]
 
 _DESCRIPTION = (
-    "Suggests how to combine tools: which to call, in which order, and which result field becomes which argument. Say "
-    "what you want (a tool or a field) or your goal in words, and the values you have. Each suggestion includes a Python "
-    "program for execute_program. Nothing is called: read the program first, and fill in what is missing."
+    "Suggests how to combine tools: which result field becomes which argument. want gives plans with a program for "
+    "execute_program; a goal alone gives candidates, those that may change something in changes, with no program until "
+    "named in want. Nothing is called: read the program first, and fill in what is missing."
 )
 
 
@@ -28,7 +28,8 @@ def suggest_workflow(gateway: Gateway) -> FrontTool:
             arguments.get("goal"),
             arguments.get("have"),
             arguments.get("want"),
-            int(arguments.get("limit", 3)),
+            arguments.get("limit"),
+            may_change=bool(arguments.get("may_change")),
         )
         return Answer(json.dumps(found, indent=2, ensure_ascii=False), found)
 
@@ -41,22 +42,27 @@ def suggest_workflow(gateway: Gateway) -> FrontTool:
             "properties": {
                 "goal": {
                     "type": ["string", "null"],
-                    "description": "The task, in words",
+                    "description": "Words to search for",
                 },
                 "have": {
                     "type": ["object", "null"],
-                    "description": "Values by parameter name; null for a value you'll supply later",
+                    "description": "Values by name; null for one you'll supply later",
                 },
                 "want": {
-                    "type": ["string", "null"],
-                    "description": "A tool name, or a field such as customer.email; takes precedence over goal",
+                    "type": ["string", "array", "null"],
+                    "items": {"type": "string"},
+                    "description": "Tools or fields; overrides goal",
+                },
+                "may_change": {
+                    "type": "boolean",
+                    "default": False,
+                    "description": "Allow changes",
                 },
                 "limit": {
-                    "type": "integer",
+                    "type": ["integer", "null"],
                     "minimum": 1,
                     "maximum": 10,
-                    "default": 3,
-                    "description": "Maximum number of suggestions",
+                    "description": "Maximum",
                 },
             },
             "additionalProperties": False,
@@ -84,43 +90,45 @@ _STEPS = _objects(
     id={**_TEXT, "description": "Name of the step"},
     tool={**_TEXT, "description": "Namespaced"},
     server={**_TEXT, "description": "Its server"},
-    may_change_something={"type": "boolean", "description": "Not known to only read"},
-    arguments={"type": "object", "description": "Where each argument comes from"},
+    may_change_something={"type": "boolean", "description": "May write"},
+    arguments={"type": "object", "description": "Where each comes from"},
     fan_out={
         "type": ["array", "null"],
         "items": {"type": "object"},
         "description": "One call per item of these",
     },
     paginates={"type": ["object", "null"], "description": "Cursor and its parameter"},
-    only_where={**_OBJECTS, "description": "Items are filtered by these"},
-    crosses_servers={**_OBJECTS, "description": "Arguments from another server"},
+    only_where={**_OBJECTS, "description": "Filters"},
+    crosses_servers={**_OBJECTS, "description": "From another server"},
 )
 _SUGGESTIONS = _objects(
-    "tools confidence cost steps missing unused mermaid program",
-    tools={"type": "array", "items": _TEXT, "description": "In order"},
+    "tools confidence cost steps missing unused mermaid",
+    tools={"type": "array", "items": _TEXT, "description": "Ordered"},
     confidence={**_NUMBER, "description": "From 0 to 1"},
-    cost={**_NUMBER, "description": "Unitless; lower is better"},
+    cost={**_NUMBER, "description": "Lower is better"},
     steps={**_STEPS, "description": "Calls"},
     missing={**_OBJECTS, "description": "Parameters to fill in"},
     unused={**_OBJECTS, "description": "Values not used, and why"},
     mermaid={**_TEXT, "description": "Diagram"},
     program={**_TEXT, "description": "For execute_program"},
+    signature={**_TEXT, "description": "Of a candidate"},
 )
 _MISSING = _objects(
     "tool parameter could_provide near",
     tool={**_TEXT_OR_NULL, "description": "Which needs it"},
     parameter={**_TEXT, "description": "Its name"},
     type={**_TEXT, "description": "JSON type"},
-    description={**_TEXT, "description": "From the server"},
-    could_provide={**_OBJECTS, "description": "Tools that return it"},
-    near={**_OBJECTS, "description": "Similar fields, and why they don't fit"},
+    description={**_TEXT, "description": "Its own"},
+    could_provide={**_OBJECTS, "description": "Tools"},
+    near={**_OBJECTS, "description": "Similar names"},
     note={**_TEXT, "description": "Why"},
 )
 _OUTPUT = {
     "type": "object",
     "properties": {
         "suggestions": {**_SUGGESTIONS, "description": "Best first"},
+        "changes": {**_OBJECTS, "description": "Like suggestions"},
         "missing": {**_MISSING, "description": "What no tool could supply"},
     },
-    "required": ["suggestions", "missing"],
+    "required": ["suggestions", "changes", "missing"],
 }

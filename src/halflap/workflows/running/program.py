@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import visible
-from halflap.graph.syntax import assign, attribute, call, constant, literal, load
+from halflap.graph.emit import assign, attribute, call, constant, literal, load
 from halflap.workflows.net import ITEM
 from halflap.workflows.orblocks import or_blocks
 from halflap.workflows.predicates import PRELUDE, parse, to_python

@@ -1,0 +1,328 @@
+"""Options that several commands share, and what they do with them: configuration, arguments, names, files."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from halflap.cli.output import note
+from halflap.core.errors import (
+    ConfirmationNeededError,
+    FileError,
+    HalflapError,
+    ServerNotFoundError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from halflap.config import Config
+    from halflap.gateway import Gateway
+    from halflap.store import Store
+
+__all__ = [
+    "ArgumentsOption",
+    "ConfigOption",
+    "JsonArgumentsOption",
+    "JsonOption",
+    "LimitOption",
+    "ServerOption",
+    "ToolArgument",
+    "VerboseOption",
+    "YesOption",
+    "arguments_of",
+    "check_server",
+    "confirm",
+    "json_object",
+    "opened",
+    "program_names",
+    "read_at_most",
+    "read_config",
+    "resolve",
+    "run_ids",
+    "run_until_signal",
+    "save",
+    "script_names",
+    "tool_names",
+]
+
+_T = TypeVar("_T")
+_MAX_RUNS = 200
+_TERMINATED = 128 + signal.SIGTERM
+
+
+def tool_names(context: typer.Context, incomplete: str) -> list[str]:
+    async def names(config: Config, store: Store) -> Sequence[str]:
+        from halflap.catalog import Catalog  # noqa: PLC0415 -- only completion needs it
+
+        catalog = Catalog(config, store)
+        await catalog.load()
+        return catalog.snapshot.callable
+
+    return _completed(context, incomplete, names)
+
+
+def run_ids(context: typer.Context, incomplete: str) -> list[str]:
+    async def ids(_config: Config, store: Store) -> Sequence[str]:
+        return [run.id for run in await store.runs(_MAX_RUNS)]
+
+    return _completed(context, incomplete, ids)
+
+
+def script_names(context: typer.Context, incomplete: str) -> list[str]:
+    from halflap.config import load_config  # noqa: PLC0415 -- only completion needs it
+    from halflap.scripts import Folder  # noqa: PLC0415
+
+    with contextlib.suppress(HalflapError, OSError):
+        folder = Folder(load_config(context.params.get("config")).data_dir / "scripts")
+        return [name for name in folder.read().scripts if name.startswith(incomplete)]
+    return []
+
+
+def program_names(context: typer.Context, incomplete: str) -> list[str]:
+    from halflap.config import load_config  # noqa: PLC0415 -- only completion needs it
+    from halflap.dspy.library import Library  # noqa: PLC0415
+
+    with contextlib.suppress(HalflapError, OSError):
+        library = Library(load_config(context.params.get("config")).programs.root)
+        return [name for name in library.read().programs if name.startswith(incomplete)]
+    return []
+
+
+def _completed(
+    context: typer.Context, incomplete: str, question: Callable[[Config, Store], Awaitable[Sequence[str]]]
+) -> list[str]:
+    """Answer from the store alone: completion starts no server."""
+    from halflap.config import load_config  # noqa: PLC0415 -- only completion needs it
+    from halflap.store import open_store  # noqa: PLC0415
+
+    async def ask(config: Config) -> Sequence[str]:
+        place = config.store.url or config.store.path or config.data_dir / "halflap.db"
+        if isinstance(place, Path) and not place.exists():
+            return ()
+        store = await open_store(place)
+        try:
+            return await question(config, store)
+        finally:
+            await store.close()
+
+    with contextlib.suppress(HalflapError, OSError):
+        found = asyncio.run(ask(load_config(context.params.get("config"))))
+        return [name for name in found if name.startswith(incomplete)]
+    return []
+
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", help="Use this configuration file.", metavar="FILE", show_default=False),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the data as JSON.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens to stderr.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")]
+ServerOption = Annotated[str | None, typer.Option("--server", "-s", help="Only the tools of this server.")]
+LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Maximum number of results.")]
+ToolArgument = Annotated[
+    str,
+    typer.Argument(
+        help="The tool's name; the short name if only one tool has it.", autocompletion=tool_names
+    ),
+]
+ArgumentsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--arg",
+        "-a",
+        metavar="KEY=VALUE",
+        help="One argument; the value is read as JSON where the tool doesn't expect text.",
+    ),
+]
+JsonArgumentsOption = Annotated[
+    str | None,
+    typer.Option("--json-args", metavar="JSON", help="All arguments as a JSON object; - reads stdin."),
+]
+
+
+def read_config(path: Path | None) -> Config:
+    """Read the configuration, and print its warnings."""
+    from halflap.config import load_config  # noqa: PLC0415 -- the help doesn't need it
+
+    config = load_config(path)
+    for warning in config.warnings:
+        note(f"Note: {warning}")
+    for file in config.pending:
+        what = "is not trusted yet" if file.state == "new" else "has changed since it was trusted"
+        note(
+            f"Note: {file.path.name} in this folder {what}, so its servers are not used. Review it: halflap trust"
+        )
+    return config
+
+
+@asynccontextmanager
+async def opened(config: Config) -> AsyncIterator[Gateway]:
+    """Open the gateway, and say so if it can't store anything."""
+    from halflap.gateway import Gateway  # noqa: PLC0415 -- as above
+
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is not None:
+            note(f"Note: {gateway.store_trouble} Continuing in memory: nothing will be remembered.")
+        yield gateway
+
+
+def check_server(config: Config, server: str | None) -> None:
+    """Raise `ServerNotFoundError` unless the server is configured, or one of Halflap's own."""
+    from halflap.core.values import OWN  # noqa: PLC0415 -- as above
+
+    names = [one.name for one in config.servers]
+    if server is not None and server not in {*names, *OWN}:
+        raise ServerNotFoundError(server, names)
+
+
+async def resolve(gateway: Gateway, name: str) -> str:
+    """Return the full name of a tool that may be given by its short name."""
+    if name in gateway.snapshot.tools or name.startswith("mcp__"):
+        return name
+
+    def meant() -> list[str]:
+        tools = gateway.snapshot.tools.values()
+        return sorted(
+            tool.name for tool in tools if name in {tool.original_name, tool.name.split("__", 2)[-1]}
+        )
+
+    found = meant()
+    if not found and any(one.name not in gateway.snapshot.servers for one in gateway.config.servers):
+        await gateway.settle(behind=False)
+        found = meant()
+    if len(found) > 1:
+        raise UsageError(f"Several tools are named {name!r}: {', '.join(found)}. Use the full name.")
+    return found[0] if found else name
+
+
+def confirm(question: str, refusal: str, *, yes: bool) -> None:
+    """Ask on the terminal, unless --yes was given. `refusal` says what was not done."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfirmationNeededError(f"{refusal} No terminal to confirm on; use --yes.")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    try:
+        answer = sys.stdin.readline().strip().lower()
+    except KeyboardInterrupt:
+        note(f"\n{refusal}")
+        raise
+    if answer not in {"y", "yes"}:
+        note(refusal)
+        raise typer.Exit(1)
+
+
+def run_until_signal(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine; SIGTERM cancels it as Ctrl-C does, so that it can still report what was done."""
+    ended: list[int] = []
+
+    async def watched() -> _T:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def end() -> None:
+            ended.append(signal.SIGTERM)
+            loop.remove_signal_handler(signal.SIGTERM)
+            task.cancel()
+
+        # Not on Windows, nor in another thread than the first.
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(signal.SIGTERM, end)
+        return await work
+
+    try:
+        return asyncio.run(watched())
+    except asyncio.CancelledError:
+        if ended:
+            raise typer.Exit(_TERMINATED) from None
+        raise
+
+
+def json_object(pairs: Sequence[str] | None, text: str | None) -> dict[str, Any] | None:
+    """Return the arguments given with --json-args; None if there are none."""
+    if text is None:
+        return None
+    if pairs:
+        raise UsageError("Use --arg or --json-args, not both.")
+    try:
+        value = json.loads(sys.stdin.buffer.read() if text == "-" else text)
+    except ValueError as error:
+        raise UsageError(
+            f'--json-args is not JSON: {error}. Write an object, like {{"path": "README.md"}}.'
+        ) from None
+    except RecursionError:
+        raise UsageError("--json-args is nested too deeply.") from None
+    if not isinstance(value, dict):
+        raise UsageError('--json-args must be a JSON object, like {"path": "README.md"}.')
+    return value
+
+
+def arguments_of(pairs: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Read KEY=VALUE pairs as the schema says."""
+    properties = schema.get("properties")
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--arg {pair!r} is not KEY=VALUE. Write it like --arg path=README.md.")
+        if key in found:
+            raise UsageError(f"--arg {key!r} is given twice. A list is one argument: --arg '{key}=[1, 2]'.")
+        wanted = properties.get(key) if isinstance(properties, dict) else None
+        found[key] = _value(text, wanted if isinstance(wanted, dict) else {}, schema)
+    return found
+
+
+def _value(text: str, wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    from halflap.schema import compile_schema  # noqa: PLC0415 -- the help doesn't need it
+
+    if wanted.get("type") == "string":
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    fits = compile_schema({**definitions, **wanted})
+    # Where text fits as well as something else, as for an optional name, 123 may be meant as text.
+    is_text = fits is not None and fits.problems(value) and not fits.problems(text)
+    return text if is_text else value
+
+
+def read_at_most(file: Path, limit: int, where: str, too_large: str) -> bytes:
+    """Read a file, or stdin for `-`; a larger one is refused."""
+    try:
+        if str(file) == "-":
+            data = sys.stdin.buffer.read(limit + 1)
+        else:
+            with file.open("rb") as stream:
+                data = stream.read(limit + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its name is not valid"
+        raise FileError(f"{where} can't be read: {reason}. Name a file that you may read.") from None
+    if len(data) > limit:
+        raise FileError(f"{where} is larger than {too_large}")
+    return data
+
+
+def save(text: str, output: Path) -> None:
+    """Write a text to a file, and say so."""
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(
+            f"{output} can't be written: {error.strerror}. Name a file that you may write."
+        ) from None
+    note(f"Written to {output}.")

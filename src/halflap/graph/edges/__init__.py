@@ -1,0 +1,12 @@
+"""Edges: whose results can fill whose parameters, and how certain that is.
+
+Read `model` first (edge, link, evidence), then `evidence` (how one field and one parameter are scored, with all weights)
+and `graph` (which fields are scored at all, computed when asked for). `index` finds candidates, `types` rules out values
+of the wrong type, `relations` reads what servers declare, `explain` says why there is an edge or none.
+"""
+
+from halflap.graph.edges.explain import Explanation, explain
+from halflap.graph.edges.graph import Flows, Graph
+from halflap.graph.edges.model import Coverage, Edge, Evidence, EvidenceKind, Link
+
+__all__ = ["Coverage", "Edge", "Evidence", "EvidenceKind", "Explanation", "Flows", "Graph", "Link", "explain"]

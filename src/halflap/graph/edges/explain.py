@@ -1,0 +1,114 @@
+"""Why there is an edge between two tools, or what comes closest to one and why it is not enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from halflap.graph.edges.evidence import LEAST
+from halflap.graph.naming import is_secret, words_of
+from halflap.graph.paging import takes_page
+from halflap.graph.paths import path_text
+from halflap.graph.types import conflict, form_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halflap.graph.edges.graph import Graph
+    from halflap.graph.edges.model import Edge
+    from halflap.graph.paths import Path
+    from halflap.graph.ports import Ports
+
+__all__ = ["Explanation", "Near", "explain"]
+
+Reason = Literal[
+    "type conflict", "too weak", "each call's own", "unknown tool", "no output", "no input", "nothing alike"
+]
+_MAX_NEAR = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A field and a parameter that might belong together, and why they make no edge."""
+
+    source: Path | None
+    target: Path | None
+    reason: Reason
+    detail: str
+    strength: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "from": None if self.source is None else path_text(self.source),
+            "to": None if self.target is None else path_text(self.target),
+            "reason": self.reason,
+            "detail": self.detail,
+            "strength": round(self.strength, 3),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why two tools are linked, or why they are not."""
+
+    source: str
+    target: str
+    edge: Edge | None
+    near: tuple[Near, ...] = ()
+    """Without an edge: what comes closest, closest first."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "from": self.source,
+            "to": self.target,
+            "edge": None if self.edge is None else self.edge.to_json(),
+            "near": [one.to_json() for one in self.near],
+        }
+
+
+def explain(graph: Graph, source: str, target: str) -> Explanation:
+    edge = graph.edge(source, target)
+    if edge is not None:
+        return Explanation(source, target, edge)
+    for name in (source, target):
+        if name not in graph.tools:
+            return Explanation(
+                source, target, None, (Near(None, None, "unknown tool", f"there is no tool {name}"),)
+            )
+    one, other = graph.tools[source], graph.tools[target]
+    near = sorted(_near(graph, one, other), key=lambda found: -found.strength)
+    return Explanation(source, target, None, tuple(near[:_MAX_NEAR]) or (_nothing(one, other),))
+
+
+def _near(graph: Graph, source: Ports, target: Ports) -> Iterator[Near]:
+    if source is target:
+        yield Near(None, None, "nothing alike", "a tool feeds itself only by pages, and none are known")
+        return
+    for link in graph.links(source, target):
+        detail = f"{link.confidence:.2f} is not enough; a required parameter needs {LEAST}"
+        yield Near(link.source, link.target, "too weak", detail, link.confidence)
+    for slot in target.slots:
+        name = slot.path[-1].key if slot.path[-1].kind == "key" else slot.parameter
+        own = takes_page(slot.path) or is_secret(words_of(name))
+        for place in source.places:
+            if (
+                not place.path
+                or place.path[-1].kind != "key"
+                or words_of(place.path[-1].key) != words_of(name)
+            ):
+                continue
+            problem = conflict(place.form, form_of(slot.type))
+            if own:
+                yield Near(
+                    place.path, slot.path, "each call's own", f"{name} is not taken from other results"
+                )
+            elif problem:
+                yield Near(place.path, slot.path, "type conflict", problem)
+
+
+def _nothing(source: Ports, target: Ports) -> Near:
+    if not source.places:
+        return Near(None, None, "no output", f"what {source.tool} returns is not known: call it a few times")
+    if not target.slots:
+        return Near(None, None, "no input", f"{target.tool} takes nothing")
+    return Near(None, None, "nothing alike", "no field of the one is like a parameter of the other")

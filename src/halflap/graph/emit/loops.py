@@ -1,0 +1,205 @@
+"""The loops of a generated program: what each step is called for, and which results belong together."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from halflap.graph.emit.syntax import Presence, attribute, call, into, load, store
+from halflap.graph.workflow import Axis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from halflap.graph.emit.names import Names
+    from halflap.graph.paths import Path
+    from halflap.graph.workflow import Task, Workflow
+
+__all__ = ["Frame", "Loops", "Rows"]
+
+
+@dataclass(eq=False)
+class Rows:
+    """A list in the program: for each call of a step, its items and the results that belong to them."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    carried: tuple[str, ...] = ()
+    """Steps whose result for that row is in it, after the items."""
+    held: tuple[str, ...] = ()
+    """Variables whose values are in it after these, because they might be missing."""
+
+
+@dataclass
+class Frame:
+    """What is known at a point of the program: the loops around it, and the results that belong to it."""
+
+    items: dict[Axis, str] = field(default_factory=dict)
+    results: dict[str, str] = field(default_factory=dict)
+    generators: list[ast.comprehension] = field(default_factory=list)
+
+    def copy(self) -> Frame:
+        """Start an inner loop."""
+        return Frame(dict(self.items), dict(self.results))
+
+
+class Loops:
+    """The lists of a program, and how to read a value from inside loops."""
+
+    def __init__(self, workflow: Workflow, names: Names) -> None:
+        self._workflow = workflow
+        self._names = names
+        self._presence = {one.id: Presence(one.ports) for one in workflow.tasks}
+        self._items: dict[Axis, str] = {}
+        self._ones: dict[str, str] = {}
+        self.results = {
+            one.id: names.of_result(one.ports.original_name or one.ports.tool, several=bool(one.axes))
+            for one in workflow.tasks
+        }
+        """The variable of each step's result; for a step in a loop, of the list of results."""
+        self.lists: dict[str, str] = {}
+        """The variable of each list in `have` that is looped over."""
+        self.rows: dict[str, Rows] = {}
+        self._after = _after(workflow)
+
+    def presence(self, step: str) -> Presence:
+        return self._presence[step]
+
+    def bind(self, frame: Frame, step: str) -> None:
+        """Bring a step's result into a frame; for a step in loops, by looping over its calls."""
+        task = self._workflow.order[step]
+        if step in frame.results:
+            return
+        if not task.axes:
+            frame.results[step] = self.results[step]
+            return
+        rows = self.rows[step]
+        targets: list[ast.expr] = []
+        conditions: list[ast.expr] = []
+        for axis in rows.axes:
+            name = self._item(axis)
+            if axis in frame.items:
+                # Already in this loop: of the other list, what belongs to the same item.
+                own = self._names.make(f"same_{name}")
+                conditions.append(ast.Compare(load(own), [ast.Is()], [load(frame.items[axis])]))
+                name = own
+            else:
+                frame.items[axis] = name
+            targets.append(store(name))
+        for carried in rows.carried:
+            name = self._one(carried)
+            if carried in frame.results:
+                name = self._names.make(f"same_{name}")
+            else:
+                frame.results[carried] = name
+            targets.append(store(name))
+        targets += [store(one) for one in rows.held]
+        row = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
+        frame.results[step] = self._one(step)
+        target = ast.Tuple([row, store(self._one(step))], ast.Store())
+        iterable = call("zip", load(rows.name), load(self.results[step]))
+        frame.generators.append(ast.comprehension(target, iterable, conditions, 0))
+
+    def enter(self, frame: Frame, axis: Axis) -> None:
+        """Loop over what a step returned."""
+        if axis in frame.items:
+            return
+        is_map = axis.path[-1].kind == "value"
+        nothing = ast.Dict([], []) if is_map else ast.List([], ast.Load())
+        value: ast.expr
+        if axis.step:
+            value = self.value(frame, axis.step, axis.path[:-1], empty=nothing)
+        else:
+            value = load(self.lists[axis.path[0].key])
+        if is_map:
+            value = call(attribute(value, "values"))
+        frame.items[axis] = self._item(axis)
+        frame.generators.append(ast.comprehension(store(frame.items[axis]), value, [], 0))
+
+    def value(self, frame: Frame, step: str, path: Path, *, empty: ast.expr | None = None) -> ast.expr:
+        """Read a path of a step's result from a frame whose loops lead there."""
+        start: ast.expr | None = None
+        before: Path = ()
+        for size in range(len(path), 0, -1):
+            axis = Axis(step, path[:size])
+            if axis in frame.items:
+                start, before = load(frame.items[axis]), path[:size]
+                break
+        if start is None:
+            self.bind(frame, step)
+            start = load(frame.results[step])
+        rest = path[len(before) :]
+        assert all(one.kind == "key" for one in rest), "every loop on the way is entered first"
+        return into(start, rest, before, self._presence[step], empty=empty)
+
+    def is_sure(self, step: str, path: Path) -> bool:
+        return not self._presence[step].may_be_nothing(path)
+
+    def frame_for(self, task: Task, needed: Iterable[tuple[str, Path]]) -> Frame:
+        """Enter all loops that a step is in; `needed` are the places that it takes values from."""
+        frame = Frame()
+        wanted = list(needed)
+        # The latest first: its rows hold what it was called for, and whose results.
+        for step in reversed(list(self._workflow.order)):
+            looped = bool(self._workflow.order[step].axes)
+            if looped and any(one == step and not _has(frame, step, path) for one, path in wanted):
+                self.bind(frame, step)
+        for axis in task.axes:
+            self.enter(frame, axis)
+        for step, path in wanted:
+            if not _has(frame, step, path):
+                self.bind(frame, step)
+        return frame
+
+    def carried_in(self, task: Task, frame: Frame) -> tuple[str, ...]:
+        """Return the looped steps from whose results this step or a later one takes values outside their items."""
+        order = self._workflow.order
+        users = [task, *(order[step] for step in self._after[task.id])]
+        return tuple(
+            step
+            for step in frame.results
+            if order[step].axes and any(_takes_whole(user, step, task.axes) for user in users)
+        )
+
+    def row(self, frame: Frame, rows: Rows, *, store_: bool) -> ast.expr:
+        """Write one row: the items, the results that belong to them, and looked-up values."""
+        context: ast.expr_context = ast.Store() if store_ else ast.Load()
+        names = [frame.items[axis] for axis in rows.axes]
+        names += [*(frame.results[step] for step in rows.carried), *rows.held]
+        parts: list[ast.expr] = [ast.Name(one, context) for one in names]
+        return parts[0] if len(parts) == 1 else ast.Tuple(parts, context)
+
+    def _item(self, axis: Axis) -> str:
+        if axis not in self._items:
+            tool = self._workflow.order[axis.step].ports.original_name if axis.step else ""
+            self._items[axis] = self._names.of_item(axis.path, tool)
+        return self._items[axis]
+
+    def _one(self, step: str) -> str:
+        if step not in self._ones:
+            self._ones[step] = self._names.make(self.results[step].removesuffix("s"))
+        return self._ones[step]
+
+
+def _has(frame: Frame, step: str, path: Path) -> bool:
+    """Return whether a frame's items lead to a path of a step's result."""
+    return any(Axis(step, path[:size]) in frame.items for size in range(1, len(path) + 1))
+
+
+def _takes_whole(task: Task, step: str, axes: Sequence[Axis]) -> bool:
+    """Return whether a step takes a value from another's result that is not in the items it is called for."""
+    return any(
+        one.step == step
+        and not any(Axis(step, one.source[:size]) in axes for size in range(1, len(one.source) + 1))
+        for one in task.arguments
+    )
+
+
+def _after(workflow: Workflow) -> dict[str, set[str]]:
+    """Return for each step all steps that depend on it."""
+    after: dict[str, set[str]] = {one.id: set() for one in workflow.tasks}
+    for task in reversed(workflow.tasks):
+        for step in task.sources:
+            after[step] |= {task.id, *after[task.id]}
+    return after

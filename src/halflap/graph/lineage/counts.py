@@ -1,0 +1,176 @@
+"""Counts of data flow: how often, and in how many runs, one tool's result held another's argument."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from halflap.graph.paths import VALUE, path_text, read_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+    from halflap.graph.paths import Path
+    from halflap.graph.ports import Ports
+
+__all__ = ["NO_LINEAGE", "Count", "Flow", "Lineage", "fitted"]
+
+_FIELDS = 6
+_MAX_COUNT = 1 << 53
+"""What every database and every reader of JSON can hold."""
+
+
+class Flow(NamedTuple):
+    """A way from a place in a result to a place in an argument; paths as `path_text` writes them."""
+
+    source: Any
+    """A tool: a name, or a server and the tool's name there."""
+    source_path: str
+    target: Any
+    target_path: str
+
+
+class Count(NamedTuple):
+    """How many calls took a value this way, and in how many runs."""
+
+    times: int
+    runs: int
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """Counts of flows. Merging adds them up: it commutes, associates, and `NO_LINEAGE` is its unit."""
+
+    counts: Mapping[Flow, Count] = field(default_factory=dict)
+
+    def merge(self, other: Lineage) -> Lineage:
+        return Lineage.sum((self, other)) if self.counts and other.counts else self if self.counts else other
+
+    @classmethod
+    def sum(cls, parts: Iterable[Lineage]) -> Lineage:
+        return _summed((flow, count) for part in parts for flow, count in part.counts.items())
+
+    def between(self, source: Hashable, target: Hashable) -> Sequence[tuple[str, str, int]]:
+        """Return the ways from one tool to another as path, path and times, most frequent first."""
+        return self._by_pair.get((source, target), ())
+
+    @property
+    def pairs(self) -> Iterable[tuple[Any, Any]]:
+        """The pairs of tools between which anything went."""
+        return self._by_pair.keys()
+
+    @cached_property
+    def _by_pair(self) -> dict[tuple[Any, Any], tuple[tuple[str, str, int], ...]]:
+        found: dict[tuple[Any, Any], list[tuple[str, str, int]]] = {}
+        for flow, count in self.counts.items():
+            ways = found.setdefault((flow.source, flow.target), [])
+            ways.append((flow.source_path, flow.target_path, count.times))
+        return {pair: tuple(sorted(ways, key=lambda way: (-way[2], way))) for pair, ways in found.items()}
+
+    def named(self, name_of: Callable[[Any], Hashable | None]) -> Lineage:
+        """Return the same under other names of the tools, without those that have none."""
+        tools = {tool for flow in self.counts for tool in (flow.source, flow.target)}
+        names = {tool: name_of(tool) for tool in tools}
+        return _summed(
+            (flow._replace(source=names[flow.source], target=names[flow.target]), count)
+            for flow, count in self.counts.items()
+            if names[flow.source] is not None and names[flow.target] is not None
+        )
+
+    def to_json(self) -> list[list[Any]]:
+        """Return it as JSON, in an order that depends only on its content."""
+        rows = [
+            [_plain(flow.source), flow.source_path, _plain(flow.target), flow.target_path, *count]
+            for flow, count in self.counts.items()
+        ]
+        return sorted(rows, key=lambda row: [repr(part) for part in row])
+
+    @classmethod
+    def from_json(cls, data: Any) -> Lineage:
+        """Read what `to_json` wrote; `ValueError` for anything else. Tools that are no strings come back as tuples."""
+        if not isinstance(data, list):
+            raise ValueError("it is not a list.")  # noqa: TRY004 -- callers handle one kind of error
+        counts: dict[Flow, Count] = {}
+        for row in data:
+            if not isinstance(row, list) or len(row) != _FIELDS:
+                raise ValueError("an entry is malformed.")
+            source, source_path, target, target_path, times, runs = row
+            if type(source_path) is not str or type(target_path) is not str:
+                raise ValueError("a path is not a string.")
+            numbers = type(times) is int and type(runs) is int
+            if not numbers or not 0 <= runs <= times or not 0 < times < _MAX_COUNT:
+                raise ValueError("a count is out of range.")
+            flow = Flow(_tool(source), source_path, _tool(target), target_path)
+            if flow in counts:
+                raise ValueError("an entry is there twice.")
+            counts[flow] = Count(times, runs)
+        return cls(counts)
+
+
+NO_LINEAGE = Lineage()
+
+
+def fitted(lineage: Lineage, tools: Mapping[str, Ports]) -> Lineage:
+    """Return the same with the paths that tools are known to have.
+
+    From one value it cannot be told whether a key is a field or data: `by.alice.id`. The tool's schema tells that it is
+    `by.{}.id`.
+    """
+    known: dict[tuple[str, bool, str], str] = {}
+
+    def fit(tool: str, text: str, *, is_source: bool) -> str:
+        if (tool, is_source, text) not in known:
+            ports = tools.get(tool)
+            parts = () if ports is None else ports.places if is_source else ports.slots
+            known[tool, is_source, text] = _fit(text, [one.path for one in parts])
+        return known[tool, is_source, text]
+
+    return _summed(
+        (
+            flow._replace(
+                source_path=fit(flow.source, flow.source_path, is_source=True),
+                target_path=fit(flow.target, flow.target_path, is_source=False),
+            ),
+            count,
+        )
+        for flow, count in lineage.counts.items()
+    )
+
+
+def _fit(text: str, paths: Sequence[Path]) -> str:
+    seen = read_path(text)
+    if seen is None or any(path == seen for path in paths):
+        return text
+    fitting = [
+        path
+        for path in paths
+        if len(path) == len(seen)
+        and all(a == b or (a == VALUE and b.kind == "key") for a, b in zip(path, seen, strict=True))
+    ]
+    best = max(
+        fitting,
+        key=lambda path: (sum(a == b for a, b in zip(path, seen, strict=True)), path_text(path)),
+        default=None,
+    )
+    return text if best is None else path_text(best)
+
+
+def _summed(counts: Iterable[tuple[Flow, Count]]) -> Lineage:
+    found: dict[Flow, Count] = {}
+    for flow, count in counts:
+        known = found.get(flow)
+        found[flow] = count if known is None else Count(known.times + count.times, known.runs + count.runs)
+    return Lineage(found)
+
+
+def _plain(tool: Any) -> Any:
+    return tool if isinstance(tool, str) else list(tool)
+
+
+def _tool(written: Any) -> Any:
+    if isinstance(written, str):
+        return written
+    if isinstance(written, list) and all(isinstance(part, str) for part in written):
+        return tuple(written)
+    raise ValueError("a tool is malformed.")

@@ -1,0 +1,73 @@
+"""The few words with a meaning of their own: verbs of tool names, identifiers, containers, paging, secrets."""
+
+from __future__ import annotations
+
+__all__ = [
+    "ASPECTS",
+    "CHANGE_VERBS",
+    "CONTAINERS",
+    "CREATE_VERBS",
+    "DESTROY_VERBS",
+    "DISPLAY",
+    "IDENTIFIERS",
+    "LINKING",
+    "READ_VERBS",
+    "SECRETS",
+    "SECRET_KEYS",
+    "SELF_NAMING",
+    "SEND_VERBS",
+    "SURE_READS",
+    "VAGUE",
+]
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+IDENTIFIERS = _set("id uuid uid login slug key number code sha symbol sku handle ref reference")
+"""Attributes that identify one thing among others of its kind."""
+DISPLAY = _set("name title")
+"""Attributes that people read; they identify a thing where nothing else does."""
+SELF_NAMING = _set("login email sha sku symbol")
+"""Attributes that mean the same whatever they belong to: a member's login is a user's."""
+CONTAINERS = _set(
+    "body collection content data edge element entry hit item list match node object output page payload record response "
+    "result row value"
+)
+"""Keys that hold things without naming their kind."""
+ASPECTS = _set(
+    "all any attribute basic current data detail full info information list metadata my overview page summary the"
+)
+"""Words of tool names that say how much of a thing is meant, not which thing."""
+LINKING = _set("and as at by for from in into of on or per to using via with within")
+"""Words after which a tool name speaks about something else than its thing."""
+VAGUE = _set(
+    "action body comment content description format kind message mode note order query sort state status text type value"
+)
+"""Values that most things have: the same name on both sides says nothing."""
+SECRETS = _set("credential cvv otp passphrase passwd password pin secret token")
+SECRET_KEYS = _set("access api private secret")
+"""Before `key`."""
+
+SURE_READS = _set("count describe fetch find get list lookup query read retrieve search show")
+"""Verbs that stay verbs wherever they stand in a name: `issues_list`."""
+READ_VERBS = SURE_READS | _set(
+    "analyze browse calculate check compare diff download estimate explain geocode inspect preview recommend return scan "
+    "suggest summarize translate validate verify view"
+)
+CREATE_VERBS = _set("add book build clone copy create fork generate insert make register upload")
+SEND_VERBS = _set("pay post publish reply send share submit")
+"""Verbs that make something new out of existing values, as those above do."""
+DESTROY_VERBS = _set("cancel clear close delete destroy drop kill purge remove revoke")
+CHANGE_VERBS = (
+    CREATE_VERBS
+    | SEND_VERBS
+    | DESTROY_VERBS
+    | _set(
+        "append approve archive assign change commit configure disable edit enable execute import install invite lock mark "
+        "merge modify move patch push put rename replace reset restart restore run save schedule "
+        "set start stop subscribe sync transfer trigger update write"
+    )
+)
+"""A tool whose verb is in neither list may change something, so this one only has to hold the common ones."""

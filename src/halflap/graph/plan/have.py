@@ -1,0 +1,163 @@
+"""The values in `have`: which parameter each can be given to, by name and by type."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from halflap.graph.naming import slot_identity, words_of
+from halflap.graph.paths import keys_of, many, path_text
+from halflap.graph.workflow import Given
+from halflap.schema import compact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halflap.graph.naming import Identity
+    from halflap.graph.paths import Path
+    from halflap.graph.ports import Ports, Slot
+    from halflap.graph.workflow import Workflow
+    from halflap.schema import Type
+
+__all__ = ["Have", "admits"]
+
+_MAX_DEPTH = 20
+
+
+class Have:
+    """Values by name; None for a value that is supplied later."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
+        self._identities = {name: slot_identity(tuple(name.split(".")), ()) for name in sorted(values)}
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def for_slot(
+        self, ports: Ports, slot: Slot, *, is_wanted: bool, is_array: bool = False, may_repeat: bool = True
+    ) -> Given | None:
+        """Return what can be given to a slot.
+
+        Its name fits if it has the same words, as a path or alone, or identifies the same: `customer_id` for the `id` of
+        `get_customer`. A bare `id` is that of the wanted tool, where that takes one. A list fits a slot for one value:
+        the call is made for each, if it `may_repeat`. With `is_array`, the slot stands for the array around it.
+        """
+        path = slot.path[:-1] if is_array else slot.path
+        for name in self._named(ports, path, is_wanted=is_wanted):
+            value = self.values[name]
+            if value is None or (isinstance(value, list) if is_array else _takes(slot.type, value)):
+                taken = value if is_array or value is None else as_taken(slot.type, value)
+                return Given(path, "have", have=name, value=taken)
+            each = may_repeat and isinstance(value, list) and bool(value) and not is_array and not many(path)
+            if each and all(one is not None and _takes(slot.type, one) for one in value):
+                return Given(
+                    path, "have", have=name, value=[as_taken(slot.type, one) for one in value], each=True
+                )
+        return None
+
+    def refused(self, ports: Ports, slot: Slot) -> str | None:
+        """Return the name of a value that is called like a slot and has another type."""
+        names = self._named(ports, slot.path, is_wanted=False)
+        return names[0] if names and self.for_slot(ports, slot, is_wanted=False) is None else None
+
+    def matching(self, name: str, own: Identity, kind: Type) -> bool:
+        """Return whether a field holds values like one in `have`, so that items can be filtered by it."""
+        value, asked = self.values[name], self._identities[name]
+        same = own.words == asked.words or (bool(asked.thing) and own[:2] == asked[:2])
+        options = value if isinstance(value, list) else [value]
+        return (
+            same and not isinstance(value, dict) and all(one is None or _takes(kind, one) for one in options)
+        )
+
+    def unused(self, workflow: Workflow) -> tuple[tuple[str, str], ...]:
+        """Return what a workflow does not use, each with the reason."""
+        used = workflow.used()
+        return tuple((name, self._why(workflow, name)) for name in self._identities if name not in used)
+
+    def _why(self, workflow: Workflow, name: str) -> str:
+        for task in workflow.tasks:
+            for slot in task.ports.slots:
+                if name in self._named(task.ports, slot.path, is_wanted=False):
+                    return f"{path_text(slot.path)} of {task.ports.tool} takes {compact(slot.type)[:80]}."
+        return "No step takes a value of this name."
+
+    def _named(self, ports: Ports, path: Path, *, is_wanted: bool) -> list[str]:
+        keys = keys_of(path)
+        whole, own = words_of(" ".join(keys)), words_of(keys[-1])
+        asked = slot_identity(keys, ports.subject.things)
+        found: list[tuple[int, str]] = []
+        for name, identity in self._identities.items():
+            words = words_of(name.replace(".", " "))
+            if words == whole:
+                found.append((0, name))
+            elif words == own and (len(own) > 1 or len(keys) == 1 or _is_only(ports, own)):
+                found.append((1, name))
+            elif identity.attribute and identity.thing and identity[:2] == asked[:2]:
+                found.append((2, name))
+            elif is_wanted and words == (asked.attribute,) and _is_only_key(ports, path):
+                found.append((3, name))
+        return [name for _, name in sorted(found)]
+
+
+def _is_only(ports: Ports, words: tuple[str, ...]) -> bool:
+    """Return whether one slot of a tool has this name."""
+    return sum(words_of(one.path[-1].key) == words for one in ports.slots if one.path[-1].kind == "key") == 1
+
+
+def _is_only_key(ports: Ports, path: Path) -> bool:
+    """Return whether a slot is the only one of the required ones that takes an identifier."""
+    keys = [
+        one.path
+        for one in ports.slots
+        if len(one.path) == 1 and ports.needs(one) and slot_identity((one.parameter,), ()).attribute
+    ]
+    return keys == [path]
+
+
+def _takes(kind: Type, value: Any) -> bool:
+    return admits(kind, value) or _is_number_as_text(kind, value)
+
+
+def as_taken(kind: Type, value: Any) -> Any:
+    """Return a value as a type takes it: an integer as its text where text is needed."""
+    return str(value) if _is_number_as_text(kind, value) else value
+
+
+def _is_number_as_text(kind: Type, value: Any) -> bool:
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return is_integer and not admits(kind, value) and admits(kind, str(value))
+
+
+def admits(kind: Type, value: Any, depth: int = 0) -> bool:
+    """Return whether a value can be of a type; where that is not known, it can."""
+    if kind.kind == "union":
+        return any(admits(one, value, depth) for one in kind.members)
+    if kind.kind == "values":
+        return any(one == value and isinstance(one, bool) == isinstance(value, bool) for one in kind.values)
+    if depth > _MAX_DEPTH:
+        return True
+    if kind.kind == "array":
+        return isinstance(value, list) and (
+            kind.items is None or all(admits(kind.items, one, depth + 1) for one in value)
+        )
+    if kind.kind == "object":
+        return isinstance(value, dict) and all(
+            admits(one.type, value[one.name], depth + 1) if one.name in value else not one.required
+            for one in kind.fields
+        )
+    return _admits_plain(kind.kind, value)
+
+
+def _admits_plain(kind: str, value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == "integer":
+        return is_number and (isinstance(value, int) or (math.isfinite(value) and value == int(value)))
+    checks = {
+        "string": isinstance(value, str),
+        "number": is_number,
+        "boolean": isinstance(value, bool),
+        "null": value is None,
+        "never": False,
+    }
+    return checks.get(kind, True)

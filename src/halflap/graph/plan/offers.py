@@ -1,0 +1,193 @@
+"""What one tool's result offers for what another needs, and what that costs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from halflap.graph.effects import destroys, may_change
+from halflap.graph.naming import place_identity, slot_identity
+from halflap.graph.naming.vocabulary import IDENTIFIERS, SEND_VERBS
+from halflap.graph.paths import Path, items_of, keys_of, many
+from halflap.graph.workflow import Given
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halflap.graph.edges import Link
+    from halflap.graph.naming import Words
+    from halflap.graph.plan.have import Have
+    from halflap.graph.plan.need import Need, Unit
+    from halflap.graph.ports import Ports, Slot
+
+__all__ = ["FAN_OUT", "Offer", "link_cost", "offers"]
+
+FAN_OUT = 0.3
+"""A call for each of many values, compared with one call. Doubling it prefers longer chains of single calls."""
+MENTIONED = 0.6
+"""Going through things by what mentions them, instead of by a list of the things: some may be left out, or come twice."""
+CROSSING = 0.5
+"""Data that go to another server. Doubling it keeps plans on one server more often."""
+_LEAST = 1e-3
+
+_Changed = tuple[frozenset[Path], frozenset["Words"]]
+
+
+class Offer(NamedTuple):
+    """What supplies one unit from one tool's result."""
+
+    cost: float
+    given: tuple[Given, ...]
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the tool that takes it is called for each of many."""
+        return any(one.fan_out for one in self.given)
+
+
+def link_cost(confidence: float) -> float:
+    return -math.log(max(confidence, _LEAST))
+
+
+def offers(
+    need: Need, source: Ports, links: Sequence[Link], have: Have, *, once: bool
+) -> list[tuple[int, Offer]]:
+    """Return what a tool offers for the open units of another, at most one offer for each.
+
+    With `once`, nothing that would repeat the call: not one for each of many, and for a tool that destroys something
+    no list of all that was found either.
+    """
+    changed = _changed(need.ports)
+    crossing = CROSSING if source.server != need.ports.server else 0.0
+    found: list[tuple[float, int, tuple[Given, ...]]] = []
+    for at, unit in enumerate(need.open):
+        if unit.is_refused:
+            continue
+        into = [
+            (slot, link, path)
+            for slot in unit.slots
+            for link in links
+            if (path := _path_into(link, slot, source)) is not None
+            and not _is_old_value(changed, slot, source, path)
+        ]
+        ways = (
+            _array(unit, into, source.tool, have, need.ports) if unit.is_array else _single(into, source.tool)
+        )
+        for given in ways:
+            if once and _is_of_many(need.ports, given):
+                continue
+            cost = sum(link_cost(one.confidence) for one in given if one.origin == "step") + crossing
+            if any(one.fan_out for one in given):
+                cost += (
+                    FAN_OUT if any(_lists(need.ports, one, source) for one in given) else FAN_OUT + MENTIONED
+                )
+            found.append((cost, at, given))
+    chosen: dict[int, Offer] = {}
+    taken: set[Path] = set()
+    for cost, at, given in sorted(found, key=lambda one: one[:2]):
+        places = {one.source for one in given if one.origin == "step"}
+        # One place fills one slot: whatever takes `from_id` and `to_id` does not mean the same.
+        if at not in chosen and not places & taken:
+            chosen[at] = Offer(cost, given)
+            taken |= places
+    return sorted(chosen.items())
+
+
+def _path_into(link: Link, slot: Slot, source: Ports) -> Path | None:
+    """Return the place that a link has for a slot: of a link between objects, the key that both have."""
+    size = len(link.target)
+    if link.target == slot.path:
+        return link.source
+    if size < len(slot.path) and slot.path[:size] == link.target:
+        path = link.source + slot.path[size:]
+        return path if any(one.path == path for one in source.places) else None
+    return None
+
+
+def _single(into: Sequence[tuple[Slot, Link, Path]], tool: str) -> Iterator[tuple[Given, ...]]:
+    for slot, link, path in into:
+        yield (_given(slot, link, path, tool),)
+
+
+def _array(
+    unit: Unit, into: Sequence[tuple[Slot, Link, Path]], tool: str, have: Have, target: Ports
+) -> Iterator[tuple[Given, ...]]:
+    """Yield the ways to fill an array from the items of one list, with what is around them or in `have`."""
+    if any(many(slot.path) > 1 for slot in unit.slots):
+        return
+    for items in dict.fromkeys(items_of(path) for _, _, path in into):
+        chosen: list[Given] = []
+        for slot in unit.slots:
+            fitting = [
+                one for one in into if one[0] is slot and items[: len(items_of(one[2]))] == items_of(one[2])
+            ]
+            if fitting:
+                _, link, path = max(fitting, key=lambda one: (len(items_of(one[2])), one[1].confidence))
+                chosen.append(_given(slot, link, path, tool))
+            elif (own := have.for_slot(target, slot, is_wanted=False, may_repeat=False)) is not None:
+                chosen.append(own)
+        if len(chosen) == len(unit.slots) and any(
+            items_of(one.source) == items for one in chosen if one.step
+        ):
+            yield tuple(chosen)
+
+
+def _given(slot: Slot, link: Link, path: Path, tool: str) -> Given:
+    return Given(
+        slot.path,
+        "step",
+        step=tool,
+        source=path,
+        confidence=link.confidence,
+        evidence=link.evidence,
+        is_alone=slot.is_alone,
+    )
+
+
+def _lists(target: Ports, given: Given, source: Ports) -> bool:
+    """Return whether the items that a value comes from are the things that the slot asks for."""
+    asked = slot_identity(keys_of(given.slot), target.subject.things)
+    thing = asked.thing if asked.attribute else asked.words
+    around = place_identity((*keys_of(items_of(given.source)), "value"), source.subject.things)
+    return any(one.thing[-1:] == thing[-1:] for one in around) or not any(one.thing for one in around)
+
+
+def _is_of_many(target: Ports, given: Sequence[Given]) -> bool:
+    if any(one.fan_out for one in given):
+        return True
+    arrays = {slot.path for slot in target.slots if slot.type.kind == "array"}
+    return destroys(target) and any(one.step and (many(one.source) or one.slot in arrays) for one in given)
+
+
+def _is_old_value(changed: _Changed, slot: Slot, source: Ports, path: Path) -> bool:
+    """Return whether a change would be given a value that its own object already has.
+
+    A change's new values never come from what it changes; only the key that says which object it is may.
+    """
+    keys, things = changed
+    if slot.path in keys or not things:
+        return False
+    # What the value stands in, whatever it is called itself.
+    around = place_identity((*keys_of(path)[:-1], "value"), source.subject.things)
+    return any(one.thing and thing[-len(one.thing) :] == one.thing for one in around for thing in things)
+
+
+def _changed(target: Ports) -> _Changed:
+    """Return the slots that say which object a change is about, and what that object is.
+
+    It is what the tool's name says, if a parameter identifies that; otherwise whatever parameters do identify. What
+    makes something new, or takes something away, changes no values.
+    """
+    subject, thing = target.subject, target.subject.thing
+    if not may_change(target) or subject.destroys or subject.creates or subject.verb in SEND_VERBS:
+        return frozenset(), frozenset()
+    slots = [one for one in target.slots if target.needs(one)]
+    asked = {one.path: slot_identity(keys_of(one.path), target.subject.things) for one in slots}
+    own = [path for path, one in asked.items() if one.thing[-1:] == thing[-1:]]
+    keys = [path for path in own if asked[path].attribute in IDENTIFIERS]
+    if not keys and not any(one.attribute for one in asked.values()):
+        keys = [path for path, one in asked.items() if one.words in (thing, thing[-1:])]
+    if keys:
+        return frozenset(keys), frozenset({thing})
+    others = [path for path, one in asked.items() if one.attribute in IDENTIFIERS]
+    return frozenset(others), frozenset(asked[path].thing for path in others) | {thing}

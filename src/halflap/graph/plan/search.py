@@ -1,0 +1,371 @@
+"""The cheapest plan: Knuth's generalisation of Dijkstra's search to steps that need several others.
+
+**What is minimised.** Each tool has a cost, each link has one from its confidence. Getting to the point of having called a
+tool costs the tool itself and the cheapest choice of other tools that together supply what it needs: each of them once,
+with the links used. A parameter left to the reader costs more than any plan, so as few as possible are. All costs are
+positive, so no tool helps to reach itself.
+
+**Once or repeatedly.** Every tool is looked at in two ways: called once, or possibly for each of many values. What changes
+something exists only as called once, and takes values only from tools called once, so no loop reaches it from anywhere
+up the chain.
+
+**How much is looked at.** Backwards from what is wanted, the best tools for each parameter, up to a hundred tools.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from halflap.graph.effects import may_change
+from halflap.graph.paths import key, many
+from halflap.graph.plan.need import need_of
+from halflap.graph.plan.offers import FAN_OUT, Offer, link_cost, offers
+from halflap.graph.plan.want import field_places
+from halflap.graph.workflow import Given
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from halflap.graph.edges import Graph
+    from halflap.graph.edges.evidence import Given as Returned
+    from halflap.graph.plan.have import Have
+    from halflap.graph.plan.need import Need
+    from halflap.graph.ports import Slot
+    from halflap.graph.workflow import Target
+
+__all__ = ["GOAL", "Found", "Node", "Search"]
+
+MISSING = 100.0
+"""A parameter left to the reader: more than any plan costs."""
+_UNREACHABLE = 1e6
+_TOOL = 1.0
+_SECOND, _SLOWEST = 0.2, 1.0
+"""A second of waiting, and the most that a slow tool costs more."""
+_IGNORES_HAVE, _FILTERS_BY_HAVE = 1.9, 0.9
+"""Starting with a call that takes nothing from `have` although there is something, or whose items can be filtered by it.
+Doubling it prefers chains of two more calls that begin with what is known."""
+_APART = 3.0
+"""Taking parameters of one call from two lists, which combines every value of one with every value of the other."""
+_FOREIGN = 8.0
+"""Taking from another server what the tool's own server offers, too. Lowered, a server could lure plans to its tools."""
+_CHANGE = 3.0
+"""A change on the way to something else, where that is allowed at all."""
+_WIDTH = 12
+"""Tools looked at for each parameter. Doubling it finds more alternatives, at twice the time."""
+_LOOKED_AT, _FIELDS = 36, 200
+_MAX_NODES = 100
+_MAX_UNITS = 10
+"""Open parameters of one tool for which the cheapest choice is computed; all further ones are left to the reader."""
+_MAX_REQUIRED = 30
+"""Parameters of a tool on the way to something else; one with more is never the cheapest."""
+_MAX_TRIES = 12
+_SLACK = 2.0
+"""How much more than the best an alternative may cost."""
+
+
+class Node(NamedTuple):
+    """A tool, called once or possibly repeatedly."""
+
+    tool: str
+    once: bool
+
+
+GOAL = Node("", once=False)
+"""Takes everything that is wanted, as if it were a tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A plan: for each tool who supplies which units, and which are missing."""
+
+    cost: float
+    choices: Mapping[Node, Mapping[Node, tuple[int, ...]]]
+    missing: Mapping[Node, tuple[int, ...]]
+
+    @property
+    def tools(self) -> frozenset[str]:
+        return frozenset(node.tool for node in self.choices if node != GOAL)
+
+
+class _Choice(NamedTuple):
+    """The cheapest suppliers so far for some units."""
+
+    cost: float
+    chosen: tuple[tuple[Node, int], ...] = ()
+    repeats: bool = False
+    """Whether the call is made for each of many values of one of them."""
+
+
+@dataclass(slots=True)
+class _Cover:
+    """For each set of units (as bits) the cheapest choice of tools that supplies it."""
+
+    own: float
+    size: int
+    price: float
+    """What each unit costs that is left open."""
+    states: dict[int, _Choice] = field(default_factory=lambda: {0: _Choice(0.0)})
+
+    def add(self, node: Node, cost: float, units: Sequence[tuple[int, Offer]]) -> None:
+        """Take a tool into account: its own cost once, and the cost of each unit taken from it."""
+        with_it = {mask: (known.cost + cost, 0, known) for mask, known in self.states.items()}
+        for at, offer in units:
+            bit = 1 << at
+            for mask, (total, taken, known) in list(with_it.items()):
+                # Values of two lists would be combined each with each: parts of one key travel together.
+                price = offer.cost + (_APART if offer.repeats and known.repeats else 0.0)
+                if not mask & bit and total + price < with_it.get(mask | bit, (math.inf,))[0]:
+                    with_it[mask | bit] = (total + price, taken | bit, known)
+        repeating = sum(1 << at for at, offer in units if offer.repeats)
+        for mask, (total, taken, known) in with_it.items():
+            if taken and (mask not in self.states or total < self.states[mask].cost):
+                repeats = known.repeats or bool(taken & repeating)
+                self.states[mask] = _Choice(total, (*known.chosen, (node, taken)), repeats)
+
+    def best(self) -> tuple[float, int]:
+        """Return the lowest cost, with what is left open, and the units supplied then."""
+        return min(
+            (known.cost + self.price * (self.size - mask.bit_count()), mask)
+            for mask, known in self.states.items()
+        )
+
+
+class Search:
+    """Looks for the cheapest plans for what is wanted."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        want: Sequence[Target],
+        have: Have,
+        *,
+        may_use: Callable[[str], bool],
+        may_change: bool = False,
+    ) -> None:
+        self.graph = graph
+        self.have = have
+        self.want = want
+        self.wanted = frozenset(one.name for one in want if one.kind == "tool")
+        self._may_use = may_use
+        self._allows_changes = may_change
+        self._needs: dict[Node, Need] = {}
+        self.offers: dict[Node, dict[Node, list[tuple[int, Offer]]]] = {}
+        """What each tool that was looked at can take from others."""
+        self._look()
+
+    # What is looked at
+
+    def _look(self) -> None:
+        self.offers[GOAL] = self._goal()
+        todo = list(self.offers[GOAL])
+        for node in todo:
+            if node in self.offers or len(self.offers) > _MAX_NODES:
+                continue
+            self.offers[node] = self._offers_for(node)
+            todo += [one for one in self.offers[node] if one not in self.offers]
+        for node in todo:
+            self.offers.setdefault(node, {})
+
+    def _goal(self) -> dict[Node, list[tuple[int, Offer]]]:
+        goal: dict[Node, list[tuple[int, Offer]]] = {}
+        for at, target in enumerate(self.want):
+            if target.kind == "tool":
+                if target.name in self.graph.tools and self._may_use(target.name):
+                    goal.setdefault(self._node(target.name), []).append((at, Offer(0.0, ())))
+                continue
+            for given, fit in self._fields(target.name):
+                path = given.place.path
+                own = Given((key(target.name),), "step", step=given.tool, source=path, confidence=fit)
+                cost = link_cost(fit) + (FAN_OUT if many(path) else 0.0)
+                goal.setdefault(self._node(given.tool), []).append((at, Offer(cost, (own,))))
+        return goal
+
+    def _fields(self, name: str) -> list[tuple[Returned, float]]:
+        """Return the best places of a wanted field: of those that fit equally, the ones that `have` leads to."""
+        places = [one for one in field_places(self.graph, name) if self._is_allowed(one[0].tool)]
+        places = heapq.nsmallest(_FIELDS, places, key=lambda one: (-one[1], one[0].tool))
+
+        def rank(one: tuple[Returned, float]) -> tuple[bool, int, float, str]:
+            need = self.need(self._node(one[0].tool))
+            return (not need.uses_have, len(need.open), -one[1], one[0].tool)
+
+        return sorted(places, key=rank)[:_LOOKED_AT]
+
+    def _offers_for(self, node: Node) -> dict[Node, list[tuple[int, Offer]]]:
+        need = self.need(node)
+        found: dict[Node, list[tuple[int, Offer]]] = {}
+        slots = [slot for unit in need.open if not unit.is_refused for slot in unit.slots]
+        for source in dict.fromkeys(one for slot in slots for one in self._sources(need, slot)):
+            links = self.graph.links(self.graph.tools[source], need.ports)
+            made = offers(need, self.graph.tools[source], links, self.have, once=node.once)
+            if made:
+                found[self._node(source, once=node.once)] = made
+        return self._from_home_first(need.ports.server, found)
+
+    def _from_home_first(
+        self, home: str, found: dict[Node, list[tuple[int, Offer]]]
+    ) -> dict[Node, list[tuple[int, Offer]]]:
+        """Make what a tool's own server offers dearer from others: any server can return a value of any name."""
+        own = {
+            at
+            for source, made in found.items()
+            if self.graph.tools[source.tool].server == home
+            for at, _ in made
+        }
+        return {
+            source: made
+            if self.graph.tools[source.tool].server == home
+            else [
+                (at, offer._replace(cost=offer.cost + (_FOREIGN if at in own else 0.0))) for at, offer in made
+            ]
+            for source, made in found.items()
+        }
+
+    def _sources(self, need: Need, slot: Slot) -> list[str]:
+        """Return the best tools for a slot: the most certain ones, of these the ones that `have` gives most."""
+        home: list[str] = []
+        others: list[str] = []
+        for source in self.graph.sources_of_slot(need.ports, slot):
+            # Apart, so that no server can crowd out the tool's own.
+            own = home if self.graph.tools[source].server == need.ports.server else others
+            if len(own) < _LOOKED_AT and self._is_allowed(source):
+                own.append(source)
+        table = self.graph.table(need.ports, slot)
+
+        def rank(source: str) -> tuple[float, bool, int]:
+            own = self.need(self._node(source))
+            known = table[source][0].confidence if source in table else 1.0
+            return (-round(known, 1), not own.uses_have, len(own.open))
+
+        return sorted(home, key=rank)[:_WIDTH] + sorted(others, key=rank)[:_WIDTH]
+
+    def _node(self, tool: str, *, once: bool = False) -> Node:
+        return Node(tool, once or may_change(self.graph.tools[tool]))
+
+    def _is_allowed(self, tool: str) -> bool:
+        """Return whether a tool may be in a plan: one that may change something only if it is wanted or allowed."""
+        if not self._may_use(tool) or len(self.graph.tools[tool].required) > _MAX_REQUIRED:
+            return False
+        return tool in self.wanted or self._allows_changes or not may_change(self.graph.tools[tool])
+
+    def offered(self, node: Node, source: str) -> dict[int, Offer]:
+        """Return what one tool offers another, by unit."""
+        return {
+            at: offer for one, made in self.offers[node].items() if one.tool == source for at, offer in made
+        }
+
+    def need(self, node: Node) -> Need:
+        if node not in self._needs:
+            ports = self.graph.tools[node.tool]
+            self._needs[node] = need_of(
+                ports, self.have, is_wanted=node.tool in self.wanted, may_repeat=not node.once
+            )
+        return self._needs[node]
+
+    # The cheapest plans
+
+    def best(self, limit: int) -> list[Found]:
+        """Return the cheapest plans; each does without some tool of each one before it."""
+        first = self._cheapest(frozenset())
+        if first is None:
+            return []
+        found: list[Found] = []
+        seen = {frozenset[str]()}
+        queue = [(first.cost, 0, frozenset[str](), first)]
+        while queue and len(found) < limit:
+            _, _, banned, plan = heapq.heappop(queue)
+            if not any(one.tools <= plan.tools for one in found):
+                found.append(plan)
+            for tool in sorted(plan.tools - self.wanted) if len(found) < limit else ():
+                without = banned | {tool}
+                if without not in seen and len(seen) <= _MAX_TRIES:
+                    seen.add(without)
+                    other = self._cheapest(without)
+                    if other is not None and other.cost <= first.cost + _SLACK:
+                        heapq.heappush(queue, (other.cost, len(seen), without, other))
+        return found
+
+    def _cheapest(self, banned: frozenset[str]) -> Found | None:
+        feeds: dict[Node, list[Node]] = {}
+        covers: dict[Node, _Cover] = {}
+        queue: list[tuple[float, Node]] = []
+        for node, found in self.offers.items():
+            if node.tool in banned:
+                continue
+            size = len(self.want) if node == GOAL else len(self.need(node).open)
+            covers[node] = _Cover(self._own(node), size, _UNREACHABLE if node == GOAL else MISSING)
+            heapq.heappush(queue, (covers[node].own + covers[node].best()[0], node))
+            for source in found:
+                feeds.setdefault(source, []).append(node)
+        settled: dict[Node, tuple[float, int]] = {}
+        while queue:
+            cost, node = heapq.heappop(queue)
+            if node in settled:
+                continue
+            settled[node] = (cost, covers[node].best()[1])
+            if node == GOAL:
+                return None if cost >= _UNREACHABLE else self._found(covers, settled)
+            for target in feeds.get(node, ()):
+                if target not in settled and node in self.offers[target]:
+                    before = covers[target].best()[0]
+                    units = [one for one in self.offers[target][node] if one[0] < _MAX_UNITS]
+                    covers[target].add(node, cost, units)
+                    now = covers[target].best()[0]
+                    if now < before:
+                        heapq.heappush(queue, (covers[target].own + now, target))
+        return None
+
+    def _found(self, covers: Mapping[Node, _Cover], settled: Mapping[Node, tuple[float, int]]) -> Found:
+        choices: dict[Node, dict[Node, tuple[int, ...]]] = {}
+        missing: dict[Node, tuple[int, ...]] = {}
+        todo = [GOAL]
+        for node in todo:
+            if node in choices:
+                continue
+            mask = settled[node][1]
+            size = covers[node].size
+            chosen = covers[node].states[mask].chosen
+            choices[node] = {one: tuple(at for at in range(size) if bits >> at & 1) for one, bits in chosen}
+            missing[node] = tuple(at for at in range(size) if not mask >> at & 1)
+            todo += [one for one, _ in chosen]
+        return Found(
+            settled[GOAL][0], _merged(choices), {node: units for node, units in missing.items() if units}
+        )
+
+    def _own(self, node: Node) -> float:
+        if node == GOAL:
+            return 0.0
+        ports, need = self.graph.tools[node.tool], self.need(node)
+        cost = _TOOL + min(_SLOWEST, _SECOND * (ports.latency_ms or 0.0) / 1000)
+        if node.tool in self.wanted:
+            return cost
+        if self.have and not need.open and not need.uses_have:
+            cost += _FILTERS_BY_HAVE if self._can_filter(node.tool) else _IGNORES_HAVE
+        return cost + (_CHANGE if may_change(ports) else 0.0)
+
+    def _can_filter(self, tool: str) -> bool:
+        """Return whether the items that a tool returns hold a value like one in `have`."""
+        return any(
+            self.have.matching(name, own, given.place.type)
+            for given in self.graph.index.of(tool)
+            if many(given.place.path)
+            for own in given.features.identities
+            for name in self.have.values
+        )
+
+
+def _merged(choices: dict[Node, dict[Node, tuple[int, ...]]]) -> dict[Node, dict[Node, tuple[int, ...]]]:
+    """Make one step of a tool that is needed both once and repeatedly: the call made once serves both."""
+    once = {node.tool for node in choices if node.once}
+
+    def one(node: Node) -> Node:
+        return Node(node.tool, once=True) if node.tool in once else node
+
+    return {
+        node: {one(source): units for source, units in sources.items()}
+        for node, sources in choices.items()
+        if one(node) == node
+    }

@@ -1,0 +1,93 @@
+"""Apply the rules to servers, under a configuration."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from halflap.config import LintConfig
+from halflap.lint.ignores import RULES, author_ignores, ignored_by
+from halflap.lint.report import Finding, NotJudged, Report, make_report, share_of
+from halflap.lint.rule import SEVERITIES, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from halflap.lint.report import ServerReport
+    from halflap.lint.rule import Problem, Rule
+    from halflap.lint.server import LintServer
+
+__all__ = ["lint"]
+
+logger = logging.getLogger(__name__)
+
+
+def lint(servers: Iterable[LintServer], config: LintConfig | None = None) -> Report:
+    """Apply all rules to these servers."""
+    config = config or LintConfig()
+    rules = [rule for rule in RULES if rule.id not in config.off]
+    return Report(tuple(_report(server, rules, config) for server in servers))
+
+
+def _report(server: LintServer, rules: Sequence[Rule], config: LintConfig) -> ServerReport:
+    limits = Limits(config.max_name_length, config.max_description_bytes)
+    severities = {rule.id: config.severity.get(rule.id, rule.severity) for rule in rules}
+    own = {tool.name: tuple(author_ignores(tool)) for tool in server.tools}
+    findings: list[Finding] = []
+    ignored: list[Finding] = []
+    failed: list[Rule] = []
+    for rule in sorted(rules, key=lambda rule: SEVERITIES.index(severities[rule.id])):
+        for problem in _problems(rule, server, limits, failed):
+            name = problem.tool.name
+            by, reason = ignored_by(rule.id, problem, own[name], config.ignore)
+            finding = Finding(
+                rule=rule.id,
+                severity=severities[rule.id],
+                tool=name,
+                original_name=problem.tool.tool.original_name,
+                path=problem.path,
+                message=problem.message,
+                fix=problem.fix,
+                ignored_by=by,
+                reason=reason,
+            )
+            (ignored if by else findings).append(finding)
+    return make_report(
+        server.name,
+        {tool.name: tool.tool.original_name for tool in server.tools},
+        findings,
+        ignored=ignored,
+        not_judged=[*_failures(server, failed), *_not_judged(server, rules)],
+        shares={rule.id: share_of(severities[rule.id], rule.weight) for rule in rules},
+    )
+
+
+def _problems(rule: Rule, server: LintServer, limits: Limits, failed: list[Rule]) -> list[Problem]:
+    try:
+        return list(rule.check(server, limits))
+    except Exception:
+        # Definitions are untrusted; one that breaks a rule must not hide what the other rules find.
+        logger.exception("server %r: the lint rule %s failed", server.name, rule.id)
+        failed.append(rule)
+        return []
+
+
+def _failures(server: LintServer, failed: Sequence[Rule]) -> Iterator[NotJudged]:
+    if failed:
+        count = len(server.tools)
+        why = "an internal error; the log has the details."
+        yield NotJudged(tuple(rule.id for rule in failed), count, count, why, "Please report it.")
+
+
+def _not_judged(server: LintServer, rules: Sequence[Rule]) -> Iterator[NotJudged]:
+    """Say which rules had too little to go on, so that silence is not mistaken for approval."""
+    count = len(server.tools)
+    unknown = sum(not tool.knows_outputs for tool in server.tools)
+    unseen = sum(not (tool.evidence.observations or tool.evidence.recorded) for tool in server.tools)
+    do = "Call them through Halflap, or run `halflap backfill` on their logs."
+    for needs, number, why in (
+        ("outputs", unknown, "the fields of their results are neither declared nor learned."),
+        ("results", unseen, "none of their results are on record."),
+    ):
+        if number:
+            yield NotJudged(tuple(rule.id for rule in rules if rule.needs == needs), number, count, why, do)

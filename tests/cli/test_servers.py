@@ -1,0 +1,101 @@
+"""`halflap add`, `remove`, `enable` and `disable`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clients.homes import Home, settle
+from halflap.config import load_config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halflap.config import ServerConfig
+
+YAML = """\
+# Mine.
+mcpServers:
+  time: {command: uvx, args: [mcp-server-time]}  # UTC
+
+  files:   # at work
+    command: npx
+    # args: [none]
+servers:
+  - name: listed
+    command: x
+# The end.
+execution: {timeout_seconds: 5}
+"""
+
+
+@pytest.fixture
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    return settle(tmp_path, monkeypatch)
+
+
+def servers(person: Home) -> dict[str, ServerConfig]:
+    return {one.name: one for one in load_config(person.config, project=False).servers}
+
+
+def test_servers_are_added_by_command_and_by_url(person: Home) -> None:
+    done = person.run("add", "time", "-e", "TZ=UTC", "--", "uvx", "mcp-server-time", "--local", "-v")
+    assert done.code == 0, done.err
+    assert person.run("add", "docs", "https://docs.example/mcp", "-H", "X-Key=${KEY:-a=b}").code == 0
+    found = servers(person)
+    assert (found["time"].command, found["time"].args) == ("uvx", ("mcp-server-time", "--local", "-v"))
+    assert dict(found["time"].env) == {"TZ": "UTC"}
+    assert (found["docs"].url, dict(found["docs"].headers)) == ("https://docs.example/mcp", {"X-Key": "a=b"})
+
+
+def test_every_other_line_of_the_file_stays(person: Home) -> None:
+    person.write(".config/halflap/config.yaml", YAML)
+    for name in ("time", "files", "listed"):
+        assert person.run("disable", name).code == 0
+        assert servers(person)[name].disabled
+        assert person.run("enable", name).code == 0
+    assert person.config.read_text() == YAML
+    person.run("add", "new", "--", "x")
+    person.run("remove", "new")
+    assert person.config.read_text() == YAML
+    person.run("remove", "files")
+    assert list(servers(person)) == ["time", "listed"]
+    for line in ("# Mine.", "# UTC", "# The end."):
+        assert line in person.config.read_text()
+
+
+def test_an_existing_server_is_replaced_only_on_request(person: Home) -> None:
+    person.run("add", "a", "--", "one")
+    assert person.run("add", "a", "--", "two").code == 2
+    assert person.run("add", "a", "--force", "--", "two").code == 0
+    assert servers(person)["a"].command == "two"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("add", "script", "--", "x"),
+        ("add", "a\nb", "--", "x"),
+        ("add", "me", "--", "halflap", "serve"),
+        ("add", "a", "https://a.example", "-e", "A=1"),
+        ("add", "a", "-H", "A=1", "--", "x"),
+        ("add", "a", "-e", "A", "--", "x"),
+        ("remove", "nobody"),
+        ("enable", "nobody"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(person: Home, arguments: tuple[str, ...]) -> None:
+    person.write(".config/halflap/config.yaml", YAML)
+    done = person.run(*arguments)
+    assert done.code == 2
+    assert person.config.read_text() == YAML
+
+
+def test_a_json_configuration_keeps_its_comments(person: Home) -> None:
+    mine = person.write("mine.json", '{\n  // mine\n  "mcpServers": {"a": {"command": "x"}}\n}\n')
+    done = person.run("disable", "a", "-c", str(mine), "--json")
+    assert done.json == {"file": str(mine), "name": "a", "disabled": True}
+    assert "// mine" in mine.read_text()
+    assert json.loads(mine.read_text().replace("// mine", ""))["mcpServers"]["a"]["disabled"] is True
