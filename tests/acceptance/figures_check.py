@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from acceptance.figures_gateway import Replay, batched
+from halflap.catalog import namespaced
+from halflap.core.values import Tool
 from support import ROOT
 
 if TYPE_CHECKING:
@@ -38,8 +40,29 @@ _PREAMBLE = "import json\nanything = json.loads('{}')\n"
 
 
 def corpus_servers() -> dict[str, Replay]:
-    definitions = json.loads((HERE / "figures_definitions.json").read_text())
-    return {server: Replay(tools) for server, tools in definitions.items()}
+    return {server: Replay(tools) for server, tools in _definitions().items()}
+
+
+def corpus_tools() -> dict[str, Tool]:
+    """Return the tools of those servers by the names that programs use."""
+    tools = [
+        Tool(
+            namespaced(server, one["name"]),
+            server,
+            one["name"],
+            one.get("description") or "",
+            one["inputSchema"],
+            one.get("outputSchema"),
+        )
+        for server, listed in _definitions().items()
+        for one in listed
+    ]
+    return {one.name: one for one in tools}
+
+
+def _definitions() -> dict[str, list[Schema]]:
+    definitions: dict[str, list[Schema]] = json.loads((HERE / "figures_definitions.json").read_text())
+    return definitions
 
 
 @cache

@@ -110,7 +110,7 @@ def test_a_tool_is_an_async_function_with_named_arguments() -> None:
         at_least={"type": "number"},
     )
     assert stub_of(takes) == (
-        "async def mcp__s__t(*, id: str, limit: int=10, order: Literal['asc', 'desc']='asc', since: str | None=..., "
+        "async def mcp__s__t(id: str, *, limit: int=10, order: Literal['asc', 'desc']='asc', since: str | None=..., "
         "ids: list[int] | tuple[int, ...]=..., exact: bool=..., at_least: float=...) -> Any:\n    ..."
     )
 
@@ -174,5 +174,8 @@ def test_a_description_is_only_a_docstring() -> None:
 def test_call_tool_returns_the_type_of_the_named_tool() -> None:
     tool = Tool("mcp__s__t", "s", "t", "", {}, taking("a", a={"type": "string"}))
     text = write_stubs([make_stub(parse_schema(tool))])
-    assert "call_tool(name: Literal['mcp__s__t'], /, **arguments: Any) -> _mcp__s__t__gives" in text
-    assert "call_tool(name: str, /, **arguments: Any) -> Any" in text
+    assert (
+        "call_tool(name: Literal['mcp__s__t'], arguments: Any=..., /, **others: Any) -> _mcp__s__t__gives"
+        in text
+    )
+    assert "call_tool(name: str, arguments: Any=..., /, **others: Any) -> Any" in text

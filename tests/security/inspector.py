@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from dataclasses import asdict
 from typing import Any
 
 from halflap.sandbox.check.examiner import CheckSkipped, Examiner, Orders
@@ -16,7 +15,7 @@ async def examine(order: dict[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     try:
         examined = await examiner.examine(order["code"], "")
-        answer["diagnostics"] = [asdict(one) for one in examined.diagnostics]
+        answer["diagnostics"] = [{"rule": rule, "message": said} for rule, _, said in examined.diagnostics]
     except CheckSkipped as skipped:
         answer["skipped"] = skipped.reason
     answer |= {"layers": list(examiner.layers), "missing": dict(examiner.missing)}

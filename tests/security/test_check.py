@@ -153,7 +153,8 @@ def test_ty_itself_works_in_every_mode_and_the_mode_is_told(mode: str) -> None:
 def user() -> Iterator[OrdinaryUser]:
     if os.getuid() != 0:
         pytest.skip("the tests run as an ordinary user already: the other tests are as that user")
-    made = OrdinaryUser("security.inspector", needs=())
+    packages = ("pydantic", "annotated_types", "typing_extensions", "typing_inspection")
+    made = OrdinaryUser("security.inspector", needs=(), packages=packages)
     yield made
     made.close()
 

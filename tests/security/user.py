@@ -25,7 +25,10 @@ class OrdinaryUser:
     """A process that runs as somebody without any privilege, and does what it is asked: a warden, if nothing else."""
 
     def __init__(
-        self, module: str = "security.warden", needs: tuple[str, ...] = ("security/keeper.py",)
+        self,
+        module: str = "security.warden",
+        needs: tuple[str, ...] = ("security/keeper.py",),
+        packages: tuple[str, ...] = (),
     ) -> None:
         self._home = Path(tempfile.mkdtemp(prefix="halflap-user-"))
         self._home.chmod(0o755)
@@ -33,6 +36,12 @@ class OrdinaryUser:
         for name in (module.replace(".", "/") + ".py", *needs):
             (self._home / "src" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / "tests" / name, self._home / "src" / name)
+        installed = Path(sysconfig.get_path("purelib"))
+        for found in (path for package in packages for path in installed.glob(f"{package}*")):
+            if found.is_dir():
+                shutil.copytree(found, self._home / "src" / found.name, copy_function=_link)
+            else:
+                _link(str(found), str(self._home / "src" / found.name))
         self._python, libraries = self._interpreter()
         self._process = subprocess.Popen(
             [self._python, "-B", "-S", "-m", module],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from halflap.calls.payload import Payload, stored_call, stored_run, weight
 from halflap.calls.redact import Redactor
-from halflap.calls.running import RunningFiles
+from halflap.calls.running import RunningFile
 from halflap.catalog import matches, namespaced
 from halflap.config import TracesConfig
 from halflap.core.errors import StoreError, UsageError
@@ -80,9 +80,9 @@ class Recorder:
         traces: TracesConfig | None = None,
         running: Path | None = None,
     ) -> None:
-        """Create a recorder; `running` is the folder for the lock files of runs in progress."""
+        """Create a recorder; `running` is the folder for the lists of runs in progress."""
         self._store = store
-        self._running = None if running is None else RunningFiles(running)
+        self._running = None if running is None else RunningFile(running)
         self._redactor = Redactor() if redactor is None else redactor
         self._traces = TracesConfig() if traces is None else traces
         self._waiting: list[_Entry] = []
@@ -250,36 +250,37 @@ class Recorder:
         runs = {record.id: record for record in records if isinstance(record, RunRecord)}
         begun = [run.id for run in runs.values() if run.outcome == RUNNING]
         if self._running is not None and begun:
-            await asyncio.to_thread(self._running.acquire, begun)
-        is_written = False
-        try:
-            await self._store.record(calls=list(calls.values()), runs=list(runs.values()))
-            is_written = True
-        finally:
-            if self._running is not None and runs.keys() - begun:
-                # If it was not written, the next process that looks finds the run abandoned.
-                await asyncio.to_thread(self._running.release, runs.keys() - begun, delete=is_written)
+            await asyncio.to_thread(self._running.add, begun)
+        await self._store.record(calls=list(calls.values()), runs=list(runs.values()))
+        if self._running is not None:
+            # A run whose end was not written stays listed, and is found later to be interrupted.
+            self._running.forget(runs.keys() - begun)
 
     async def mark_interrupted(self) -> None:
         """Record that runs whose process is gone were interrupted."""
         if self._running is None:
             return
-        for run in await asyncio.to_thread(self._running.abandoned):
-            is_marked = False
+        abandoned = self._running.abandoned()
+        while (left := await asyncio.to_thread(next, abandoned, None)) is not None:
+            file, runs = left
             try:
-                found = await self._store.run(run)
-                if found is not None and found.id == run and found.outcome == RUNNING:
-                    calls = len(await self._store.calls_of_run(run))
-                    ended = replace(found, outcome=INTERRUPTED, calls=calls, error=_PROCESS_GONE)
-                    await self._store.record(runs=[ended])
-                is_marked = True
-            except UsageError:
-                # The name of a file that is not a run's identifier.
-                is_marked = True
-            except StoreError as error:
-                logger.debug("run %s cannot be recorded as interrupted: %s", run, error)
-            finally:
-                await asyncio.to_thread(self._running.release, [run], delete=is_marked)
+                for run in runs:
+                    await self._mark_interrupted(run)
+                await asyncio.to_thread(file.unlink, missing_ok=True)
+            except (StoreError, OSError) as error:
+                logger.debug("interrupted runs cannot be recorded: %s", error)
+
+    async def _mark_interrupted(self, run: str) -> None:
+        try:
+            found = await self._store.run(run)
+        except UsageError:
+            # Not an identifier of one run.
+            return
+        if found is not None and found.id == run and found.outcome == RUNNING:
+            calls = len(await self._store.calls_of_run(run))
+            await self._store.record(
+                runs=[replace(found, outcome=INTERRUPTED, calls=calls, error=_PROCESS_GONE)]
+            )
 
     def _redact(self, batch: Sequence[_Entry]) -> None:
         """Redact what is not redacted yet; what cannot be redacted is reduced to its metadata."""
@@ -317,3 +318,5 @@ class Recorder:
         if self._tasks:
             await asyncio.wait(self._tasks)
         await self.flush()
+        if self._running is not None:
+            await asyncio.to_thread(self._running.close)

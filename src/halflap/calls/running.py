@@ -1,65 +1,69 @@
-"""Which runs are in progress: one file per run, locked by its process; the lock is released however the process ends."""
+"""Which runs are in progress: one file per process lists them, locked until the process ends, however that happens."""
 
 from __future__ import annotations
 
 import fcntl
 import logging
 import os
+import secrets
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["RunningFiles"]
+__all__ = ["RunningFile"]
 
 logger = logging.getLogger(__name__)
 
+_LARGEST = 1 << 20
 
-class RunningFiles:
-    """The lock files in a folder. Every method waits for the disk."""
+
+class RunningFile:
+    """This process's file in a folder, and those that other processes left there. Every method waits for the disk."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._held: dict[str, int] = {}
+        self._file: Path | None = None
+        self._descriptor = -1
+        self._runs: set[str] = set()
 
-    def acquire(self, runs: Iterable[str]) -> None:
-        """Mark runs as in progress in this process; failure to do so is not an error."""
-        for run in runs:
-            if run in self._held:
-                continue
-            try:
-                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                self._held[run] = self._locked(self._folder / run)
-            except OSError as error:
-                logger.debug("run %s cannot be marked as running: %s", run, error)
+    def add(self, runs: Iterable[str]) -> None:
+        """List runs as in progress; failure to do so is not an error."""
+        try:
+            if self._file is None:
+                self._open()
+            if not self._runs:
+                os.ftruncate(self._descriptor, 0)
+            self._runs.update(runs)
+            os.write(self._descriptor, "".join(f"{run}\n" for run in runs).encode())
+        except OSError as error:
+            logger.debug("runs cannot be marked as running: %s", error)
 
-    def _locked(self, file: Path) -> int:
-        while True:
-            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-            # Another process may hold it for a moment in `abandoned`, and delete it.
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if os.fstat(descriptor).st_nlink:
-                return descriptor
-            os.close(descriptor)
+    def _open(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = self._folder / secrets.token_hex(8)
+        self._descriptor = os.open(
+            file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW, 0o600
+        )
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._file = file
 
-    def release(self, runs: Iterable[str], *, delete: bool = True) -> None:
-        """Release runs; with `delete`, they are over, otherwise they are left to others."""
-        for run in runs:
-            descriptor = self._held.pop(run, None)
-            if descriptor is None:
-                continue
-            try:
-                if delete:
-                    (self._folder / run).unlink(missing_ok=True)
-            except OSError as error:
-                logger.debug("run %s cannot be marked as ended: %s", run, error)
-            finally:
-                os.close(descriptor)
+    def forget(self, runs: Iterable[str]) -> None:
+        """Note that runs ended and are recorded; their lines go when no run is left."""
+        self._runs.difference_update(runs)
 
-    def abandoned(self) -> list[str]:
-        """Return, and acquire, the runs whose process is gone."""
-        found = []
+    def close(self) -> None:
+        """Delete the file, unless the end of a run could not be recorded."""
+        if self._file is None:
+            return
+        if not self._runs:
+            self._file.unlink(missing_ok=True)
+        os.close(self._descriptor)
+        self._file = None
+
+    def abandoned(self) -> Iterator[tuple[Path, list[str]]]:
+        """Return the files of processes that are gone, with their runs; each is locked while it is handled."""
         for file in sorted(self._folder.iterdir()) if self._folder.is_dir() else ():
             try:
                 descriptor = os.open(file, os.O_RDWR | os.O_NOFOLLOW)
@@ -67,12 +71,8 @@ class RunningFiles:
                 continue
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield file, os.read(descriptor, _LARGEST).decode(errors="replace").split()
             except OSError:
-                os.close(descriptor)
                 continue
-            if os.fstat(descriptor).st_nlink:
-                self._held[file.name] = descriptor
-                found.append(file.name)
-            else:
+            finally:
                 os.close(descriptor)
-        return found

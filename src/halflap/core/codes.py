@@ -92,6 +92,7 @@ CheckCode = Literal[
     "check-unnamed-argument",
     "check-unknown-key",
     "check-no-keys",
+    "check-no-attribute",
     "check-not-awaited",
     "check-doubt",
 ]

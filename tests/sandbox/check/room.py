@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from halflap.sandbox.check.examiner import CheckSkipped, Examiner, Orders
 from support import children_of, eventually
@@ -14,7 +14,7 @@ from support import children_of, eventually
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from halflap.sandbox.check.examiner import Diagnostic, Examined
+    from halflap.sandbox.check.answer import Answer
 
 __all__ = ["PATIENT", "Room", "soon"]
 
@@ -25,6 +25,15 @@ PATIENT = Orders(seconds=20.0, cpu_seconds=20)
 def soon(true: Callable[[], object]) -> bool:
     """Say whether something becomes true."""
     return eventually(lambda: bool(true()))
+
+
+class Told(NamedTuple):
+    """A diagnostic of ty's."""
+
+    rule: str
+    line: int
+    column: int
+    message: str
 
 
 class Room:
@@ -50,9 +59,9 @@ class Room:
         """Do something on the loop, and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
-    def examine(self, code: str, stubs: str = "") -> Examined:
-        examined: Examined = self.do(self.examiner.examine(code, stubs))
-        return examined
+    def examine(self, code: str, stubs: str = "") -> Answer:
+        answer: Answer = self.do(self.examiner.examine(code, stubs))
+        return answer
 
     def skipped(self, code: str, stubs: str = "") -> str:
         """Give the reason why a program is not examined; empty if it is."""
@@ -62,8 +71,10 @@ class Room:
             return skipped.reason
         return ""
 
-    def diagnostics(self, code: str, stubs: str = "") -> list[Diagnostic]:
-        return list(self.examine(code, stubs).diagnostics)
+    def diagnostics(self, code: str, stubs: str = "") -> list[Told]:
+        return [
+            Told(rule, *place[:2], message) for rule, place, message in self.examine(code, stubs).diagnostics
+        ]
 
     def running(self) -> list[int]:
         """Give the processes in which ty, or what stands in for it, runs."""

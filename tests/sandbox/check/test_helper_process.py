@@ -43,7 +43,7 @@ def test_another_is_started_when_it_was_killed() -> None:
         room.examine("x = 1")
         first = room.pid
         os.kill(first, signal.SIGKILL)
-        assert room.examine("x = 1").diagnostics == ()
+        assert room.examine("x = 1").diagnostics == []
         assert room.pid != first
 
 

@@ -161,7 +161,7 @@ def test_many_programs_are_examined_each_for_itself(room: Room) -> None:
         codes = ["\n" * number + f"x{number}: int = 'a'" for number in range(20)]
         return await asyncio.gather(*(room.examiner.examine(code, "") for code in codes))
 
-    assert [one.diagnostics[0].line for one in room.do(together())] == list(range(1, 21))
+    assert [one.diagnostics[0][1].line for one in room.do(together())] == list(range(1, 21))
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ _LITERAL = re.compile(
 """The string literals and comments of a program, found without parsing it: it may not be one."""
 _BESIDE_TEXT = len('"",')
 _ANY_SCALAR = 8
-_MOST_KEYS = 1_000
+_MOST_KEYS, _LONGEST_KEY = 1_000, 64
 _NOT_JSON = object()
 
 
@@ -66,6 +66,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._known = written_forms(secrets)
+        self._keys: dict[str, str] = {}
         self._margin = max(_MARGIN, *map(len, self._known)) if self._known else _MARGIN
 
     def text(self, text: str, levels: int = _DEEPEST_JSON) -> str:
@@ -91,6 +92,15 @@ class Redactor:
         if len(part) == len(text):
             return self.text(text, levels)[:length]
         return self.text(part, levels)[: -self._margin][:length]
+
+    def key(self, key: str) -> str:
+        """Return a short key without its secrets; keys repeat, so the answers are kept."""
+        safe = self._keys.get(key)
+        if safe is None:
+            if len(self._keys) >= _MOST_KEYS:
+                self._keys.clear()
+            safe = self._keys[key] = self.text(key, 0)
+        return safe
 
     def _once(self, text: str, levels: int) -> str:
         read = _read_json(text) if levels else _NOT_JSON
@@ -190,8 +200,6 @@ class _Walk:
         self._redactor = redactor
         self._left = limit
         self._levels = levels
-        self._safe_keys: dict[str, str] = {}
-        """Records repeat their keys."""
         self.was_cut = False
 
     def walk(self, value: Any, how: Secrecy, depth: int = 0) -> Any:
@@ -240,11 +248,8 @@ class _Walk:
         return kept
 
     def _key(self, key: str, taken: Mapping[str, Any]) -> str:
-        safe = self._safe_keys.get(key)
-        if safe is None:
-            safe = self._cut(key, 0)
-            if len(self._safe_keys) < _MOST_KEYS and not self.was_cut:
-                self._safe_keys[key] = safe
+        is_short = len(key) <= _LONGEST_KEY and (self._left is None or len(key) <= self._left)
+        safe = self._redactor.key(key) if is_short else self._cut(key, 0)
         self._spend(_size(safe))
         name, number = safe, 2
         while name in taken:

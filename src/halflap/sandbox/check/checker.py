@@ -5,33 +5,32 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from halflap.calls import aside
 from halflap.core.errors import ToolNotFoundError
-from halflap.sandbox.check.edited import Edited
+from halflap.sandbox.check.answer import CheckSkipped
 from halflap.sandbox.check.finding import Checked, Finding
-from halflap.sandbox.check.inferred import OWN_NAMES, written_types
-from halflap.sandbox.check.judge import Judge
-from halflap.sandbox.check.reading import CheckSkipped
-from halflap.sandbox.check.seen import read_facts
+from halflap.sandbox.check.inside.edits import lines_of
+from halflap.sandbox.check.probes import Probes
+from halflap.sandbox.check.verdicts import judge
 from halflap.sandbox.named import PREFIXES, names_in
 from halflap.sandbox.sandbox import Readiness
 from halflap.schema import parse_schema
-from halflap.schema.stub import make_stub, write_stubs
+from halflap.schema.stub import TRACED_TYPES, make_stub, write_stubs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from halflap.catalog import Snapshot
     from halflap.core.values import Tool
+    from halflap.sandbox.check.answer import SyntaxTrouble
     from halflap.sandbox.check.examiner import Examiner
-    from halflap.sandbox.check.reading import Diagnostic
-    from halflap.sandbox.check.seen import Place, Seen
     from halflap.schema import ToolSchema, Type
-    from halflap.schema.stub import Record, Stub
+    from halflap.schema.stub import Source, Stub
 
 __all__ = ["Checker"]
 
@@ -40,19 +39,37 @@ logger = logging.getLogger(__name__)
 _MOST_STUBS = 2_000
 _MOST_KEPT = 500
 _MOST_NAMED = 10
-_SECONDS = 2.0
-_ROUNDS = 2
-"""What one function returns may be what another one is called with."""
+_STARTED = """
+from collections.abc import AsyncGenerator, Coroutine
+from typing import TypeVar
+HalflapReturned = TypeVar("HalflapReturned")
+halflap_maybe: bool
+def halflap_started(value: HalflapReturned) -> Coroutine[Any, Any, HalflapReturned]: ...
+def halflap_yielding(value: HalflapReturned | None) -> AsyncGenerator[HalflapReturned, Any]: ...
+"""
+"""What the calls of async functions are wrapped in (see `inside/facts`)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Known:
-    """What is known of a tool."""
+    """What is known about a tool."""
 
     schema: ToolSchema
-    stub: Stub
-    certain: Stub | None = None
-    """The stub without what is not certain, where something in it is not."""
+    observed: Type | None
+    """What its result is thought to be, where no declaration makes that certain."""
+
+    @cached_property
+    def stub(self) -> Stub:
+        return self._stub(traced=False)
+
+    @cached_property
+    def traced(self) -> Stub:
+        """The stub by which ty can tell declared values from the program's own, and from what was only observed."""
+        return self._stub(traced=True)
+
+    def _stub(self, *, traced: bool) -> Stub:
+        source: Source = "declared" if self.observed is None else "doubtful"
+        return make_stub(self.schema, returns=self.observed, source=source, traced=traced)
 
 
 class Checker:
@@ -98,9 +115,7 @@ class Checker:
             self._kept.move_to_end(key)
             return self._kept[key]
         try:
-            checked = await self._examine(code, _module(known), known)
-            if checked.mistakes and any(one.certain is not None for one in known.values()):
-                checked = await self._confirm(code, known, checked)
+            checked = await self._examine(code, known)
         except CheckSkipped as skipped:
             return Checked(skipped=skipped.reason)
         except Exception:
@@ -113,21 +128,6 @@ class Checker:
             if len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
         return checked
-
-    async def _confirm(self, code: str, known: Mapping[str, _Known], checked: Checked) -> Checked:
-        """Take for mistakes only what is one by certain knowledge alone; the rest are doubts.
-
-        A text or a number does not tell whether it comes of what was only seen, so the program is examined again.
-        """
-        sure = {
-            name: one if one.certain is None else _Known(one.schema, one.certain)
-            for name, one in known.items()
-        }
-        try:
-            certain = await self._examine(code, _module(sure), sure)
-        except CheckSkipped:
-            certain = Checked()
-        return _confirmed(checked, certain)
 
     async def _known(self, code: str) -> dict[str, _Known]:
         """Give the tools that a program names."""
@@ -145,77 +145,56 @@ class Checker:
         key = (tool.name, tool.hash, breached, version)
         if key not in self._stubs:
             self._stubs[key] = await aside(
-                lambda: _stub_of(tool, kind, breached=breached), tool.input_schema, tool.output_schema
+                lambda: _read(tool, kind, breached=breached), tool.input_schema, tool.output_schema
             )
             if len(self._stubs) > _MOST_STUBS:
                 self._stubs.popitem(last=False)
         return self._stubs[key]
 
-    async def _examine(self, code: str, text: str, known: Mapping[str, _Known]) -> Checked:
-        began = asyncio.get_running_loop().time()
-        examined = await self.examiner.examine(code, text)
-        seen = read_facts(examined.facts)
-        if seen.syntax_error is not None:
-            return Checked([_syntax(code, seen)])
-        records = _records(known)
-        limit = began + _SECONDS
-        put = await self._inferred(code, text, seen, records, limit)
-        diagnostics = examined.diagnostics
-        if put:
-            edited = Edited(code, put=put)
-            told = await self._ask(edited, text, limit)
-            put = put if told else {}
-            diagnostics = edited.original(told) if told else diagnostics
-        judge = Judge(
+    async def _examine(self, code: str, known: Mapping[str, _Known]) -> Checked:
+        stubs = [one.stub for one in known.values()]
+        answer = await self.examiner.examine(code, f"{write_stubs(stubs)}\n{_STARTED}")
+        if answer.syntax_error is not None:
+            return Checked([_syntax(code, answer.syntax_error)])
+        assert answer.facts is not None
+        probes = Probes()
+        verdict = partial(
+            judge,
             code,
-            seen,
+            answer,
+            probes,
             schemas={name: one.schema for name, one in known.items()},
-            records=records,
-            closed={name for name, one in known.items() if one.stub.closed},
+            stubs=stubs,
             suggest=self._suggest,
         )
-        places = judge.unclear(diagnostics)
-        types = {}
-        if places:
-            edited = Edited(code, asked=places, put=put)
-            types = edited.revealed(await self._ask(edited, text, limit))
-        return await asyncio.to_thread(judge.judge, diagnostics, types)
-
-    async def _inferred(
-        self, code: str, text: str, seen: Seen, records: Mapping[str, Record], limit: float
-    ) -> dict[Place, str]:
-        """Find out what the program's own functions take and return, where that is something of a tool's."""
-        put: dict[Place, str] = {}
-        for _ in range(_ROUNDS if records else 0):
-            open_ = [slot for slot in seen.slots if slot.at not in put]
-            if not open_:
-                break
-            edited = Edited(code, asked=[value for slot in open_ for value in slot.values], put=put)
-            types = edited.revealed(await self._ask(edited, text, limit))
-            found = written_types(open_, types, records)
-            if not found:
-                break
-            put |= found
-        return put
-
-    async def _ask(self, edited: Edited, text: str, limit: float) -> tuple[Diagnostic, ...]:
-        """Have another text read; what is not known in time stops nobody."""
+        checked = await asyncio.to_thread(verdict)
+        if not probes:
+            return checked
+        edited = probes.text(code, answer.facts.wraps, answer.facts.without)
+        traced = await asyncio.to_thread(lambda: write_stubs(one.traced for one in known.values()))
         try:
-            async with asyncio.timeout_at(limit):
-                return (await self.examiner.examine(edited.text, text)).diagnostics
-        except (CheckSkipped, TimeoutError):
-            return ()
+            failed = await self.examiner.probe(
+                edited.text, f"{TRACED_TYPES}\n{traced}\n{_STARTED}\n{probes.stubs()}"
+            )
+        except CheckSkipped:
+            # What cannot be confirmed in time stops nothing.
+            return checked
+        probes.read(edited, failed)
+        return await asyncio.to_thread(verdict)
 
     def _suggest(self, name: str) -> str | None:
-        """Say what may be meant by a name that means nothing; None if it is probably no tool."""
+        """Return what was probably meant by a name that has no meaning; None if it is probably no tool."""
         snapshot = self._snapshot()
-        if self._is_broken(name):
-            return None
+        if "." in name:
+            # `mcp.time.get_time` and `time.get_time` are how one would write it elsewhere.
+            full = "__".join(["mcp", *name.removeprefix("mcp.").split(".")])
+            known = name.startswith("mcp.") or full in snapshot.tools
+            return (self._suggest(full) or f"Did you mean {full}?") if known else None
         try:
             snapshot.find(name, self._servers)
         except ToolNotFoundError as error:
-            if error.server is not None and error.server not in snapshot.by_server:
-                # Its server may yet come.
+            is_late = error.server is not None and error.server not in snapshot.by_server
+            if is_late or self._is_broken(name):
                 return None
             if name.startswith(PREFIXES) or ("__" in name and error.suggestions):
                 return _instead(error)
@@ -229,48 +208,20 @@ class Checker:
 
 
 def _key(code: str, known: Iterable[_Known]) -> bytes:
-    """Name a program over these types; how sure they are does not stand in them."""
+    """Identify a program over these types, and how certain they are."""
     made = sha256(code.encode("utf-8", "surrogatepass"))
     for one in known:
-        made.update(f"\0{one.certain is None}\0{one.stub.text}".encode("utf-8", "surrogatepass"))
+        made.update(f"\0{one.observed is None}\0{one.stub.text}".encode("utf-8", "surrogatepass"))
     return made.digest()
 
 
-def _stub_of(tool: Tool, learned: Type | None, *, breached: bool) -> _Known:
+def _read(tool: Tool, learned: Type | None, *, breached: bool) -> _Known:
     schema = parse_schema(tool)
-    # What was seen is never certain: it need not be all.
-    thought = learned if schema.output_type is None else schema.output_type if breached else None
-    if thought is None:
-        return _Known(schema, make_stub(schema))
-    return _Known(
-        schema,
-        make_stub(schema, returns=thought, source="doubtful"),
-        make_stub(replace(schema, output_type=None)),
-    )
-
-
-def _module(known: Mapping[str, _Known]) -> str:
-    return f"{write_stubs(one.stub for one in known.values())}\n{OWN_NAMES}"
-
-
-def _confirmed(checked: Checked, certain: Checked) -> Checked:
-    """Give what is certain, and everything else that was found as doubts."""
-    mistaken = {_place(one) for one in certain.mistakes}
-    lines = {one.line for one in certain.mistakes}
-    thought = [_thought(one) for one in checked.mistakes if _place(one) not in mistaken]
-    doubts = {
-        _place(one): one for one in (*certain.doubts, *checked.doubts, *thought) if one.line not in lines
-    }
-    return Checked(certain.mistakes, sorted(doubts.values(), key=lambda one: (one.line, one.column)))
-
-
-def _place(one: Finding) -> tuple[int, int, str]:
-    return one.line, one.column, one.rule
-
-
-def _thought(one: Finding) -> Finding:
-    said = one.wrong.removesuffix(".")
-    return one if "as far as is known" in said else replace(one, wrong=f"{said}, as far as is known.")
+    # A declaration that results were seen to break is worth no more than what was observed.
+    observed = learned if schema.output_type is None else schema.output_type if breached else None
+    known = _Known(schema, observed)
+    _ = known.stub
+    return known
 
 
 def _instead(error: ToolNotFoundError) -> str:
@@ -282,13 +233,9 @@ def _instead(error: ToolNotFoundError) -> str:
     return "`search_tools` finds the tools that there are."
 
 
-def _records(known: Mapping[str, _Known]) -> dict[str, Record]:
-    return {record.name: record for one in known.values() for record in one.stub.records}
-
-
-def _syntax(code: str, seen: Seen) -> Finding:
-    assert seen.syntax_error is not None
-    line, column = seen.syntax_error.line, seen.syntax_error.column
-    lines = code.split("\n")
-    source = lines[line - 1] if line <= len(lines) else ""
-    return Finding("syntax", line, column, column + 1, source, f"SyntaxError: {seen.syntax_error.message}")
+def _syntax(code: str, error: SyntaxTrouble) -> Finding:
+    lines = lines_of(code)
+    source = lines[error.line - 1] if error.line <= len(lines) else ""
+    return Finding(
+        "syntax", error.line, error.column, error.column + 1, source, f"SyntaxError: {error.message}"
+    )

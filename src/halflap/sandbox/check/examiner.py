@@ -8,14 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.sandbox.bare import to_its_end
-from halflap.sandbox.check.helper import Helper, NamespacesUnusableError, Orders
+from halflap.sandbox.check.answer import CheckSkipped, read_answer, read_failed
+from halflap.sandbox.check.helper import Helper, HelperGone, NamespacesUnusableError, Orders
 from halflap.sandbox.check.inside.words import LARGEST_CODE, LARGEST_STUBS
-from halflap.sandbox.check.reading import CheckSkipped, Diagnostic, Examined, HelperGone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["CheckSkipped", "Diagnostic", "Examined", "Examiner", "Orders"]
+    from halflap.sandbox.check.answer import Answer
+
+__all__ = ["CheckSkipped", "Examiner", "Orders"]
 
 _AT_ONCE = 2
 _MOST_WAITING = 32
@@ -46,11 +48,18 @@ class Examiner:
         """Start the server, if it is not there; `CheckSkipped` says why it cannot be."""
         await self._current()
 
-    async def examine(self, code: str, stubs: str) -> Examined:
-        """Say what is to be said of a program, or raise `CheckSkipped`."""
+    async def examine(self, code: str, stubs: str) -> Answer:
+        """Return what can be found in a program, or raise `CheckSkipped`."""
+        return read_answer(await self._ask(code, stubs, probing=False))
+
+    async def probe(self, code: str, stubs: str) -> set[tuple[int, int]]:
+        """Return the lines and columns at which ty objects to a program with probes, or raise `CheckSkipped`."""
+        return read_failed(await self._ask(code, stubs, probing=True))
+
+    async def _ask(self, code: str, stubs: str, *, probing: bool) -> bytes:
         program = code.encode("utf-8", "surrogatepass")
         declared = stubs.encode("utf-8", "surrogatepass")
-        if len(program) > LARGEST_CODE:
+        if len(program) > LARGEST_CODE and not probing:
             raise CheckSkipped(f"the program is larger than {LARGEST_CODE // 1024} KB")
         if len(declared) > LARGEST_STUBS:
             raise CheckSkipped(f"the tools' types are larger than {LARGEST_STUBS // (1024 * 1024)} MB")
@@ -60,10 +69,10 @@ class Examiner:
         try:
             async with asyncio.timeout(self._orders.seconds), self._places:
                 try:
-                    return await (await self._current()).examine(program, declared)
+                    return await (await self._current()).ask(program, declared, probing=probing)
                 except HelperGone:
                     # It may have ended since we last heard of it; the next is asked once.
-                    return await (await self._current()).examine(program, declared)
+                    return await (await self._current()).ask(program, declared, probing=probing)
         except TimeoutError:
             raise CheckSkipped(f"it took longer than {self._orders.seconds:g} s") from None
         finally:

@@ -14,19 +14,26 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.bare import start_bare
+from halflap.sandbox.check.answer import CheckSkipped
 from halflap.sandbox.check.inside import words
-from halflap.sandbox.check.reading import CheckSkipped, Examined, HelperGone, read_answer
 from halflap.sandbox.jail.users import private_user
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Helper", "NamespacesUnusableError", "Orders", "find_ty"]
+__all__ = ["Helper", "HelperGone", "NamespacesUnusableError", "Orders", "find_ty"]
 
 _START_SECONDS = 30.0
 _CLOSE_SECONDS = 3.0
 _GRACE_SECONDS = 1.0
 _LONGEST_WORD = 65_536
+
+
+class HelperGone(CheckSkipped):
+    """The server was lost before it answered; another may be started."""
+
+    def __init__(self) -> None:
+        super().__init__("its process is gone")
 
 
 class NamespacesUnusableError(OSError):
@@ -132,24 +139,25 @@ class Helper:
         if self._control is not None:
             asyncio.get_running_loop().remove_reader(self._control)
 
-    async def examine(self, code: bytes, stubs: bytes) -> Examined:
+    async def ask(self, code: bytes, stubs: bytes, *, probing: bool) -> bytes:
         """Have a child examine a program; whoever gives up waiting ends the child."""
         self.examined += 1
         self.under_way += 1
         try:
             number, channel = await self._child()
             with channel:
-                body = await self._ask(number, channel, code, stubs)
+                body = await self._ask(
+                    number, channel, words.QUESTION.pack(probing, len(code), len(stubs)) + code + stubs
+                )
         finally:
             self.under_way -= 1
         # Forked and locked behind the answer, the next waits for its question.
         self._keep_one_waiting()
         if not body and self._has_ended():
             raise HelperGone
-        return read_answer(body)
+        return body
 
-    async def _ask(self, number: int, channel: socket.socket, code: bytes, stubs: bytes) -> bytes:
-        question = words.SIZES.pack(len(code), len(stubs)) + code + stubs
+    async def _ask(self, number: int, channel: socket.socket, question: bytes) -> bytes:
         try:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 await asyncio.get_running_loop().sock_sendall(channel, question)

@@ -29,8 +29,8 @@ __all__ = ["Jail"]
 
 logger = logging.getLogger(__name__)
 
-_IDLE = 3
-"""Locked processes that wait for programs."""
+_LEAST_IDLE, _MOST_IDLE = 3, 8
+"""How many locked processes wait for programs; more while more programs run at a time."""
 _MOST_FORKS = 2_000
 _LONGEST_LIFE_SECONDS = 3_600.0
 """Then the fork server is replaced: all its processes share one memory layout."""
@@ -64,6 +64,8 @@ class Jail:
         self._since = 0.0
         self._idle: deque[SandboxProcess] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_filling = False
+        self._running = 0
         self._exited: list[SandboxProcess] = []
         self._reaping: set[asyncio.Task[Exit]] = set()
         self._lock = asyncio.Lock()
@@ -121,12 +123,15 @@ class Jail:
         # Another one is forked to replace it, but not while this one starts: that would take its CPU time.
         loop = asyncio.get_running_loop()
         loop.call_later(_REFILL_AFTER_SECONDS if self._idle else 0.0, self._refill)
+        self._running += 1
         try:
             verdict = await process.run(program, host)
             how = await process.exit(_EXIT_SECONDS) if verdict.kind == "silent" else None
         except BaseException:
             await asyncio.shield(_stop(process))
             raise
+        finally:
+            self._running -= 1
         used = process.cpu_seconds if how is None else how.cpu_seconds
         # It is killed in a moment; the answer does not wait for that.
         process.ignore()
@@ -188,21 +193,30 @@ class Jail:
             task.add_done_callback(self._reaping.discard)
 
     def _refill(self) -> None:
-        if len(self._idle) < _IDLE and not self._closed:
+        if not self._is_filling and not self._closed:
+            self._is_filling = True
             self._start(self._fill())
 
     async def _fill(self) -> None:
-        server = self._server
-        while server is not None and not server.is_lost and len(self._idle) < _IDLE:
-            try:
+        """Fork processes, one after the other, until as many wait as programs run now."""
+        try:
+            server = self._server
+            while server is not None and not server.is_lost and len(self._idle) < self._most_idle:
                 process = await server.fork()
-            except OSError:
-                # The next program tries again and reports what is wrong.
-                return
-            if server is self._server and len(self._idle) < _IDLE and not self._closed:
-                self._idle.append(process)
-            else:
-                await process.reap()
+                if server is self._server and not self._closed:
+                    self._idle.append(process)
+                else:
+                    await process.reap()
+                    server = self._server
+        except OSError:
+            # The next program tries again and reports what is wrong.
+            return
+        finally:
+            self._is_filling = False
+
+    @property
+    def _most_idle(self) -> int:
+        return min(max(_LEAST_IDLE, self._running), _MOST_IDLE)
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work, name="jail")

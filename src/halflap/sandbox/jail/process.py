@@ -9,7 +9,6 @@ import re
 import signal
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.jail import frames
@@ -46,7 +45,7 @@ _MOST_HELD = 2 * frames.LARGEST_AT_ONCE
 cancelled call is gone here; what exceeds it is answered with an error at once."""
 _LEFT_AT_A_TIME = 262_144
 _PROCESS_CPU_CLOCK = 2
-_PID = re.compile(r"^Pid:\s+(\d+)$", re.MULTILINE)
+_PID = re.compile(rb"^Pid:\s+(\d+)$", re.MULTILINE)
 _FRAMES_AT_A_TIME = 64
 """Then others get their turn: tiny frames cost the gateway more than the program."""
 
@@ -122,7 +121,7 @@ class SandboxProcess(asyncio.Protocol):
         """Wait until the process reports that it is locked."""
         async with asyncio.timeout(_LOCK_SECONDS):
             await self._ready
-            self._pid = await asyncio.to_thread(_process_id, await asyncio.shield(self._watched))
+            self._pid = _process_id(await asyncio.shield(self._watched))
 
     async def run(self, program: Program, host: Host) -> Verdict:
         """Send the program and answer its calls until it is done."""
@@ -397,11 +396,16 @@ class SandboxProcess(asyncio.Protocol):
 
 
 def _process_id(pidfd: int) -> int | None:
-    """Return the pid as this process sees it, not as the namespace inside does; reads a file."""
+    """Return the pid as this process sees it, not as the namespace inside does."""
     try:
-        found = _PID.search(Path(f"/proc/self/fdinfo/{pidfd}").read_text(encoding="ascii"))
+        # The kernel answers from memory: this never waits.
+        file = os.open(f"/proc/self/fdinfo/{pidfd}", os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return None
+    try:
+        found = _PID.search(os.read(file, 4096))
+    finally:
+        os.close(file)
     return None if found is None else int(found[1])
 
 

@@ -135,7 +135,12 @@ class Run:
         deadline = limit if self._outer.deadline is None else min(limit, self._outer.deadline)
         self._context = replace(self._context, deadline=deadline)
         is_over = False
-        progress = asyncio.create_task(self._report_progress(), name="report progress")
+        progress = None
+        # For a script that a program called, the program reports.
+        if self._outer.progress is not None and not self._outer.depth:
+            progress = asyncio.create_task(
+                self._report_progress(self._outer.progress), name="report progress"
+            )
         try:
             async with asyncio.timeout_at(deadline) as clock:
                 program = Program(self._code, await self._tools(), self._entry)
@@ -147,7 +152,8 @@ class Run:
             is_over = True
             return None, "timeout"
         finally:
-            progress.cancel()
+            if progress is not None:
+                progress.cancel()
             if not is_over:
                 self._record_cancelled()
         return ending, ending.outcome
@@ -245,10 +251,7 @@ class Run:
         except ToolNotFoundError as error:
             return "Did you mean " + " or ".join(error.suggestions) + "?" if error.suggestions else None
 
-    async def _report_progress(self) -> None:
-        if self._outer.progress is None or self._outer.depth:
-            # For a script that a program called, the program reports.
-            return
+    async def _report_progress(self, report: Callable[..., Awaitable[None]]) -> None:
         seconds = 0.0
         while True:
             await asyncio.sleep(_PROGRESS_SECONDS)
@@ -256,7 +259,7 @@ class Run:
             made = sum(call.outcome != "under way" for call in self._calls)
             text = f"running for {seconds:.0f} s; {made} calls made, {len(self._calls) - made} under way"
             with contextlib.suppress(Exception):
-                await self._outer.progress(seconds, None, text)
+                await report(seconds, None, text)
 
     # The host of the sandbox ---------------------------------------------------------------------------
 

@@ -22,6 +22,8 @@ Source = Literal["input", "declared", "doubtful"]
 """Where a class comes from: a tool's parameters, its declared result, or a result that is only probable."""
 
 _PLAIN = {"string": "str", "number": "float", "integer": "int", "boolean": "bool", "null": "None"}
+_TRACED = _PLAIN | {"string": "HalflapText", "number": "HalflapNumber", "integer": "HalflapInteger"}
+"""Subclasses, so that a checker can tell what a tool declared from what the program made itself."""
 _MAX_VALUES = 200
 _MAX_VALUE = 1_000
 _MAX_INTEGER = 2**63
@@ -47,9 +49,10 @@ class Record:
 class AnnotationWriter:
     """Writes the types of one tool, and collects the classes that they need."""
 
-    def __init__(self, tool: str, names: ClassNames | None = None) -> None:
+    def __init__(self, tool: str, names: ClassNames | None = None, *, traced: bool = False) -> None:
         self._tool = tool
         self._names = names or ClassNames(tool)
+        self._traced = traced
         self._written: dict[tuple[Source, Type], str] = {}
         self._open_recursions: dict[int, str] = {}
         """The names of the recursive types that are being written, by their recursion number."""
@@ -57,10 +60,16 @@ class AnnotationWriter:
         self.records: list[Record] = []
 
     def annotation(self, kind: Type, path: str, source: Source, depth: int = 0) -> ast.expr:
+        written = self._annotation(kind, path, source, depth)
+        # What was only observed may be anything else.
+        return _either([written, name("HalflapMaybe")]) if self._traced and source == "doubtful" else written
+
+    def _annotation(self, kind: Type, path: str, source: Source, depth: int) -> ast.expr:
         if depth > _MAX_DEPTH:
             return name("Any")
         if kind.kind in _PLAIN:
-            return name(_PLAIN[kind.kind]) if kind.kind != "null" else constant(None)
+            plain = _TRACED if self._traced and source == "declared" else _PLAIN
+            return name(plain[kind.kind]) if kind.kind != "null" else constant(None)
         if kind.kind == "recursive":
             return self._recursive(kind)
         if kind.recursion and kind.kind in {"array", "union"}:
@@ -76,7 +85,7 @@ class AnnotationWriter:
                 if kind.items is None
                 else self.annotation(kind.items, f"{path}[]", source, depth + 1)
             )
-            listed = _of("list", items)
+            listed = _of("HalflapList" if self._traced and source == "declared" else "list", items)
             return listed if source != "input" else _either([listed, _of("tuple", items, constant(...))])
         if kind.kind == "union" and all(one.kind != "cut" for one in kind.members):
             return _either([self.annotation(one, path, source, depth + 1) for one in kind.members])
@@ -106,11 +115,18 @@ class AnnotationWriter:
             for one in kind.fields
         } | {key: name("Any") for key in kind.needed}
         self._open_recursions.pop(kind.recursion, None)
-        self.nodes.append(_typed_dict(made, fields))
+        self.nodes.append(_typed_dict(made, fields | self._marks(made, source)))
         is_open = kind.extra is not None
         self.records.append(
             Record(made, self._tool, path, source, tuple(fields), closed=kind.closed, open=is_open)
         )
+
+    def _marks(self, made: str, source: Source) -> dict[str, ast.expr]:
+        """Return keys that no other class has, so that equal fields don't make two classes the same type."""
+        if not self._traced or source == "input":
+            return {}
+        declared = {"halflap_declared": name("HalflapMark")} if source == "declared" else {}
+        return declared | {"halflap_class": _of("Literal", ast.Constant(made))}
 
     def _field(self, one: Field, path: str, source: Source, depth: int) -> ast.expr:
         annotation = self.annotation(one.type, path, source, depth + 1)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halflap.schema.tool import ToolSchema
     from halflap.schema.types import Field, Type
 
-__all__ = ["Stub", "make_stub", "write_stubs", "write_types"]
+__all__ = ["TRACED_TYPES", "Stub", "make_stub", "write_stubs", "write_types"]
 
 _MAX_TEXT = 4_000
 _MAX_LINE = 300
@@ -34,6 +34,25 @@ def show(value: object, /) -> None:
     ...
 """
 """What every program finds beside its tools."""
+
+TRACED_TYPES = """
+from typing import TypeVar
+HalflapItem = TypeVar("HalflapItem")
+class HalflapText(str): ...
+class HalflapInteger(int): ...
+class HalflapNumber(float): ...
+class HalflapList(list[HalflapItem]): ...
+class HalflapMark: ...
+class HalflapObject(TypedDict):
+    halflap_declared: HalflapMark
+class HalflapMaybe:
+    def __getattr__(self, name: str) -> HalflapMaybe: ...
+    def __getitem__(self, key: Any) -> HalflapMaybe: ...
+    def __iter__(self) -> HalflapMaybe: ...
+    def __next__(self) -> HalflapMaybe: ...
+    def __call__(self, *args: Any, **others: Any) -> HalflapMaybe: ...
+"""
+"""The types of traced stubs: every declared object is a `HalflapObject`; what was only observed may be something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +75,14 @@ def make_stub(
     returns: Type | None = None,
     source: Source = "declared",
     described: bool = False,
+    traced: bool = False,
 ) -> Stub:
     """Write a tool as an async function with typed arguments, and a typed result where the type is known.
 
-    `returns` replaces the declared result type; `source` says how certain either is.
+    `returns` replaces the declared result type; `source` says how certain either is. With `traced`, the types of
+    declared results differ from those of a program's own values (see `TRACED_TYPES`).
     """
-    writer = AnnotationWriter(schema.tool_name)
+    writer = AnnotationWriter(schema.tool_name, traced=traced)
     result_type = returns or schema.output_type
     # The result goes first, so that its classes get the better names.
     result = name("Any") if result_type is None else writer.annotation(result_type, "", source)
@@ -104,20 +125,24 @@ def write_types(title: str, kind: Type) -> str:
 
 
 def _function(schema: ToolSchema, writer: AnnotationWriter, result: ast.expr, *, described: bool) -> ast.stmt:
-    fields = [one for one in _parameters(schema) if is_name(one.name)]
+    fields = sorted(
+        (one for one in _parameters(schema) if is_name(one.name)),
+        key=lambda one: one.name != schema.positional,
+    )
+    unnamed = int(bool(fields) and fields[0].name == schema.positional)
+    arguments = [ast.arg(one.name, writer.annotation(one.type, one.name, "input")) for one in fields]
+    defaults = [None if one.required else constant(one.default if one.has_default else ...) for one in fields]
     docstring = _docstring(schema) if described else ""
     others = _others(schema)
     return ast.AsyncFunctionDef(
         name=schema.tool_name,
         args=ast.arguments(
             posonlyargs=[],
-            args=[],
-            kwonlyargs=[ast.arg(one.name, writer.annotation(one.type, one.name, "input")) for one in fields],
-            kw_defaults=[
-                None if one.required else constant(one.default if one.has_default else ...) for one in fields
-            ],
+            args=arguments[:unnamed],
+            kwonlyargs=arguments[unnamed:],
+            kw_defaults=defaults[unnamed:],
             kwarg=None if others is None else ast.arg(_free(fields), writer.annotation(others, "", "input")),
-            defaults=[],
+            defaults=[one for one in defaults[:unnamed] if one is not None],
         ),
         body=[ast.Expr(ast.Constant(docstring or ...))],
         decorator_list=[],
@@ -182,12 +207,12 @@ def _call_tool(stubs: list[Stub]) -> list[ast.stmt]:
         ast.AsyncFunctionDef(
             name="call_tool",
             args=ast.arguments(
-                posonlyargs=[ast.arg("name", kind)],
+                posonlyargs=[ast.arg("name", kind), ast.arg("arguments", name("Any"))],
                 args=[],
                 kwonlyargs=[],
                 kw_defaults=[],
-                kwarg=ast.arg("arguments", name("Any")),
-                defaults=[],
+                kwarg=ast.arg("others", name("Any")),
+                defaults=[constant(...)],
             ),
             body=[ast.Expr(ast.Constant(...))],
             decorator_list=[name("overload")] if known else [],

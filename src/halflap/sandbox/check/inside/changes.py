@@ -1,17 +1,23 @@
-"""What a program puts into values that it did not make: keys that are known, and whether there may be others."""
+"""What a program puts into values that it did not make: after that, a tool's declaration no longer tells what is in them."""
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from halflap.sandbox.check.inside.tree import is_text
 
 if TYPE_CHECKING:
     from halflap.sandbox.check.inside.tree import Tree
 
-__all__ = ["Changes", "changes_in", "fills_in"]
+__all__ = ["Changes", "changes_in"]
 
 _PUTTING = frozenset({"setdefault", "update", "pop", "__setitem__", "__ior__"})
-_FILLING = frozenset({"append", "appendleft", "extend", "extendleft", "insert"})
+_OF_SETS = frozenset({"add", "put", "put_nowait"})
+_FILLING = _OF_SETS | {"append", "appendleft", "extend", "extendleft", "insert"}
+_ASKING = frozenset({"get", "pop", "setdefault", "__contains__"})
+_BY_NAME = frozenset({"setattr", "setitem", "exec", "eval", "globals", "locals", "vars", "delattr"})
 _MAKING = frozenset(
     {
         "dict",
@@ -25,129 +31,125 @@ _MAKING = frozenset(
         "sorted",
         "str",
         "int",
-        "float",
     }
 )
-_BY_TEXT = frozenset({"setattr", "setitem", "exec", "eval", "globals", "locals", "vars", "delattr"})
 _FRESH = (
     ast.Dict, ast.List, ast.Set, ast.Tuple, ast.DictComp, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.Constant,
     ast.JoinedStr,
 )  # fmt: skip
 
 
-class Changes(NamedTuple):
-    """What may be in a value beside what the tool gave. What is put into its lists, ty looks at itself."""
+@dataclass
+class Changes:
+    """What may be in a value besides what the tool returned."""
 
-    put: set[str]
+    put: set[str] = field(default_factory=set)
     """Keys that the program puts somewhere."""
-    others: bool
-    """It may put in what cannot be told from its text."""
+    asked: set[str] = field(default_factory=set)
+    """Keys that it asks for in a way that copes with their absence, or has in a list."""
+    unknown_keys: bool = False
+    """It puts in keys that its text does not name."""
+    fills: list[ast.AST] = field(default_factory=list)
+    """What it puts into containers, and where; if ty objects to that, they no longer hold what ty believes."""
+    added: list[ast.expr] = field(default_factory=list)
+    """What it adds to lists that it did not make."""
 
 
 def changes_in(tree: Tree) -> Changes:
-    """Find what a program puts into values."""
-    put: set[str] = set()
-    others = False
+    """Find all changes in a program."""
+    found = Changes()
     for node in tree.nodes:
-        keys = _put(tree, node)
-        if keys is None:
-            others = True
-        else:
-            put |= keys
-    return Changes(put, others)
-
-
-def fills_in(tree: Tree) -> list[ast.expr]:
-    """Give what a program puts into lists that it did not make: ty objects to what does not fit, unless it is anything."""
-    found: list[ast.expr] = []
-    for node in tree.nodes:
-        match node:
-            case ast.Call(func=ast.Attribute(attr=name, value=into), args=values) if name in _FILLING:
-                found += [] if _is_own(tree, into) else values
-            case ast.AugAssign(target=ast.Name() | ast.Attribute() as into, op=ast.Add(), value=value):
-                found += [] if _is_own(tree, into) else [value]
-    return [one for one in found if not isinstance(one, ast.Starred)]
-
-
-def _put(tree: Tree, node: ast.AST) -> set[str] | None:
-    """Give the keys that something puts in; None if any."""
-    found: set[str] | None = set()
-    match node:
-        case ast.Subscript(ctx=ast.Store() | ast.Del(), value=into, slice=key):
-            text = _text(key)
-            found = {text} if text is not None else _unless_own(tree, into)
-        case ast.AugAssign(
-            target=ast.Name() | ast.Attribute() | ast.Subscript() as into, op=ast.BitOr(), value=value
-        ):
-            found = _keys_of(value, _unless_own(tree, into))
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            found = _merged(tree, left, right)
-        case ast.Call(func=ast.Attribute(attr=name, value=into)) if name in _PUTTING:
-            found = _by_method(tree, node, into)
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _BY_TEXT:
-            found = None
+        _note(tree, node, found)
     return found
 
 
-def _by_method(tree: Tree, call: ast.Call, into: ast.expr) -> set[str] | None:
-    keys: set[str] | None = {one.arg for one in call.keywords if one.arg is not None}
-    if any(one.arg is None for one in call.keywords):
-        return _unless_own(tree, into)
-    for one in call.args[:1]:
-        text = _text(one)
-        more = {text} if text is not None else _keys_of(one, _unless_own(tree, into))
-        keys = None if keys is None or more is None else keys | more
-    return keys
+def _note(tree: Tree, node: ast.AST, found: Changes) -> None:
+    match node:
+        case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store()):
+            _put(tree, found, node.value, [node.slice] if isinstance(node, ast.Subscript) else [])
+            found.fills += [node, *_assigned(tree.parents[node])]
+        case ast.AugAssign(target=into, op=operator, value=value):
+            found.fills += [node, into, value]
+            if isinstance(operator, ast.BitOr):
+                _put(tree, found, into, [value])
+            elif isinstance(into, ast.Name | ast.Attribute) and not _is_own(tree, into):
+                found.added.append(value)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            if not (_is_own(tree, left) and _is_own(tree, right)):
+                _put(
+                    tree, found, left, [one for one in (left, right) if isinstance(one, ast.Dict)] or [right]
+                )
+        case ast.Call():
+            _note_call(tree, node, found)
+        case ast.Compare(left=left, comparators=others):
+            found.asked |= _texts([left, *others])
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            found.asked |= _texts(items)
 
 
-def _merged(tree: Tree, left: ast.expr, right: ast.expr) -> set[str] | None:
-    if _is_own(tree, left) and _is_own(tree, right):
-        return set()
-    return _keys_of(right, _keys_of(left, None))
+def _note_call(tree: Tree, call: ast.Call, found: Changes) -> None:
+    given, named = call.args, call.keywords
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    found.unknown_keys |= name in _BY_NAME
+    if isinstance(call.func, ast.Name) and name in tree.defined:
+        found.fills += [*given, *named, *(one.value for one in named)]
+    if not isinstance(call.func, ast.Attribute):
+        return
+    into = call.func.value
+    if name in _PUTTING:
+        found.put.update(one.arg for one in named if one.arg is not None)
+        _put(tree, found, into, [*given[:1], *(one.value for one in named if one.arg is None)])
+        found.fills += [call, *(one for one in given if not is_text(one))]
+    if name in _FILLING:
+        found.fills += [
+            call,
+            *given,
+            *(key for one in given if isinstance(one, ast.Dict) for key in one.keys if key),
+        ]
+        found.added += [] if name in _OF_SETS or _is_own(tree, into) else given
+    if name in _ASKING:
+        found.asked |= _texts(given[:1])
 
 
-def _keys_of(value: ast.expr, otherwise: set[str] | None) -> set[str] | None:
-    """Give the keys of a dict that stands there."""
-    if isinstance(value, ast.Dict) and all(key is not None and _text(key) is not None for key in value.keys):
-        return {text for key in value.keys if key is not None and (text := _text(key)) is not None}
-    return otherwise
+def _assigned(statement: ast.AST) -> list[ast.AST]:
+    value = getattr(statement, "value", None)
+    return [statement, value] if isinstance(statement, ast.Assign | ast.AnnAssign) and value else []
 
 
-def _unless_own(tree: Tree, into: ast.expr) -> set[str] | None:
-    """Say that anything may be put in, unless it is into something that the program made itself."""
-    return set() if _is_own(tree, into) else None
+def _put(tree: Tree, found: Changes, into: ast.expr, given: list[ast.expr]) -> None:
+    """Note keys that are put into a value: one that is named, or those of a dict that is written out."""
+    for one in given:
+        if is_text(one):
+            found.put |= _texts([one])
+        elif isinstance(one, ast.Dict) and all(map(is_text, one.keys)):
+            found.put |= _texts([key for key in one.keys if key is not None])
+        elif not _is_own(tree, into):
+            found.unknown_keys = True
+
+
+def _texts(nodes: list[ast.expr]) -> set[str]:
+    return {one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)}
 
 
 def _is_own(tree: Tree, node: ast.expr) -> bool:
-    """Say whether a value is a container that the program has made."""
-    if isinstance(node, _FRESH):
-        return True
-    if isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        return name in _MAKING
+    """Return whether a value is certainly a container that the program made."""
     if not isinstance(node, ast.Name):
-        return False
+        return _is_made(node)
     bound = [
         one
         for one in tree.bindings.get(node.id, [])
         if not isinstance(tree.parents.get(one.node), ast.AugAssign)
     ]
-    if not bound:
-        return False
-    return all(one.value is not None and _is_own_value(one.value) for one in bound)
+    return bool(bound) and all(one.value is not None and _is_made(one.value) for one in bound)
 
 
-def _is_own_value(value: ast.expr) -> bool:
-    if isinstance(value, _FRESH):
-        return True
+def _is_made(value: ast.expr) -> bool:
     if isinstance(value, ast.BinOp):
         # `[0] * 3`
-        return _is_own_value(value.left)
-    if not isinstance(value, ast.Call):
-        return False
-    name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
-    return name in _MAKING
-
-
-def _text(node: ast.AST) -> str | None:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+        return _is_made(value.left)
+    if isinstance(value, ast.Call):
+        function = value.func
+        return (
+            function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        ) in _MAKING
+    return isinstance(value, _FRESH)

@@ -14,15 +14,22 @@ from typing import Any, NamedTuple, NoReturn
 
 from halflap.sandbox.check.inside import locks as lock
 from halflap.sandbox.check.inside import words
-from halflap.sandbox.check.inside.facts import gather
-from halflap.sandbox.check.inside.report import diagnostics
+from halflap.sandbox.check.inside.facts import SyntaxTrouble, parse
+from halflap.sandbox.check.inside.report import Diagnostic, read_report
 
 __all__ = ["Plan", "main"]
 
 _PROGRAM, _STUBS = "program.py", "__builtins__.pyi"
-_OVERRIDE = re.compile(rb"(\bty\s*):(\s*ignore\b)")
-_MOST_PRINTED = 4 * 1024 * 1024
+_OVERRIDE = re.compile(r"(\bty\s*):(\s*ignore\b)")
+_MAX_PRINTED = 4 * 1024 * 1024
+_MAX_DIAGNOSTICS = 500
 _FOUND_SOMETHING = 1
+
+
+class _TyError(Exception):
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,8 @@ def main(channel: int, folder: str, plan: Plan) -> NoReturn:
             # A layer that the server reported is put on, or nothing is examined.
             lock.lock_examination(plan.locks)
             answer = _examine(talk, plan)
+        except _TyError as failed:
+            answer = {"ended": failed.status}
         except BaseException as error:  # noqa: BLE001 -- whatever it is, the gateway hears of it and goes on
             answer = {"trouble": f"{type(error).__name__}: {error}"[:500]}
         with contextlib.suppress(OSError):
@@ -54,29 +63,48 @@ def main(channel: int, folder: str, plan: Plan) -> NoReturn:
 
 def _examine(talk: socket.socket, plan: Plan) -> dict[str, Any]:
     ty = _start(talk, plan)
-    code, stubs = _question(talk)
+    probing, program, stubs = _question(talk)
     # Whatever runs then, Python or C: the signal ends this process, and ty with it.
     signal.setitimer(signal.ITIMER_REAL, plan.seconds)
-    # ty's own word for it would hide a whole program; who overrides is seen to by the judge, line by line.
-    _write(_PROGRAM, _OVERRIDE.sub(rb"\1;\2", code))
+    code = program.decode("utf-8", "surrogatepass")
+    if probing:
+        return {"failed": [one.place[:2] for one in _run(ty, code, stubs)]}
+    try:
+        parsed = parse(code)
+    except SyntaxTrouble as trouble:
+        # Python has the last word on what is Python. ty ends with us.
+        return {"syntax_error": trouble.answer}
+    _begin(ty, parsed.text, stubs)
+    facts = parsed.facts()
+    found = [one._replace(place=parsed.original(one.place)) for one in _finish(ty)][:_MAX_DIAGNOSTICS]
+    return {"facts": facts, "diagnostics": found, **parsed.uses([one.place for one in found])}
+
+
+def _run(ty: _Ty, text: str, stubs: bytes) -> list[Diagnostic]:
+    _begin(ty, text, stubs)
+    return _finish(ty)
+
+
+def _begin(ty: _Ty, text: str, stubs: bytes) -> None:
+    # ty's own word for it would hide a whole program; lines that are to be ignored are left out afterwards.
+    _write(_PROGRAM, _OVERRIDE.sub(r"\1;\2", text).encode("utf-8", "surrogatepass"))
     _write(_STUBS, stubs)
     os.write(ty.go, b"!")
-    facts = gather(code.decode("utf-8", "surrogatepass"))
-    if facts["syntax_error"] is not None:
-        # Python has the last word on what is Python. ty ends with us.
-        return {"facts": facts, "diagnostics": []}
+
+
+def _finish(ty: _Ty) -> list[Diagnostic]:
     output = _read_all(ty.printed)
     _, status = os.waitpid(ty.pid, 0)
     ended = os.waitstatus_to_exitcode(status)
-    cut = len(output) >= _MOST_PRINTED
+    cut = len(output) >= _MAX_PRINTED
     if not cut and ended not in {0, _FOUND_SOMETHING}:
-        return {"ended": ended}
-    return {"facts": facts, "diagnostics": diagnostics(output, compiles=True, cut=cut)}
+        raise _TyError(ended)
+    return read_report(output, cut=cut)
 
 
-def _question(talk: socket.socket) -> tuple[bytes, bytes]:
-    code, stubs = words.SIZES.unpack(_exactly(talk, words.SIZES.size))
-    return _exactly(talk, code), _exactly(talk, stubs)
+def _question(talk: socket.socket) -> tuple[bool, bytes, bytes]:
+    probing, code, stubs = words.QUESTION.unpack(_exactly(talk, words.QUESTION.size))
+    return probing, _exactly(talk, code), _exactly(talk, stubs)
 
 
 def _exactly(talk: socket.socket, size: int) -> bytes:
@@ -131,7 +159,7 @@ def _start(talk: socket.socket, plan: Plan) -> _Ty:
 
 def _read_all(printed: int) -> bytes:
     parts, size = [], 0
-    while size < _MOST_PRINTED and (part := os.read(printed, 1 << 16)):
+    while size < _MAX_PRINTED and (part := os.read(printed, 1 << 16)):
         parts.append(part)
         size += len(part)
     os.close(printed)
@@ -141,7 +169,8 @@ def _read_all(printed: int) -> bytes:
 def get_ready() -> None:
     """Do once before any fork what each child would do for the first time."""
     # A name beyond ASCII, a character by its name, a mistake: each has the parser import something.
-    gather("é = '\\N{BULLET}'")
-    gather("é = (")
-    diagnostics(b"[]", compiles=True)
+    parse("async def é(x):\n    return x['\\N{BULLET}']  # type: ignore").facts()
+    with contextlib.suppress(SyntaxTrouble):
+        parse("é = (")
+    read_report(b"[]")
     json.dumps({"trouble": sys.version})

@@ -1,24 +1,19 @@
-"""A program's tree, with what is asked of it more than once: parents, places, names."""
+"""A program's syntax tree with places, parents and names; and what every other module here asks of it."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 from functools import cached_property
 from typing import NamedTuple
 
-__all__ = ["Place", "Tree", "scopes"]
+from halflap.sandbox.check.inside.edits import Place, lines_of
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-scopes = (*_FUNCTIONS, ast.ClassDef)
+__all__ = ["FUNCTIONS", "PREFIXES", "Place", "Tree", "is_text"]
 
-
-class Place(NamedTuple):
-    """Where something stands: from line and column to line and column, counted from 1, in characters."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
+PREFIXES = ("mcp__", "script__", "dspy__")
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_Located = ast.expr | ast.keyword | ast.stmt | ast.arg
 
 
 class Binding(NamedTuple):
@@ -26,16 +21,14 @@ class Binding(NamedTuple):
 
     node: ast.AST
     value: ast.expr | None
-    """What it gets, where that is an expression of its own: `x = …`, `(x := …)`."""
+    """Its value, where that is an expression: `x = …`, `(x := …)`."""
 
 
 class Tree:
     """A parsed program."""
 
     def __init__(self, module: ast.Module, code: str) -> None:
-        self.module = module
-        # As Python counts lines: a form feed or another odd separator is none.
-        self._lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self.lines = lines_of(code)
         self.parents: dict[ast.AST, ast.AST] = {}
         self.nodes: list[ast.AST] = []
         waiting: list[ast.AST] = [module]
@@ -46,8 +39,7 @@ class Tree:
                 self.parents[child] = node
                 waiting.append(child)
 
-    def place(self, node: ast.expr | ast.keyword | ast.stmt | ast.arg) -> Place:
-        """Say where a node stands."""
+    def place(self, node: _Located) -> Place:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return Place(
@@ -59,41 +51,33 @@ class Tree:
 
     def _column(self, line: int, offset: int) -> int:
         # Python counts bytes; people, and ty, count characters.
-        text = self._lines[line - 1]
-        return (
-            offset
-            if text.isascii()
-            else len(text.encode("utf-8", "replace")[:offset].decode(errors="ignore"))
-        ) + 1
+        text = self.lines[line - 1]
+        if not text.isascii():
+            offset = len(text.encode("utf-8", "replace")[:offset].decode(errors="ignore"))
+        return offset + 1
 
     @cached_property
-    def bindings(self) -> dict[str, list[Binding]]:
-        """Every name that the program gives a value to, anywhere, and how."""
-        found: dict[str, list[Binding]] = {}
+    def by_place(self) -> dict[Place, list[ast.AST]]:
+        """Every expression and named argument, by its place."""
+        found: dict[Place, list[ast.AST]] = {}
         for node in self.nodes:
-            for name, value in _bound(node, self.parents):
-                found.setdefault(name, []).append(Binding(node, value))
+            if isinstance(node, ast.expr | ast.keyword):
+                found.setdefault(self.place(node), []).append(node)
         return found
 
     @cached_property
-    def defined(self) -> set[str]:
-        """The functions and classes that the program defines."""
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        return {node.name for node in self.nodes if isinstance(node, kinds)}
+    def bindings(self) -> dict[str, list[Binding]]:
+        """Every name that the program gives a value to, in any scope, and how."""
+        found: dict[str, list[Binding]] = {}
+        for node in self.nodes:
+            for name, value in self._bound(node):
+                found.setdefault(name, []).append(Binding(node, value))
+        return found
 
-    @cached_property
-    def modules(self) -> set[str]:
-        """The names that stand for modules of the same name, and for nothing else."""
-        return {
-            name
-            for name, bound in self.bindings.items()
-            if all(
-                isinstance(one.node, ast.alias)
-                and one.node.name == name
-                and isinstance(self.parents[one.node], ast.Import)
-                for one in bound
-            )
-        }
+    def only_binding(self, node: ast.AST) -> Binding | None:
+        """Return how a name gets its value, if there is just one way in the whole program."""
+        bound = self.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
+        return bound[0] if len(bound) == 1 else None
 
     @cached_property
     def loads(self) -> dict[str, list[ast.Name]]:
@@ -104,44 +88,89 @@ class Tree:
                 found.setdefault(node.id, []).append(node)
         return found
 
+    @cached_property
+    def functions(self) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+        """The functions, no methods, that are undecorated and only ever called, by a name that means nothing else."""
+        return {
+            node.name: node
+            for node in self.nodes
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and not isinstance(self.parents[node], ast.ClassDef)
+            and not node.decorator_list
+            and not hasattr(builtins, node.name)
+            and len(self.bindings[node.name]) == 1
+            and all(self.is_called(load) for load in self.loads.get(node.name, []))
+        }
 
-def _bound(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> list[tuple[str, ast.expr | None]]:
-    found: list[tuple[str, ast.expr | None]] = []
-    match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            parent = parents[node]
-            if isinstance(parent, ast.Tuple):
-                found = [(name, _unpacked(node, parent, parents[parent]))]
-            else:
-                found = [(name, _given(node, parent))]
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            found = [(name, None)]
-        case ast.arg(arg=name) | ast.MatchMapping(rest=str(name)):
-            found = [(name, None)]
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            found = [(name, None)]
-        case ast.alias(name=name, asname=other):
-            found = [((other or name).partition(".")[0], None)]
-        case ast.Global(names=names) | ast.Nonlocal(names=names):
-            # It may get its value from anywhere.
-            found = [(name, None) for name in names]
-    return found
+    @cached_property
+    def defined(self) -> set[str]:
+        """The names of all functions and classes of the program."""
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        return {node.name for node in self.nodes if isinstance(node, kinds)}
 
+    def is_called(self, node: ast.AST) -> bool:
+        call = self.parents[node]
+        return isinstance(call, ast.Call) and call.func is node
 
-def _given(name: ast.Name, parent: ast.AST) -> ast.expr | None:
-    if isinstance(parent, ast.Assign) and name in parent.targets:
-        return parent.value
-    if isinstance(parent, ast.NamedExpr | ast.AnnAssign) and parent.target is name:
-        return parent.value
-    return None
+    def is_generator(self, function: ast.AST) -> bool:
+        return any(
+            isinstance(node, ast.Yield | ast.YieldFrom) and self.function_around(node) is function
+            for node in ast.walk(function)
+        )
 
+    def function_around(self, node: ast.AST) -> ast.AST | None:
+        return next((one for one in self.around(node) if isinstance(one, FUNCTIONS)), None)
 
-def _unpacked(name: ast.Name, several: ast.Tuple, parent: ast.AST) -> ast.expr | None:
-    """Give what a name gets in `one, two = …, …`."""
-    if not (
-        isinstance(parent, ast.Assign) and several in parent.targets and isinstance(parent.value, ast.Tuple)
-    ):
+    def around(self, node: ast.AST) -> list[ast.AST]:
+        """Return everything that a node is in, innermost first."""
+        found = []
+        while node in self.parents:
+            node = self.parents[node]
+            found.append(node)
+        return found
+
+    def is_tool(self, node: ast.AST) -> bool:
+        """Return whether a node is a call of a tool by a name that means nothing else."""
+        return (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id.startswith(PREFIXES)
+            and node.func.id not in self.bindings
+        )
+
+    def _bound(self, node: ast.AST) -> list[tuple[str, ast.expr | None]]:
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                return [(name, self._given(node))]
+            case (
+                ast.FunctionDef(name=str(name)) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name)
+                | ast.arg(arg=name) | ast.MatchMapping(rest=str(name)) | ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name))
+            ):  # fmt: skip
+                return [(name, None)]
+            case ast.alias(name=name, asname=other):
+                return [((other or name).partition(".")[0], None)]
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                # It may get its value from anywhere.
+                return [(name, None) for name in names]
+        return []
+
+    def _given(self, name: ast.AST) -> ast.expr | None:
+        parent = self.parents[name]
+        if isinstance(parent, ast.Assign) and name in parent.targets:
+            return parent.value
+        if isinstance(parent, ast.NamedExpr | ast.AnnAssign) and parent.target is name:
+            return parent.value
+        match parent, self.parents.get(parent):
+            case ast.Tuple(elts=names), ast.Assign(value=ast.Tuple(elts=values)) if len(names) == len(values):
+                starred = any(isinstance(one, ast.Starred) for one in (*names, *values))
+                return (
+                    None
+                    if starred
+                    else next(value for one, value in zip(names, values, strict=True) if one is name)
+                )
         return None
-    same = len(parent.value.elts) == len(several.elts)
-    starred = any(isinstance(one, ast.Starred) for one in (*several.elts, *parent.value.elts))
-    return parent.value.elts[several.elts.index(name)] if same and not starred else None
+
+
+def is_text(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
