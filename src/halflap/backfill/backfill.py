@@ -1,41 +1,67 @@
-"""History becomes knowledge: every source is read once, and what was learned is stored with how far it was read."""
+"""One run of a backfill: find the logs, read them in parallel, store what was learned with how far was read."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from halflap.backfill.found import Found
-from halflap.backfill.groups import Group, is_alike
-from halflap.backfill.identity import Known
-from halflap.backfill.opening import damage
-from halflap.backfill.own import LEARNED_ORIGIN, own_calls
-from halflap.backfill.passes import Pass, said
-from halflap.backfill.sources import find_sources, look_at
-from halflap.backfill.summary import SourceReport, Summary, tool_reports
-from halflap.backfill.work import Work, breaches_of, merge_into
-from halflap.backfill.workers import ENOUGH_FOR_PROCESSES, Workers, cores
+from halflap.backfill.found import Counts, Knowledge
+from halflap.backfill.logfile import LogFile, line_start, reason_of, unreadable
+from halflap.backfill.recorded import learn_recorded, recorded_calls
+from halflap.backfill.report import SourceReport, Summary, tool_reports
+from halflap.backfill.sources import Source, find_sources, spooled
+from halflap.backfill.watermarks import Mark, find_mark, marks_from_text, marks_to_text, origin_of, with_mark
+from halflap.backfill.worker import LogJob, LogRead, digest_range, read_logs, read_range
+from halflap.backfill.workers import Workers, cores
 from halflap.core.errors import BackfillError
 from halflap.observe import compare, merged
+from halflap.store import WatermarkChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from halflap.backfill.own import Batch
+    from halflap.backfill.report import State
     from halflap.backfill.rules import Rules
-    from halflap.backfill.sources import Look, Source
-    from halflap.backfill.summary import State
     from halflap.learn import Learned
     from halflap.store import DriftEvent, Store, StoredShape, ToolKey
 
-__all__ = ["Backfill"]
+__all__ = ["LEARNED_ORIGIN", "Backfill"]
 
-_SECONDS_BETWEEN_TELLING = 0.1
+LEARNED_ORIGIN = "backfill"
+"""All logs add to one origin, so that what is known stays in few rows; their watermarks are separate."""
+_PARALLEL_BYTES = 16 << 20
+"""Less is read in one thread: starting processes would take longer."""
+_RANGE = 32 << 20
+_BATCH_BYTES, _BATCH_FILES = 8 << 20, 200
+_SECONDS_BETWEEN_WRITES = 5.0
+_SECONDS_BETWEEN_PROGRESS = 0.1
+_STRICT = "There is a line that cannot be read; nothing of this source was stored (--strict)."
+
+
+@dataclass(slots=True)
+class _Log:
+    source: Source
+    path: str
+    log: LogFile
+
+    @property
+    def origin(self) -> str:
+        return origin_of(self.log.first_line)
+
+
+@dataclass(slots=True)
+class _Unwritten:
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    marks: dict[str, tuple[Mark, ...]] = field(default_factory=dict)
 
 
 class Backfill:
-    """One run of it."""
+    """Learns from logs."""
 
     def __init__(
         self,
@@ -45,159 +71,269 @@ class Backfill:
         jobs: int | None = None,
         strict: bool = False,
         dry_run: bool = False,
-        told: Callable[[int, int], None] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        self._work = Work(store, rules, strict=strict, dry_run=dry_run)
+        """`progress` is called with the bytes that are done and those that there are."""
+        self._store = store
+        self._rules = rules
         self._jobs = jobs
-        self._told = told
-        """Told how many bytes are done, and how many there are."""
-        self._under_way: dict[asyncio.Task[list[SourceReport]], Sequence[bytes]] = {}
-        """What is being read, with how it begins."""
+        self._strict = strict
+        self._dry_run = dry_run
+        self._progress = progress
+        self._workers: Workers | None = None
+        self._is_stopped = False
+        self._watermarks: dict[str, str] = {}
+        self._marks: dict[str, tuple[Mark, ...]] = {}
+        self._unwritten = _Unwritten()
+        self._written_at = time.monotonic()
+        self._writing = asyncio.Lock()
+        self._learned = Knowledge()
 
     def stop(self) -> None:
-        """End soon, with what is done stored."""
-        self._work.stop()
+        """End soon; what is done is stored."""
+        self._is_stopped = True
+        if self._workers is not None:
+            self._workers.control.stop()
 
     async def run(self, names: Sequence[str]) -> Summary:
         """Read every source that is asked for."""
-        began, work = time.monotonic(), self._work
+        began = time.monotonic()
         sources = await asyncio.to_thread(find_sources, names)
-        before = await work.store.learned()
-        work.known = Known(await work.store.watermarks())
+        before = await self._store.learned()
+        self._watermarks = dict(await self._store.watermarks())
+        self._marks = {origin: marks_from_text(text) for origin, text in self._watermarks.items()}
         size = sum(source.size for source in sources)
-        jobs = self._jobs or (cores() if size >= ENOUGH_FOR_PROCESSES else 1)
-        work.workers = await asyncio.to_thread(Workers, jobs)
-        telling = asyncio.create_task(self._tell(size))
+        jobs = self._jobs or (cores() if size >= _PARALLEL_BYTES else 1)
+        self._workers = await asyncio.to_thread(Workers, jobs)
+        if self._is_stopped:
+            self.stop()
+        reporting = asyncio.create_task(self._report_progress(size))
         try:
-            if work.stopped:
-                work.stop()
-            reports = await self._all(sources)
+            reports = await self._read_all(sources)
         finally:
-            telling.cancel()
-            await asyncio.to_thread(work.workers.close)
-            await work.write()
-        tools = await asyncio.to_thread(tool_reports, before, work.learned)
-        drift = await asyncio.to_thread(_drift, before, work.learned, work.rules)
-        if not work.dry_run:
-            await work.store.add_drift(drift)
+            reporting.cancel()
+            await asyncio.to_thread(self._workers.close)
+            await self._write()
+        drift = await asyncio.to_thread(_drift, before, self._learned.shapes, self._rules)
+        if not self._dry_run:
+            await self._store.add_drift(drift)
         return Summary(
             tuple(reports),
-            tools,
+            await asyncio.to_thread(tool_reports, before, self._learned.shapes),
             time.monotonic() - began,
-            work.stopped,
-            work.dry_run,
+            self._is_stopped,
+            self._dry_run,
             drift,
-            tuple(breaches_of(work.broken)),
         )
 
-    async def _tell(self, size: int) -> None:
-        while self._told is not None:
-            self._told(self._work.workers.control.done(), size)
-            await asyncio.sleep(_SECONDS_BETWEEN_TELLING)
+    async def _report_progress(self, size: int) -> None:
+        while self._progress is not None and self._workers is not None:
+            self._progress(self._workers.control.done, size)
+            await asyncio.sleep(_SECONDS_BETWEEN_PROGRESS)
 
-    async def _all(self, sources: Sequence[Source]) -> list[SourceReport]:
-        """Read the sources side by side; those that may be the same, one after the other."""
-        tasks: list[asyncio.Task[list[SourceReport]]] = []
-        group = Group(self._work)
+    async def _read_all(self, sources: Sequence[Source]) -> list[SourceReport]:
+        """Read all sources; logs of one origin are read in order, because one may be a copy of another."""
+        reports: dict[str, SourceReport] = {}
+        groups: defaultdict[str, list[_Log]] = defaultdict(list)
+        spools: list[str] = []
         try:
             for source in sources:
-                if self._work.stopped:
-                    break
-                look, problem = await self._look(source)
-                head = b"" if look is None else look.head
-                if group and not (look is not None and group.takes(source, head)):
-                    tasks.append(self._begin(group.read(), group.heads))
-                    group = Group(self._work)
-                # Two that begin alike may be the same, and only when one is done is it known how far.
-                alike = [task for task, heads in self._under_way.items() if is_alike(head, heads)]
-                await _wait(alike, asyncio.ALL_COMPLETED)
-                while len(self._under_way) > self._work.workers.jobs:
-                    await _wait(self._under_way, asyncio.FIRST_COMPLETED)
-                if look is not None and group.takes(source, head):
-                    group.add(source, look)
-                else:
-                    tasks.append(self._begin(self._source(source, look, problem), [head]))
-            if group:
-                tasks.append(self._begin(group.read(), group.heads))
-            return [report for task in tasks for report in await task]
+                if source.kind == "store":
+                    reports[source.name] = await self._read_recorded(source)
+                    continue
+                try:
+                    path = source.name
+                    if source.kind == "stream":
+                        path = await asyncio.to_thread(spooled, source.name, lambda: self._is_stopped)
+                        spools.append(path)
+                    log = _Log(source, path, await asyncio.to_thread(LogFile, path))
+                    groups[log.origin].append(log)
+                except unreadable() as error:
+                    reports[source.name] = SourceReport(source.name, "failed", problem=reason_of(error))
+            async with asyncio.TaskGroup() as tasks:
+                for batch in self._batches(list(groups.values())):
+                    tasks.create_task(self._read_batch(batch, reports))
         finally:
-            for task in tasks:
-                task.cancel()
-            await _wait(tasks, asyncio.ALL_COMPLETED)
+            for path in spools:
+                await asyncio.to_thread(Path(path).unlink, missing_ok=True)
+        return [reports[source.name] for source in sources if source.name in reports]
 
-    @staticmethod
-    async def _look(source: Source) -> tuple[Look | None, str | None]:
-        """Look at a file; gives what is wrong with it, too."""
-        if source.kind != "file":
-            return None, None
+    def _batches(self, groups: Sequence[list[_Log]]) -> list[list[_Log]]:
+        """Put small groups together: to pass many small results between processes costs more than reading."""
+        batches: list[list[_Log]] = []
+        size = 0
+        for group in groups:
+            own = sum(one.source.size for one in group)
+            fits = batches and size + own <= _BATCH_BYTES and len(batches[-1]) + len(group) <= _BATCH_FILES
+            if fits and not self._strict:
+                batches[-1] += group
+                size += own
+            else:
+                batches.append(list(group))
+                size = own
+        return batches
+
+    async def _read_batch(self, batch: Sequence[_Log], reports: dict[str, SourceReport]) -> None:
+        if self._is_stopped:
+            for one in batch:
+                reports[one.source.name] = SourceReport(one.source.name, "stopped")
+            return
+        assert self._workers is not None
+        first = batch[0]
+        if (
+            len(batch) == 1
+            and first.log.can_split
+            and first.source.size > 2 * _RANGE
+            and self._workers.jobs > 1
+        ):
+            report = await self._read_split(first)
+            if report is not None:
+                reports[first.source.name] = report
+                return
+        jobs = [LogJob(one.path, one.origin) for one in batch]
+        marks = {one.origin: self._marks.get(one.origin, ()) for one in batch}
         try:
-            return await asyncio.to_thread(look_at, source.name), None
-        except (OSError, BackfillError) as error:
-            return None, said(error)
-        except damage() as error:
-            return None, f"The compressed data is damaged or not whole ({error})."
+            read = await self._workers.run(read_logs, jobs, marks, self._rules)
+        except BackfillError as error:
+            for one in batch:
+                reports[one.source.name] = SourceReport(one.source.name, "failed", problem=str(error))
+            return
+        refused = self._strict and any(one.counts is not None and one.counts.bad_count for one in read.logs)
+        if refused:
+            self.stop()
+        else:
+            await self._keep(read.knowledge, read.marks)
+        for one, log in zip(batch, read.logs, strict=True):
+            reports[one.source.name] = _report(one.source.name, log, _STRICT if refused else "")
 
-    def _begin(
-        self, work: Coroutine[Any, Any, list[SourceReport]], heads: Sequence[bytes]
-    ) -> asyncio.Task[list[SourceReport]]:
-        task = asyncio.create_task(work)
-        self._under_way[task] = heads
-        task.add_done_callback(lambda done: self._under_way.pop(done, None))
-        return task
+    async def _read_split(self, one: _Log) -> SourceReport | None:
+        """Read a large file in ranges, in parallel; None if (the rest of) it must be read in one piece."""
+        assert self._workers is not None
+        known, sha = await asyncio.to_thread(find_mark, one.log, self._marks.get(one.origin, ()))
+        if known is not None and known.server not in {"", self._rules.server or known.server}:
+            return None  # refused where whole files are read
+        start, total = (known.bytes if known else 0), Counts(lines=known.lines if known else 0)
+        cuts = await asyncio.to_thread(_ranges, one.path, start, one.source.size)
+        knowledge, stored_at = Knowledge(), time.monotonic()
+        reading = [
+            asyncio.create_task(self._workers.run(read_range, one.path, begin, end, self._rules))
+            for begin, end in cuts
+        ]
+        try:
+            for task, (begin, end) in zip(reading, cuts, strict=True):
+                found = await task
+                if found is None:
+                    return None
+                counts, learned = found
+                total, knowledge = total.merge(counts), await asyncio.to_thread(knowledge.merge, learned)
+                if self._strict and total.bad_count:
+                    self.stop()
+                    return _report(one.source.name, LogRead(total, known), _STRICT)
+                position = begin + counts.bytes
+                sha = await asyncio.to_thread(digest_range, one.path, begin, position, sha)
+                is_last = end == cuts[-1][1] or counts.cut_short or self._is_stopped
+                is_nameless = bool(total.nameless) and not total.observations
+                if not is_nameless and (is_last or time.monotonic() - stored_at > _SECONDS_BETWEEN_WRITES):
+                    now = Mark(position, total.lines, _hex(sha), self._rules.server or "")
+                    marks = with_mark(self._marks.get(one.origin, ()), now)
+                    await self._keep(knowledge, {one.origin: marks} if position > start else {})
+                    knowledge, stored_at = Knowledge(), time.monotonic()
+                if is_last:
+                    break
+        finally:
+            for task in reading:
+                task.cancel()
+            await asyncio.gather(*reading, return_exceptions=True)
+        found_here = replace(total, lines=total.lines - (known.lines if known else 0))
+        return _report(one.source.name, LogRead(found_here, known), "")
 
-    async def _source(self, source: Source, look: Look | None, problem: str | None) -> list[SourceReport]:
-        if problem is not None:
-            return [SourceReport(source.name, "failed", problem=problem)]
-        if source.kind == "store":
-            return [await self._own(source)]
-        return [await Pass(self._work, source).read(look)]
-
-    async def _own(self, source: Source) -> SourceReport:
-        total = left_out = 0
-        async for batch in own_calls(self._work.store, self._work.rules):
-            left_out += batch.left_out
-            added = batch if self._work.dry_run else await self._add_own(batch)
-            merge_into(self._work.learned, added.shapes)
-            total += len(added.calls)
-            if self._work.stopped:
+    async def _read_recorded(self, source: Source) -> SourceReport:
+        observed = incomplete = 0
+        async for calls in recorded_calls(self._store):
+            batch = await asyncio.to_thread(learn_recorded, calls, self._rules)
+            incomplete += batch.incomplete
+            while batch.calls and not self._dry_run:
+                taken = await self._store.add_learned(
+                    LEARNED_ORIGIN,
+                    batch.knowledge.shapes,
+                    lineage=batch.knowledge.lineage,
+                    observed_calls=batch.calls,
+                )
+                if not taken:
+                    break
+                # A gateway was faster with some of them.
+                left = [call for call in calls if call.id not in taken]
+                batch = await asyncio.to_thread(learn_recorded, left, self._rules)
+            self._learned = self._learned.merge(batch.knowledge)
+            observed += len(batch.calls)
+            if self._is_stopped:
                 break
-        notes = (f"{left_out} recorded results are not whole; they were left out.",) if left_out else ()
-        state: State = "stopped" if self._work.stopped else "counted" if total else "known"
-        return SourceReport(source.name, state, Found(observations=total), notes=notes)
+        notes = (f"{incomplete} recorded results are incomplete and were left out.",) if incomplete else ()
+        state: State = "stopped" if self._is_stopped else "counted" if observed else "known"
+        return SourceReport(source.name, state, Counts(observations=observed), notes=notes)
 
-    async def _add_own(self, batch: Batch) -> Batch:
-        """Store what was learned from calls of ours, but for those that a gateway, or another backfill, was faster with."""
-        while batch.calls:
-            taken = await self._work.store.add_learned(
-                LEARNED_ORIGIN,
-                batch.shapes,
-                lineage=batch.lineage,
-                observed_calls=[call.id for call in batch.calls],
+    async def _keep(self, knowledge: Knowledge, marks: Mapping[str, tuple[Mark, ...]]) -> None:
+        """Store this soon, together with how far was read."""
+        self._unwritten.knowledge = await asyncio.to_thread(self._unwritten.knowledge.merge, knowledge)
+        self._unwritten.marks |= marks
+        self._marks |= marks
+        if time.monotonic() - self._written_at > _SECONDS_BETWEEN_WRITES:
+            await self._write()
+
+    async def _write(self) -> None:
+        async with self._writing:
+            unwritten, self._unwritten = self._unwritten, _Unwritten()
+            self._written_at = time.monotonic()
+            self._learned = await asyncio.to_thread(self._learned.merge, unwritten.knowledge)
+            if not unwritten.marks or self._dry_run:
+                return
+            texts = {origin: marks_to_text(marks) for origin, marks in unwritten.marks.items()}
+            changes = {
+                origin: WatermarkChange(self._watermarks.get(origin), text) for origin, text in texts.items()
+            }
+            found = unwritten.knowledge
+            await self._store.add_learned(
+                LEARNED_ORIGIN, found.shapes, lineage=found.lineage, sources=changes
             )
-            if not taken:
-                break
-            batch = await asyncio.to_thread(batch.without, taken, self._work.rules)
-        return batch
+            self._watermarks |= texts
+
+
+def _ranges(path: str, start: int, end: int) -> list[tuple[int, int]]:
+    cuts = [start]
+    while cuts[-1] < end:
+        cuts.append(min(end, line_start(path, cuts[-1] + _RANGE)))
+    return list(pairwise(cuts))
+
+
+def _report(name: str, read: LogRead, refused: str) -> SourceReport:
+    known = read.known or Mark(0, 0, "")
+    found = read.counts or Counts()
+    found = replace(found, bad=tuple(one._replace(line=one.line + known.lines) for one in found.bad))
+    state: State = "counted"
+    if refused or read.is_refused:
+        state = "refused"
+    elif read.problem:
+        state = "failed"
+    elif found.cut_short:
+        state = "stopped"
+    elif read.counts is None:
+        state = "known"
+    return SourceReport(name, state, found, known.bytes, refused or read.problem or None)
 
 
 def _drift(
     before: Sequence[StoredShape], learned: Mapping[ToolKey, Learned], rules: Rules
 ) -> tuple[DriftEvent, ...]:
-    """Say what history tells otherwise than what had settled before it was read."""
-    rows: dict[tuple[str, str], list[StoredShape]] = {}
+    """Return where the logs contradict what had settled before."""
+    rows: defaultdict[tuple[str, str], list[StoredShape]] = defaultdict(list)
     for row in before:
-        rows.setdefault((row.server, row.tool), []).append(row)
-    # Where nobody knew the definition, it counts for the one that it turned out to be.
+        rows[row.server, row.tool].append(row)
     known = {
-        key: merged(row for row in rows.get(key[:2], ()) if row.definition_hash in {key.definition_hash, ""})
+        key: merged(row for row in rows[key[:2]] if row.definition_hash in {key.definition_hash, ""})
         for key in learned
     }
     return compare(known, learned, enums=rules.values, origin=LEARNED_ORIGIN).drift
 
 
-async def _wait(tasks: Iterable[asyncio.Task[Any]], until: str) -> None:
-    waiting = list(tasks)
-    if waiting:
-        await asyncio.wait(waiting, return_when=until)
-        # For what is called when a task is done to be called.
-        await asyncio.sleep(0)
+def _hex(sha: object) -> str:
+    return str(sha.hexdigest())  # type: ignore[attr-defined]  # hash objects have no public type

@@ -1,388 +1,223 @@
-"""Learns from the records of one stretch of a log, as they come."""
+"""Learns from the lines of a log: shapes of results, broken declarations, and where values went."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from halflap.backfill.broken import Declaration
-from halflap.backfill.calls import BadRecordError, Call, NeedsOrderError, name_of, server_of
-from halflap.backfill.following import Following
-from halflap.backfill.found import MOST_NAMES, MOST_SHOWN, BadLine, Found, merge_broken
-from halflap.backfill.opening import damage
-from halflap.backfill.pieces import LONGEST
-from halflap.backfill.records import Records
-from halflap.backfill.rules import is_bare
-from halflap.backfill.value import value_of
+from halflap.backfill.formats.calls import BadRecordError, LoggedCall, checked_name
+from halflap.backfill.formats.records import RecordReader
+from halflap.backfill.formats.results import value_of
+from halflap.backfill.found import MAX_BAD_LINES, BadLine, Counts, Knowledge
+from halflap.backfill.logfile import MAX_LINE
 from halflap.calls import Redactor
-from halflap.graph.lineage import NO_LINEAGE
+from halflap.core.errors import BackfillError
+from halflap.graph.lineage import NO_LINEAGE, Trails
 from halflap.learn import Learned, Observer, digest_of, outcome_of, with_unkept
 from halflap.schema import Reading, json_problem, parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping
 
-    from halflap.backfill.broken import Places
-    from halflap.backfill.found import Counted
-    from halflap.backfill.identity import Candidates, Mark
-    from halflap.backfill.pieces import Pieces
     from halflap.backfill.rules import Rules
-    from halflap.graph.lineage import Lineage
     from halflap.learn import Outcome
     from halflap.store import ToolKey
 
-__all__ = ["MOST_TOOLS", "Control", "Learner"]
+__all__ = ["Learner"]
 
-MOST_TOOLS = 10_000
-"""Whatever names more tools than this is no log of calls."""
-_BETWEEN_LOOKS = 1 << 20
+_MAX_TOOLS = 10_000
+"""A file that names more tools is not a log of calls."""
+_FOLLOWED_BYTES = 100_000_000
+"""Values are followed in this many bytes of each log: it costs more than everything else, and more teaches little."""
+_BATCH_BYTES = 4 << 20
+"""Results of so many bytes are observed together, which takes a fraction of the time of one by one."""
 _PLAIN = Reading()
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class Control(Protocol):
-    """How work that is under way is told to stop, and tells how far it is."""
+@dataclass(slots=True)
+class _Batch:
+    """Results that are yet to be observed."""
 
-    def is_stopped(self) -> bool:
-        """Say whether to stop at the next record."""
-        ...
+    observer: Observer
+    values: list[Any] = field(default_factory=list)
+    digests: list[int] = field(default_factory=list)
+    times: list[float | None] = field(default_factory=list)
 
-    def advance(self, count: int) -> None:
-        """Take note of so many bytes more that are done."""
-        ...
-
-
-def _tell(control: Control, place: Callable[[], int], told: int) -> int:
-    now = place()
-    control.advance(now - told)
-    return now
+    def observe(self) -> None:
+        self.observer.observe_all(self.values, self.digests, self.times)
+        self.values, self.digests, self.times = [], [], []
 
 
+@dataclass(slots=True)
 class _Tool:
-    """A tool that results were seen of."""
-
-    __slots__ = ("bare", "declared", "key", "missing", "reading", "watching")
-
-    def __init__(
-        self,
-        key: ToolKey | None = None,
-        reading: Reading = _PLAIN,
-        declared: Declaration | None = None,
-        *,
-        bare: bool,
-        missing: bool = False,
-    ) -> None:
-        self.key = key
-        """None where nobody knows whose it is."""
-        self.declared = declared
-        self.reading = reading
-        self.bare = bare
-        """The log names it without a server."""
-        self.missing = missing
-        """It counts also where everything else was counted before."""
-        self.watching: dict[Outcome, Observer] = {}
+    key: ToolKey | None
+    """None if its server is not known."""
+    reading: Reading = _PLAIN
+    batches: dict[Outcome, _Batch] = field(default_factory=dict)
 
 
 class Learner:
-    """Learns from records as they come.
+    """Learns from one log after another; counts are per log, knowledge is for all of them."""
 
-    With `again`, all of it was counted before, and only that counts which the rules say is missing.
-    """
-
-    def __init__(self, rules: Rules, *, alone: bool, again: bool = False) -> None:
-        self.counted = 0
-        self.known: Candidates = {}
-        self.marks: Mapping[str, Mark] = {}
-        """The marks of what is known."""
-        self.recognised: Counted | None = None
-        """Which of what is known this begins with."""
-        self._ends_at: tuple[int, Counted] | None = None
-        """Where a log that is known ended once; if this ends there, it is a copy of that."""
-        self._again = again
+    def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._redactor = Redactor(rules.secrets) if rules.values else None
-        self._hashes = rules.hashes()
-        self._records = Records(self, alone=alone)
+        self._trails = Trails(rules.salt) if rules.lineage else None
         self._tools: dict[tuple[str | None, str], _Tool] = {}
-        self._following = Following(rules.salt, rules.every) if rules.lineage else None
-        self._counting = True
-        self._recalling = False
-        self._start()
+        self._log = 0
+        self._clock = 0
+        self._waiting = 0
+        self.begin(alone=False)
 
-    def go_on(self, counted: int) -> None:
-        """Go on with another file: what it tells is counted apart, and learned together."""
-        self._records = Records(self, alone=False)
-        self.counted = counted
-        if self._following is not None:
-            self._following.next_log()
-        self._start()
-
-    def recall(self, records: Sequence[Any]) -> None:
-        """Look again at what was told before: a run goes on from there, and only that of it is new that follows."""
-        self._counting, self._recalling = False, True
-        for record in records:
-            with suppress(BadRecordError, NeedsOrderError, RecursionError):
-                self._records.read(record)
-        self._recalling = False
-        self._start()
-
-    def _start(self) -> None:
-        self._said = Found()
-        self._bad: list[BadLine] = []
-        self._bad_count = self._other = self._first_other = self._unpaired = 0
-        self._observations = self._nameless = self._bare = 0
+    def begin(self, *, alone: bool, position: int = 0) -> None:
+        """Start another log, or a part of one at this position; `alone` as in RecordReader."""
+        self._records = RecordReader(self, alone=alone)
+        self._log += 1
+        if self._trails is not None:
+            self._trails.forget()
+        self._follows = self._trails is not None and position < _FOLLOWED_BYTES
+        self._counts = Counts()
+        self._observations = self._unpaired = self._nameless = 0
         self._nameless_tools: set[str] = set()
         self._bytes = self._lines = 0
+        self._bad: list[BadLine] = []
+        self._bad_count = self._other = self._first_other = 0
 
-    def learn(self, pieces: Pieces, control: Control, place: Callable[[], int]) -> None:
-        """Learn from all of it, or up to where it is told to stop; `place` says how much of the file is read."""
-        told = looked = lines_before = 0
-        before = self.counted
-        self._counting = self.counted == 0 and not self._again
+    def learn(self, line: bytes) -> bool:
+        """Learn from a line. Returns False for the last line if more of it has yet to be written."""
+        is_whole = line.endswith(b"\n")
         try:
-            for text in pieces:
-                self._line = pieces.line - lines_before
-                if not self._piece(text, pieces):
-                    break
-                if self._is_counted_up_to(pieces):
-                    self._begin_anew()
-                    self.counted = before = pieces.position
-                    lines_before = pieces.lines
-                if pieces.position - looked >= _BETWEEN_LOOKS:
-                    looked = pieces.position
-                    told = _tell(control, place, told)
-                    if control.is_stopped():
-                        self._said = Found(cut_short=True)
-                        break
-        except NeedsOrderError:
-            self._said = Found(needs_order=True)
-        except damage() as error:
-            self._line = pieces.lines + 1 - lines_before
-            self._blame(f"the compressed data is damaged or not whole here ({error})")
-        _tell(control, place, told)
-        if self._is_copy(pieces):
-            self.counted = before = pieces.position
-            lines_before = pieces.lines
-        self._bytes = max(0, pieces.position - before)
-        self._lines = pieces.lines - lines_before
-        self._records.close()
-
-    def _begin_anew(self) -> None:
-        """Begin to count behind what was counted before; of that, what is missing counts."""
-        observations, bare = self._observations, self._bare
-        if self._counting:
-            # Only now is it known which log this is. What was said of it then holds for the rest as well.
-            assert self.recognised is not None
-            self._rules = self.marks[self.recognised.origin].rules_for(self._rules)
-            self._tools = {
-                named: tool
-                for named, tool in self._tools.items()
-                if tool.key and self._is_missing(*named, tool.key)
-            }
-            observations = sum(_count(tool) for tool in self._tools.values())
-            bare = sum(_count(tool) for tool in self._tools.values() if tool.bare)
-            self.lineage()
-        self._start()
-        self._observations, self._bare = observations, bare
-        self._counting = True
-
-    def _piece(self, text: bytes | None, pieces: Pieces) -> bool:
-        """Read one record; False if more of it has yet to be written."""
-        if text is None:
-            self._blame(f"longer than {LONGEST >> 20} MB")
-            return True
-        try:
-            self._read(text)
+            text = line.decode("utf-8-sig").strip()
+            if len(line) >= MAX_LINE and not is_whole:
+                self._blame(f"longer than {MAX_LINE >> 20} MB")
+            elif text and not self._records.read(parse_json(text)):
+                self._other += 1
+                self._first_other = self._first_other or self._lines + 1
         except BadRecordError as error:
             self._blame(str(error))
         except RecursionError:
             self._blame("nested too deeply")
         except ValueError as error:
-            if not pieces.is_finished:
-                self._blame("not finished: it is read when it is")
+            if not is_whole:
                 return False
             self._blame(json_problem(error))
-        if not pieces.is_finished:
-            pieces.accept(text)
+        self._bytes += len(line)
+        self._lines += is_whole
+        self._waiting += len(line)
+        if self._waiting > _BATCH_BYTES:
+            self._observe()
+        if self._bytes > _FOLLOWED_BYTES:
+            self._follows = False
         return True
 
-    def _read(self, text: bytes) -> None:
-        if text[:1] == b"\xef" and text.startswith(_BYTE_ORDER_MARK):
-            text = text[3:]
-        line = text.decode()
-        if line.isspace():
-            return
-        if not self._records.read(parse_json(line)) and self._counting:
-            self._other += 1
-            self._first_other = self._first_other or self._line
+    def damaged(self, error: BaseException) -> None:
+        """Note that the compressed data ends here unexpectedly."""
+        self._blame(f"the compressed data is damaged or incomplete here ({error})")
 
     def _blame(self, reason: str) -> None:
-        if self._counting:
-            self._bad_count += 1
-            if len(self._bad) < MOST_SHOWN:
-                self._bad.append(BadLine(self._line, reason))
+        self._bad_count += 1
+        if len(self._bad) < MAX_BAD_LINES:
+            self._bad.append(BadLine(self._lines + 1, reason))
 
-    def _is_counted_up_to(self, pieces: Pieces) -> bool:
-        """Say whether all of it so far, to the letter, was counted before."""
-        if self._again:
-            return False
-        if not self._counting:
-            return pieces.position >= self.counted
-        hashes = self.known.get(pieces.position) if self.known else None
-        counted = None if hashes is None else hashes.get(pieces.digest())
-        if counted is None:
-            return False
-        if counted.is_former:
-            self._ends_at = pieces.position, counted
-            return False
-        self.recognised = counted
-        return True
-
-    def _is_copy(self, pieces: Pieces) -> bool:
-        """Say whether all of it was counted, as the beginning of something longer; then nothing of it counts."""
-        if self._ends_at is None or self._ends_at[0] != pieces.position:
-            return False
-        self.recognised = self._ends_at[1]
-        self._tools = {}
-        self.lineage()
-        self._start()
-        return True
-
-    # What the records tell ---------------------------------------------------------------------------
-
-    def asked(
-        self,
-        server: str | None,
-        name: Any,
-        arguments: Mapping[str, Any],
-        *,
-        side: str | None = None,
-        run: Hashable = None,
-        order: int | None = None,
-    ) -> Call:
-        call = Call(
-            server_of(server), name_of(name), digest_of(arguments, self._rules.salt), side, run, order
-        )
-        if run is None or self._following is None:
-            return call
-        if not self._following.takes(run):
-            return call._replace(run=None)
-        tool = self._tool(call)
-        if tool.key is not None:
-            counting = self._counting or self._is_caught_up(tool)
-            self._following.asked(run, tool.key, arguments, order, counting=counting)
-        return call
-
-    def unpaired(self, count: int) -> None:
-        if self._counting:
-            self._unpaired += count
-
-    def answered(self, call: Call, result: Any, at: float | None, *, is_error: bool) -> None:
-        follows = call.run is not None and self._following is not None
-        if not self._counting and not follows and not self._rules.missing:
-            return
-        tool = self._tool(call)
-        counts = self._counting or self._is_caught_up(tool)
-        if tool.key is None:
-            self._nameless += counts
-            return
-        if not counts and not follows:
-            return
-        value, says_error = value_of(result, tool.reading)
-        if self._following is not None and follows and not (is_error or says_error):
-            self._following.answered(call.run, tool.key, value, call.order)
-        if not counts:
-            return
-        if tool.declared is not None and not is_error and not says_error:
-            tool.declared.hold(result, value, at)
-        if self._redactor is not None:
-            value = with_unkept(value, self._redactor.value(value))
-        outcome = outcome_of(value, is_error=is_error or says_error)
-        watching = tool.watching.get(outcome)
-        if watching is None:
-            watching = tool.watching[outcome] = Observer(values=self._rules.values)
-        watching.observe(value, call.digest, at)
-        self._observations += 1
-        if tool.bare:
-            self._bare += 1
-
-    def _is_caught_up(self, tool: _Tool) -> bool:
-        """Say whether a tool counts where all else was counted before; not in what is only recalled."""
-        return tool.missing and not self._recalling
-
-    def _tool(self, call: Call) -> _Tool:
-        named = call[:2]
-        try:
-            return self._tools[named]
-        except KeyError:
-            return self._add(*named)
-
-    def _add(self, server: str | None, name: str) -> _Tool:
-        key = self._rules.key_of(server, name, self._hashes)
-        bare = is_bare(server, name)
-        if len(self._tools) >= MOST_TOOLS:
-            self._said = Found(crowded=True)
-            return _Tool(bare=bare)
-        if key is None:
-            self._nameless_tools.add(name)
-            tool = _Tool(bare=bare)
-        else:
-            reading, schema = self._rules.readings.get(key, _PLAIN), self._rules.declared.get(key)
-            declared = None if schema is None else Declaration(schema, reading)
-            tool = _Tool(key, reading, declared, bare=bare, missing=self._is_missing(server, name, key))
-        self._tools[server, name] = tool
-        return tool
-
-    def _is_missing(self, server: str | None, name: str, key: ToolKey) -> bool:
-        missing, owner = self._rules.missing, "" if is_bare(server, name) else key.server
-        return (owner, "") in missing or (owner, key.tool) in missing
-
-    def shapes(self) -> dict[ToolKey, Learned]:
-        """Give what was learned."""
-        shapes: dict[ToolKey, Learned] = {}
-        for tool in self._tools.values():
-            if tool.key is None:
-                continue
-            for outcome, watching in tool.watching.items():
-                learned = Learned.of(outcome, watching.shape())
-                known = shapes.get(tool.key)
-                shapes[tool.key] = learned if known is None else known.merge(learned)
-        return shapes
-
-    def broken(self) -> dict[ToolKey, Places]:
-        """Give where results broke what their tools declare."""
-        broken: dict[ToolKey, Places] = {}
-        for tool in self._tools.values():
-            places = None if tool.declared is None else tool.declared.places()
-            if places and tool.key is not None:
-                broken = merge_broken(broken, {tool.key: places})
-        return broken
-
-    def lineage(self) -> Lineage:
-        """Give where values went."""
-        return NO_LINEAGE if self._following is None else self._following.take()
-
-    def found(self, *, shapes: bool = True) -> Found:
-        """Give what was found; without shapes, what was learned in all is told apart."""
+    def counts(self, *, cut_short: bool = False) -> Counts:
+        """End this log and return what was counted in it."""
+        self._records.close()
         return replace(
-            self._said,
-            shapes=self.shapes() if shapes else {},
-            broken=self.broken() if shapes else {},
-            lineage=self.lineage() if shapes else NO_LINEAGE,
+            Counts(),
             bytes=self._bytes,
             lines=self._lines,
             observations=self._observations,
-            bare=self._bare,
             bad=tuple(self._bad),
             bad_count=self._bad_count,
             other=self._other,
             first_other=self._first_other,
             unpaired=self._unpaired,
             nameless=self._nameless,
-            nameless_tools=tuple(sorted(self._nameless_tools)[:MOST_NAMES]),
+            nameless_tools=tuple(sorted(self._nameless_tools)[:20]),
+            cut_short=cut_short,
         )
 
+    def _observe(self) -> None:
+        self._waiting = 0
+        for tool in self._tools.values():
+            for batch in tool.batches.values():
+                batch.observe()
 
-def _count(tool: _Tool) -> int:
-    return sum(watching.shape().observations for watching in tool.watching.values())
+    def knowledge(self) -> Knowledge:
+        """Return everything learned."""
+        self._observe()
+        shapes: dict[ToolKey, Learned] = {}
+        for tool in self._tools.values():
+            if tool.key is None:
+                continue
+            for outcome, batch in tool.batches.items():
+                learned = Learned.of(outcome, batch.observer.shape())
+                known = shapes.get(tool.key)
+                shapes[tool.key] = learned if known is None else known.merge(learned)
+        return Knowledge(shapes, NO_LINEAGE if self._trails is None else self._trails.take())
+
+    # The sink of the records.
+
+    def called(
+        self,
+        server: str | None,
+        tool: Any,
+        arguments: Mapping[str, Any],
+        *,
+        sender: str | None = None,
+        run: Hashable = None,
+        order: int | None = None,
+    ) -> LoggedCall:
+        if server is not None:
+            checked_name(server, "server")
+        digest = digest_of(arguments, self._rules.salt)
+        call = LoggedCall(server, checked_name(tool), digest, sender, run, order)
+        key = self._tool(call).key
+        if run is None or key is None or not self._follows or self._trails is None:
+            return call._replace(run=None)
+        self._trails.asked(self._run(call), key, arguments, self._time(order, 0), order=order)
+        return call
+
+    def returned(self, call: LoggedCall, result: Any, at: float | None, *, is_error: bool) -> None:
+        tool = self._tool(call)
+        if tool.key is None:
+            self._nameless += 1
+            self._nameless_tools.add(call.tool)
+            return
+        value, says_error = value_of(result, tool.reading)
+        is_error = is_error or says_error
+        if call.run is not None and self._trails is not None and not is_error:
+            self._trails.answered(self._run(call), tool.key, value, self._time(call.order, 1))
+        if self._redactor is not None:
+            value = with_unkept(value, self._redactor.value(value))
+        outcome = outcome_of(value, is_error=is_error)
+        batch = tool.batches.get(outcome)
+        if batch is None:
+            batch = tool.batches[outcome] = _Batch(Observer(values=self._rules.values))
+        batch.values.append(value)
+        batch.digests.append(call.digest)
+        batch.times.append(at)
+        self._observations += 1
+
+    def unpaired(self, count: int) -> None:
+        self._unpaired += count
+
+    def _tool(self, call: LoggedCall) -> _Tool:
+        tool = self._tools.get(call[:2])
+        if tool is None:
+            if len(self._tools) >= _MAX_TOOLS:
+                raise BackfillError(f"It names more than {_MAX_TOOLS:,} tools; this is not a log of calls.")
+            key = self._rules.key_of(call.server, call.tool)
+            tool = _Tool(key, _PLAIN if key is None else self._rules.readings.get(key, _PLAIN))
+            self._tools[call[:2]] = tool
+        return tool
+
+    def _run(self, call: LoggedCall) -> Hashable:
+        # Numbered calls and others cannot be put into one order.
+        return self._log, call.run, call.order is None
+
+    def _time(self, order: int | None, later: int) -> int:
+        if order is not None:
+            return 2 * order + later
+        self._clock += 1
+        return self._clock

@@ -1,4 +1,4 @@
-"""Who does the work: one thread for a little of it, a process for each core for much."""
+"""Runs work in a thread, or in one process per core."""
 
 from __future__ import annotations
 
@@ -6,58 +6,35 @@ import asyncio
 import multiprocessing
 import os
 import signal
-import threading
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from multiprocessing.sharedctypes import RawValue
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from halflap.backfill.kernel import start_worker
+from halflap.backfill.worker import start_worker
 from halflap.core.errors import BackfillError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ENOUGH_FOR_PROCESSES", "Workers", "cores"]
+__all__ = ["Workers", "cores"]
 
-ENOUGH_FOR_PROCESSES = 16 << 20
-"""So many bytes are worth starting processes for: a process takes as long to start as to read some megabytes."""
-
-_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 def cores() -> int:
-    """Say how many cores this process may use."""
+    """Return the number of cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
-class _ThreadControl:
+class _Control:
+    """Shared memory, without locks: progress may be slightly off."""
+
     def __init__(self) -> None:
-        self._stopped = threading.Event()
-        self._done = 0
-
-    def is_stopped(self) -> bool:
-        return self._stopped.is_set()
-
-    def advance(self, count: int) -> None:
-        self._done += count
-
-    def stop(self) -> None:
-        self._stopped.set()
-
-    def done(self) -> int:
-        return self._done
-
-
-class _ProcessControl:
-    """The same for many processes; it goes to each when that is started, and only then."""
-
-    def __init__(self, context: Any) -> None:
-        # No locks: a process that is killed holds none, and progress may be off by a little.
-        self._stopped = context.RawValue("b", 0)
-        self._done = context.RawValue("q", 0)
+        self._stopped = RawValue("b", 0)
+        self._done = RawValue("q", 0)
 
     def is_stopped(self) -> bool:
         return bool(self._stopped.value)
@@ -68,58 +45,53 @@ class _ProcessControl:
     def stop(self) -> None:
         self._stopped.value = 1
 
+    @property
     def done(self) -> int:
         return int(self._done.value)
 
 
 class Workers:
-    """Runs functions elsewhere, a few at a time."""
+    """A pool for backfill work, with progress and a way to stop."""
 
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
+        self.control = _Control()
         self._executor: Executor
-        self._control: _ThreadControl | _ProcessControl
         if jobs == 1:
-            self._executor, self._control = ThreadPoolExecutor(1), _ThreadControl()
+            self._executor = ThreadPoolExecutor(1)
         else:
             context = multiprocessing.get_context("spawn")
-            self._control = _ProcessControl(context)
             self._executor = ProcessPoolExecutor(
-                jobs, mp_context=context, initializer=start_worker, initargs=(self._control,)
+                jobs, mp_context=context, initializer=start_worker, initargs=(self.control,)
             )
         self._slots = asyncio.Semaphore(jobs + 1)
 
-    async def run(self, work: Callable[_P, _T], *arguments: _P.args, **options: _P.kwargs) -> _T:
-        """Run a piece of work when its turn comes."""
+    async def run(self, work: Callable[..., _T], *arguments: Any) -> _T:
+        """Run a function of `halflap.backfill.worker` when there is a free slot."""
         async with self._slots:
-            task: Callable[..., Any] = partial(work, *arguments, **options)
-            if isinstance(self._control, _ThreadControl):
-                task = partial(task, control=self._control)
+            task: Callable[..., _T] = partial(work, *arguments)
+            if self.jobs == 1:
+                task = partial(task, control=self.control)
             try:
-                future = await asyncio.to_thread(self._submitted, task)
-                done: _T = await asyncio.wrap_future(future)
+                future = await asyncio.to_thread(self._submit, task)
+                return await asyncio.wrap_future(future)
             except BrokenProcessPool:
                 raise BackfillError(
-                    "A worker process was ended from outside, perhaps for want of memory. What was learned before is "
-                    "kept; run it again to go on, perhaps with --jobs 1."
+                    "A worker process was killed, perhaps because memory ran out. What was learned before is kept; run "
+                    "the command again to continue, perhaps with --jobs 1."
                 ) from None
-            return done
 
-    def _submitted(self, task: Callable[[], Any]) -> Any:
+    def _submit(self, task: Callable[[], _T]) -> Any:
         if not hasattr(signal, "pthread_sigmask"):
             return self._executor.submit(task)
-        # What is started inherits the mask: an interrupt is for us, who then tell the workers to stop.
+        # New processes inherit the mask: Ctrl-C is for the main process, which then stops them in order.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             return self._executor.submit(task)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    @property
-    def control(self) -> _ThreadControl | _ProcessControl:
-        return self._control
-
     def close(self) -> None:
-        """Have everything end that is under way, and wait for it."""
-        self._control.stop()
+        """Stop all work and wait for it."""
+        self.control.stop()
         self._executor.shutdown(wait=True, cancel_futures=True)

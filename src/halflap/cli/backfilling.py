@@ -131,14 +131,10 @@ def _show(summary: Summary) -> None:
         f"{verb} from {what} ({speed})." if summary.observations else "There was nothing new to learn from.",
         f"Schemas: {summary.schemas('new')} new, {summary.schemas('changed')} changed.",
     ]
-    if summary.drift or summary.breaches:
-        told = [
-            f"{_many(len(summary.drift), 'change')} of what had settled" if summary.drift else "",
-            f"{_many(len(summary.breaches), 'place')} that {_break(summary)} what is declared"
-            if summary.breaches
-            else "",
-        ]
-        lines.append(f"Drift: {' and '.join(filter(None, told))}; see halflap schema drift.")
+    if summary.drift:
+        lines.append(
+            f"Drift: {_many(len(summary.drift), 'change')} in settled schemas; see halflap schema drift."
+        )
     if known:
         lines.append(f"Already counted, and not counted again: {_many(known, 'source')}.")
     unknown = sorted({tool.server for tool in summary.tools if not tool.is_known})
@@ -198,10 +194,6 @@ def _tell(source: SourceReport) -> None:
     if source.problem is not None:
         failed = source.state in {"failed", "refused"}
         note(f"{f'Error [{BackfillError.code}]: ' if failed else ''}{name}: {visible(source.problem)}")
-
-
-def _break(summary: Summary) -> str:
-    return "breaks" if len(summary.breaches) == 1 else "break"
 
 
 def _many(count: int, what: str) -> str:

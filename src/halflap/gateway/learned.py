@@ -183,19 +183,19 @@ class LearnedSchemas:
     async def forget(
         self, server: str | None, tool: str | None, origin: str | None
     ) -> Sequence[tuple[str, ToolKey]]:
-        """Forget what was learned of a server, of one of its tools, or from one origin; returns what was forgotten.
+        """Forget what was learned about a server or one of its tools, or from one origin; return what was forgotten.
 
-        Logs that were read before count again when they are read again.
+        Once everything from logs is forgotten, logs that were read before can be read again.
         """
         backfill = await asyncio.to_thread(import_module, "halflap.backfill")
         self._expect_store("Nothing was forgotten")
         await self.catch_up()
+        forgets_logs = server is None and origin in {None, backfill.LEARNED_ORIGIN}
 
-        def remark(name: str, mark: str) -> str | None:
-            concerned = origin in {None, backfill.LEARNED_ORIGIN}
-            return backfill.forgotten(name, mark, server, tool) if concerned else mark
+        def update(name: str, watermark: str) -> str | None:
+            return None if forgets_logs and name.startswith(backfill.ORIGIN_PREFIX) else watermark
 
-        gone = await self.store.forget_learned(origin, server, tool, update_watermark=remark)
+        gone = await self.store.forget_learned(origin, server, tool, update_watermark=update)
         self._drop_cached()
         return gone
 
@@ -223,7 +223,7 @@ class LearnedSchemas:
             lineage=self.config.graph.lineage,
         )
         made: Backfill = module.Backfill(
-            self.store, rules, jobs=jobs, strict=strict, dry_run=dry_run, told=told
+            self.store, rules, jobs=jobs, strict=strict, dry_run=dry_run, progress=told
         )
         return made
 

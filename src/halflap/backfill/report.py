@@ -1,24 +1,24 @@
-"""What a backfill came to: source by source, tool by tool."""
+"""What a backfill did, source by source and tool by tool."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from halflap.backfill.found import NOTHING_FOUND, Found
+from halflap.backfill.found import Counts
 from halflap.core.errors import BackfillError
 from halflap.learn import Learned, changes, merge
 from halflap.observe import drift_told
-from halflap.store import Breach, DriftEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from halflap.store import StoredShape, ToolKey
+    from halflap.store import DriftEvent, StoredShape, ToolKey
 
 __all__ = ["SourceReport", "State", "Summary", "ToolReport", "tool_reports"]
 
 State = Literal["counted", "known", "stopped", "refused", "failed"]
+SchemaChange = Literal["new", "changed", "same", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class SourceReport:
 
     name: str
     state: State
-    """`known` was counted before to its end; `refused` and `failed` say why in `problem`."""
-    found: Found = field(default=NOTHING_FOUND)
-    """Without the shapes; lines are counted from the beginning of the source."""
+    """`known`: counted before, to its end; `refused` and `failed`: see `problem`."""
+    found: Counts = field(default_factory=Counts)
+    """Line numbers are those of the source."""
     skipped_bytes: int = 0
-    """How much of its beginning was counted before."""
+    """How much of it was counted before."""
     problem: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -57,15 +57,15 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class ToolReport:
-    """What was learned of one tool."""
+    """What was learned about one tool."""
 
     server: str
     tool: str
     is_known: bool
     """Whether the catalogue has it."""
     observations: int
-    schema: Literal["new", "changed", "same", "none"]
-    """`none`: it returned texts or errors alone."""
+    schema: SchemaChange
+    """`none`: it only returned text or errors."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -79,7 +79,7 @@ class ToolReport:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What it all came to."""
+    """What a backfill did."""
 
     sources: tuple[SourceReport, ...]
     tools: tuple[ToolReport, ...]
@@ -87,9 +87,6 @@ class Summary:
     is_stopped: bool = False
     dry_run: bool = False
     drift: tuple[DriftEvent, ...] = ()
-    """What contradicts what had settled before."""
-    breaches: tuple[Breach, ...] = ()
-    """Where results broke what their tools declare."""
 
     @property
     def observations(self) -> int:
@@ -98,16 +95,17 @@ class Summary:
     def count(self, *states: State) -> int:
         return sum(source.state in states for source in self.sources)
 
-    def schemas(self, what: str) -> int:
-        return sum(tool.schema == what for tool in self.tools)
+    def schemas(self, change: SchemaChange) -> int:
+        return sum(tool.schema == change for tool in self.tools)
 
     def to_json(self) -> dict[str, Any]:
+        drift = [{"server": one.server, "tool": one.tool, **drift_told([one], [])[0]} for one in self.drift]
         return {
             "observations": self.observations,
             "tools": [tool.to_json() for tool in self.tools],
             "newSchemas": self.schemas("new"),
             "changedSchemas": self.schemas("changed"),
-            "drift": [*map(_told, self.drift), *map(_told, self.breaches)],
+            "drift": drift,
             "sources": [source.to_json() for source in self.sources],
             "alreadyCounted": self.count("known"),
             "seconds": round(self.seconds, 3),
@@ -116,27 +114,25 @@ class Summary:
         }
 
 
-def _told(one: DriftEvent | Breach) -> dict[str, Any]:
-    (told,) = drift_told([one], []) if isinstance(one, DriftEvent) else drift_told([], [one])
-    return {"server": one.server, "tool": one.tool, **told}
-
-
 def tool_reports(before: Sequence[StoredShape], learned: Mapping[ToolKey, Learned]) -> tuple[ToolReport, ...]:
-    """Say of each tool how many results were added, and what that did to its schema."""
+    """Return for each tool how many results were added, and whether its schema changed."""
     known: dict[ToolKey, list[Learned]] = {}
     for one in before:
         known.setdefault(one.key, []).append(one.learned)
     reports = []
     for key, added in sorted(learned.items()):
-        # What is known of a tool whose definition nobody knew counts for the one that it turned out to be.
+        # What was learned before the definition was known counts for the tool, too.
         keys = {key, key._replace(definition_hash="")}
         was = merge(*(one.structured for each in keys for one in known.get(each, ())))
         now = added.structured
-        what: Literal["new", "changed", "same", "none"] = (
-            "none" if not now.observations
-            else "new" if not was.observations
-            else "changed" if changes(was, now)
-            else "same"
-        )  # fmt: skip
-        reports.append(ToolReport(key.server, key.tool, bool(key.definition_hash), added.observations, what))
+        change: SchemaChange = "same"
+        if not now.observations:
+            change = "none"
+        elif not was.observations:
+            change = "new"
+        elif changes(was, now):
+            change = "changed"
+        reports.append(
+            ToolReport(key.server, key.tool, bool(key.definition_hash), added.observations, change)
+        )
     return tuple(reports)

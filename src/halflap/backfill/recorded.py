@@ -1,0 +1,80 @@
+"""Learn from Halflap's own recorded calls that nothing was learned from yet."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from halflap.backfill.formats.results import value_of
+from halflap.backfill.found import Knowledge
+from halflap.core.values import Result
+from halflap.graph.lineage import Trails
+from halflap.learn import Learned, Observer, digest_of, outcome_of
+from halflap.schema import Reading
+from halflap.store import ToolKey
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from halflap.backfill.rules import Rules
+    from halflap.learn import Outcome
+    from halflap.store import CallRecord, Store
+
+__all__ = ["RecordedCalls", "learn_recorded", "recorded_calls"]
+
+_BATCH = 500
+
+
+class RecordedCalls(NamedTuple):
+    """What a batch of recorded calls told."""
+
+    knowledge: Knowledge
+    calls: list[str]
+    """The ids of the calls that it is from."""
+    incomplete: int
+    """Calls whose results were not recorded whole."""
+
+
+async def recorded_calls(store: Store) -> AsyncIterator[list[CallRecord]]:
+    """Yield the calls that nothing was learned from, a batch at a time."""
+    after: str | None = None
+    while calls := await store.unobserved_calls(after, _BATCH):
+        after = calls[-1].id
+        yield list(calls)
+
+
+def learn_recorded(calls: Sequence[CallRecord], rules: Rules) -> RecordedCalls:
+    """Learn from recorded calls. Values are followed within the batch."""
+    observers: dict[ToolKey, dict[Outcome, Observer]] = {}
+    trails = Trails(rules.salt)
+    used: list[str] = []
+    for call in calls:
+        hashed = rules.schema_hashes.get(call.definition_hash, call.definition_hash)
+        key = ToolKey(call.server, call.tool, hashed)
+        result = None if call.result is None or call.result_cut else _read(call.result)
+        if type(result) is not dict:
+            continue
+        arguments = _read(call.arguments)
+        arguments = arguments if type(arguments) is dict else {}
+        value, is_error = value_of(Result.from_wire(result), rules.readings.get(key, Reading()))
+        outcome = outcome_of(value, is_error=is_error)
+        observer = observers.setdefault(key, {}).setdefault(outcome, Observer(values=rules.values))
+        observer.observe(value, digest_of(arguments, rules.salt), call.started_at)
+        used.append(call.id)
+        if rules.lineage and call.run is not None:
+            ended = call.started_at + (call.duration_ms or 0) / 1_000
+            run = (call.principal, call.run)
+            seen = None if is_error else value
+            trails.see(run, key, arguments, seen, began=call.started_at, ended=ended)
+    shapes = {
+        key: Learned(**{outcome: one.shape() for outcome, one in own.items()})
+        for key, own in observers.items()
+    }
+    return RecordedCalls(Knowledge(shapes, lineage=trails.take()), used, len(calls) - len(used))
+
+
+def _read(text: str | None) -> Any:
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return None
