@@ -15,19 +15,19 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from halflap.workflows.footprint import Footprint, footprint, footprint_by_states
-from halflap.workflows.net import Condition, Flow, Net, Task
-from halflap.workflows.optimize import TARGETS, optimize
-from halflap.workflows.optimizing import genetic
-from halflap.workflows.score import score
-from halflap.workflows.study import Study
-from halflap.workflows.validate import validate_footprint
+from halflap.workflows.analysis.compare import compare
+from halflap.workflows.analysis.footprint import Footprint, footprint
+from halflap.workflows.analysis.study import Study
+from halflap.workflows.model.net import Condition, Flow, Net, Task
+from halflap.workflows.optimize import genetic
+from halflap.workflows.optimize.optimizer import TARGETS, optimize
+from halflap.workflows.score.score import score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from halflap.workflows.net import Gate
-    from halflap.workflows.optimize import Engine
+    from halflap.workflows.model.net import Gate
+    from halflap.workflows.optimize.optimizer import Engine
 
 FOOTPRINT_TASKS, FOOTPRINT_BOUND = 500, 0.1
 VERDICT_TASKS, VERDICT_BOUND = 200, 1.0
@@ -143,10 +143,10 @@ def measure_verdicts(chance: random.Random) -> bool:
         for one, other in listed:
             old, new = net_of(one), net_of(other)
             began = time.process_time()
-            verdict = validate_footprint(old, new)
+            verdict = compare(old, new)
             verdict.response()
             times.append(time.process_time() - began)
-            holds &= verdict.conclusive
+            holds &= not verdict.unknown
         holds &= told(f"verdict, {VERDICT_TASKS} tasks, {what}", times, VERDICT_BOUND)
     return holds
 
@@ -188,7 +188,7 @@ def measure_optimising(chance: random.Random) -> bool:
         "shared resources": [busy(chance, net, [None, "bob", "eve"]) for net in lines],
         "blocks at random": [busy(chance, net, [None, None, "bob"]) for net in blocks],
     }
-    engines: list[Engine] = ["beam", "gepa"] if genetic.is_there() else ["beam"]
+    engines: list[Engine] = ["beam", "gepa"] if genetic.is_installed() else ["beam"]
     optimize(
         nets["one after the other"][0], "behavioral", engine=engines[-1]
     )  # What is imported then is there.
@@ -211,7 +211,7 @@ def compare_ways() -> bool:
     net = net_of(("and", *(("task", name) for name in names(16))))
     found: dict[str, object] = {}
     by_blocks = took(lambda: found.update(blocks=footprint(Study(net))))
-    by_states = took(lambda: found.update(states=footprint_by_states(Study(net))))
+    by_states = took(lambda: found.update(states=footprint(Study(net, by_states=True))))
     print(
         f"  16 parallel tasks: by blocks {by_blocks * 1e3:.2f} ms, by states {by_states:.2f} s, {by_states / by_blocks:,.0f} times as long"
     )

@@ -34,6 +34,7 @@ from halflap.core.text import join
 from halflap.dspy.spec import Manifest
 from halflap.gateway import Gateway
 from halflap.server.app import Front
+from halflap.workflows.model.form import net_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -64,6 +65,7 @@ def pages() -> dict[Path, str]:
         "reference/dspy-manifest.schema.json": json.dumps(
             Manifest.model_json_schema(by_alias=True), indent=2
         ),
+        "reference/workflow.schema.json": json.dumps(net_schema(), indent=2),
         "reference/config.schema.json": config_schema(),
         "configuration.md": with_tables((DOCS / "configuration.md").read_text(encoding="utf-8")),
     }

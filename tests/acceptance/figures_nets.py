@@ -144,14 +144,15 @@ class Case:
     def judge(self, answer: dict[str, Any]) -> dict[str, bool]:
         """Return of each verdict in an answer of `gepa_validate_footprint` whether it is right."""
         one, two = self.behaviours
-        if self.shows_nothing:
-            return {"footprint": answer.get("code") == "INVALID_INPUTS"}
         if answer.get("error"):
             return dict.fromkeys(("soundness", "footprint", "equivalence"), False)
         sides = ("original_workflow", "optimized_workflow")
         found = {"soundness": [answer["sound"][side] for side in sides] == [one.sound, two.sound]}
         if not one.bounded or not two.bounded:
             return found
+        if self.shows_nothing:
+            verdict = answer["validation_passed"], answer["footprint_compatibility"], bool(answer["reasons"])
+            return {**found, "footprint": verdict == (False, None, True)}
         ends = [[set(answer[f"{end}_activities"][side]) for end in ("start", "end")] for side in sides]
         cells = {
             (cell["row"], cell["column"], cell["original"], cell["optimized"])

@@ -11,10 +11,10 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from halflap.core.codes import CODES
-from halflap.workflows import workers
-from halflap.workflows.form import read_net
-from halflap.workflows.published import example_nets
-from halflap.workflows.specification import Specification
+from halflap.workflows.examples import example_nets
+from halflap.workflows.model.form import read_net
+from halflap.workflows.model.net import Specification
+from halflap.workflows.run import process
 from halflap.workflows.yawl import write_yawl
 from server.faces import in_memory
 
@@ -66,7 +66,7 @@ def tangled(width: int) -> dict[str, Any]:
 
 def _yawl() -> dict[str, str]:
     net = read_net(ORDER)
-    return {"yawl": write_yawl(Specification(net.id, net.id, {net.id: net}))}
+    return {"yawl": write_yawl(Specification.of(net))}
 
 
 def _loose() -> dict[str, Any]:
@@ -248,7 +248,7 @@ def test_other_requests_are_answered_while_one_takes_long_and_is_ended_in_time(h
 
 
 def test_a_worker_that_dies_is_an_error(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_BOOT", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    monkeypatch.setattr(process, "_BOOT", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     arguments = {"original_workflow": ORDER, "optimized_workflow": ORDER}
     found = asked(home, lambda client: client.call_tool("gepa_validate_footprint", arguments))
     assert (found.is_error, found.structured_content["code"]) == (True, "EXECUTION_ERROR")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from halflap.workflows.net import Flow, Net
+    from halflap.workflows.model.net import Flow, Net
     from workflows.nets import Tree
 
 Tokens = frozenset[tuple[object, int]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from halflap.workflows.net import Condition, Flow, Gate, Kept, Net, Rule, Task
+from halflap.workflows.model.net import Condition, Flow, Gate, Kept, Net, Rule, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -166,13 +166,14 @@ _AMOUNTS = st.one_of(st.none(), st.integers(0, 1000), st.floats(0, 1e6))
 _NAMES = st.one_of(st.none(), st.frozensets(_TEXTS, max_size=3))
 _KEPT = st.sampled_from(
     [
-        Kept("t0", "timer", "<timer><netparam>t</netparam></timer>"),
-        Kept("t0", "fan_out", "step: items[] < 3"),
-        Kept("", "documentation", "<documentation>why</documentation>"),
-        Kept("gone", "timer", "<timer/>"),
-        Kept("t0 -> t1", "#odd", "of a flow that may be there"),
+        Kept("timer", "t", "t0"),
+        Kept("fan_out", "step: items[] < 3", "t0"),
+        Kept("documentation", "why"),
+        Kept("timer", "", "gone"),
+        Kept("odd", "of a flow that may be there", "t0 -> t1"),
     ]
 )
+EACH: list[Any] = [None, [], ["x", {"y": 1}], {"from": "orders.items"}]
 PREDICATES = ["x > 3", "order.total >= 10.5 and not paid", 'state == "new" or state == null', "true", "ok"]
 
 
@@ -196,7 +197,7 @@ def told_nets(draw: DrawFn, base: SearchStrategy[Net] | None = None) -> Net:
                 st.one_of(st.none(), st.dictionaries(_TEXTS, st.one_of(_TEXTS, _AMOUNTS), max_size=2))
             ),
             limit=draw(st.one_of(st.none(), st.integers(1, 9))),
-            each=draw(st.sampled_from([None, [], ["x", {"y": 1}], {"from": "orders.items"}])),
+            each=draw(st.sampled_from(EACH)),
         )
     flows: list[Flow] = []
     out = one.outgoing()

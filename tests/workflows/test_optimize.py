@@ -14,29 +14,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.dependence import reversals
-from halflap.workflows.form import read_net, write_net
-from halflap.workflows.net import Bound, Rule
-from halflap.workflows.optimize import optimize
-from halflap.workflows.optimizing import genetic
-from halflap.workflows.score import score
-from halflap.workflows.soundness import soundness
-from halflap.workflows.study import Study
-from halflap.workflows.transform import TRANSFORMATIONS, transformed
+from halflap.workflows.analysis.soundness import soundness
+from halflap.workflows.analysis.study import Study
+from halflap.workflows.model.form import read_net, write_net
+from halflap.workflows.model.net import Bound, Rule
+from halflap.workflows.optimize import genetic
+from halflap.workflows.optimize.optimizer import optimize
+from halflap.workflows.score.score import score
+from halflap.workflows.transform.catalogue import TRANSFORMATIONS, transformed
 from support import examples
 from workflows.brute import TooMuchError, traces
 from workflows.nets import block_net, block_nets, general_nets, net
-from workflows.timed import busy, line, lines, ruled, small_nets, task, timed
+from workflows.timed import busy, line, lines, reversed_order, ruled, small_nets, task, timed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from halflap.workflows.net import Net
-    from halflap.workflows.optimize import Engine
-    from halflap.workflows.optimizing.evaluation import Target
+    from halflap.workflows.model.net import Net
+    from halflap.workflows.optimize.evaluate import Target
+    from halflap.workflows.optimize.optimizer import Engine
 
 TARGETS = st.sampled_from(["performance", "behavioral", "balanced"])
-ENGINES: list[Engine] = ["beam", "gepa"] if genetic.is_there() else ["beam"]
+ENGINES: list[Engine] = ["beam", "gepa"] if genetic.is_installed() else ["beam"]
 SMALL = st.one_of(timed(small_nets(5, gates=("and", "xor"))), busy(5), lines(5))
 Order = frozenset[tuple[int, int]]
 """Which comes before which."""
@@ -167,10 +166,11 @@ def test_what_comes_out_is_sound_never_slower_and_keeps_rules_and_the_order_of_d
     assert soundness(Study(found.net)).sound or (found.net is one and found.notes)
     if found.before.times.makespan is not None:
         assert found.after.times.makespan is not None
-        assert found.after.times.makespan <= found.before.times.makespan + 1e-9
+        noise = (found.after.times.error or 0) + (found.before.times.error or 0)
+        assert found.after.times.makespan <= found.before.times.makespan + noise + 1e-9
     held, holds = (score(each).response()["raw"]["compliance"]["rules"] for each in (one, found.net))
     assert all(after["holds"] for before, after in zip(held, holds, strict=True) if before["holds"])
-    assert found.net is one or target == "behavioral" or reversals(Study(one), Study(found.net)) == ()
+    assert found.net is one or target == "behavioral" or reversed_order(one, found.net) == ()
     assert found.verdict.passed or target == "performance" or found.net is one
     answer = found.response()
     before, after = answer["metrics"]["before"], answer["metrics"]["after"]
@@ -310,7 +310,7 @@ def test_reference_patterns_steer_it() -> None:
     )
     assert not optimize(slow, "balanced", engine="beam").changes
     found = optimize(slow, "balanced", None, ["parallel"], engine="beam")
-    assert [one.transformation for one in found.changes] == ["parallelise"]
+    assert [one.move.transformation.name for one in found.changes] == ["parallelise"]
 
 
 def test_dead_tasks_are_taken_out_and_what_is_not_sound_is_refused() -> None:
@@ -337,17 +337,17 @@ def test_a_workflow_that_is_not_made_of_blocks_is_made_better_where_it_can_be() 
         for name, one in wild.tasks.items()
     }
     found = optimize(replace(wild, tasks=known), "performance", engine="beam")
-    assert [one.transformation for one in found.changes] == ["parallelise"]
+    assert [one.move.transformation.name for one in found.changes] == ["parallelise"]
     assert (found.after.times.makespan or 0) < (found.before.times.makespan or 0)
 
 
 def test_gepa_writes_nothing_to_stdout_and_without_it_our_own_search_is_used(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    if genetic.is_there():
+    if genetic.is_installed():
         assert optimize(shop(), "performance").engine == "gepa"
         assert capfd.readouterr() == ("", "")
-    monkeypatch.setattr(genetic, "is_there", lambda: False)
+    monkeypatch.setattr(genetic, "is_installed", lambda: False)
     assert optimize(shop(), "performance").engine == "beam"
     with pytest.raises(WorkflowError, match="gepa"):
         optimize(shop(), "performance", engine="gepa")

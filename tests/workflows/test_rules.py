@@ -9,15 +9,25 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from halflap.workflows.net import RULE_KINDS, Bound, Rule
-from halflap.workflows.score import score
+from halflap.workflows.model.net import Bound, Rule
+from halflap.workflows.score.score import score
 from support import examples
 from workflows import brute
 from workflows.nets import block_net, distinct, net, trees
 
 if TYPE_CHECKING:
-    from halflap.workflows.net import Net, RuleKind
+    from halflap.workflows.model.net import Net, RuleKind
     from workflows.nets import Tree
+
+
+RULE_KINDS: dict[RuleKind, int] = {
+    "precedence": 2,
+    "response": 2,
+    "exclusion": 2,
+    "separation_of_duties": 2,
+    "required": 1,
+}
+"""How many tasks each kind of rule names."""
 
 
 def verdict(one: Net, rule: Rule, bound: Bound | None = None) -> dict[str, Any]:

@@ -239,9 +239,6 @@ def test_a_run_that_was_killed_amid_branches_does_nothing_twice(runs: Runs, home
     assert sorted(runs.log) == ["say q", "wait a", "wait b"]
     (told,) = json.loads(CliRunner().invoke(app, ["runs", "--json", "-c", str(runs.config)]).stdout)
     assert (told["outcome"], told["callCount"]) == ("interrupted", 3)
-    # As if it had crashed while it wrote.
-    with (home / "data" / "workflow_runs" / f"{run}.jsonl").open("a") as stream:
-        stream.write('0123 {"ended": "tor')
     refused = runs.resume(run)
     assert [one["path"] for one in refused["problems"]] == ["tasks[1].idempotent"]
     runs.open()

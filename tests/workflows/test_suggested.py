@@ -9,18 +9,16 @@ import pytest
 from graph.made import graph_of, ports
 from halflap.core.errors import WorkflowError
 from halflap.graph.plan import plan, target_of
-from halflap.workflows.form import read_net, write_net
-from halflap.workflows.running.runnable import check_runnable
-from halflap.workflows.soundness import soundness
-from halflap.workflows.specification import Specification
-from halflap.workflows.study import Study
-from halflap.workflows.suggested import suggested_net
-from halflap.workflows.validate import validate_footprint
-from halflap.workflows.yawl import read_yawl, write_yawl
+from halflap.workflows.analysis.compare import compare
+from halflap.workflows.analysis.soundness import soundness
+from halflap.workflows.analysis.study import Study
+from halflap.workflows.model.form import read_net, write_net
+from halflap.workflows.run.check import check_runnable
+from halflap.workflows.run.suggested import suggested_net
 
 if TYPE_CHECKING:
     from halflap.graph.edges import Graph
-    from halflap.workflows.net import Net
+    from halflap.workflows.model.net import Net
 
 PERSON = ports("get_person", "person_id", "address.city firm_id", latency=250.0)
 FIRM = ports("get_firm", "firm_id", "sector")
@@ -58,7 +56,7 @@ def test_it_is_sound_reads_back_as_the_same_and_can_be_run() -> None:
     assert read_net(write_net(net)) == net
     assert soundness(Study(net)).sound
     check_runnable(net, {})
-    assert validate_footprint(net, net, "strict").passed
+    assert compare(net, net, "strict").passed
 
 
 def test_steps_that_wait_for_nothing_begin_together() -> None:
@@ -112,11 +110,3 @@ def test_a_list_at_hand_is_gone_through() -> None:
     graph = graph_of(ports("get_order", "order_id", "state"))
     (step,) = suggested(graph, "get_order", order_id=["o1", "o2"]).tasks.values()
     assert (step.each, step.arguments) == (["o1", "o2"], {"order_id": {"from": "each"}})
-
-
-def test_it_goes_through_yawl_as_the_same_and_what_it_has_no_word_for_is_still_not_run() -> None:
-    net = suggested(SHOP, "list_orders", email="a@b")
-    found = read_yawl(write_yawl(Specification(net.id, net.id, {net.id: net})))
-    assert found == Specification(net.id, net.id, {net.id: net})
-    with pytest.raises(WorkflowError):
-        check_runnable(found.net, {})

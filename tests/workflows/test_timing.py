@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 
-from halflap.workflows.form import read_net
-from halflap.workflows.published import example_nets
-from halflap.workflows.score import score
+from halflap.workflows.examples import example_nets
+from halflap.workflows.model.form import read_net
+from halflap.workflows.score.score import score
 from support import examples
 from workflows.nets import block_net, net, trees
 from workflows.timed import line, task
 
 if TYPE_CHECKING:
-    from halflap.workflows.net import Net
-    from halflap.workflows.performance import Performance
+    from halflap.workflows.model.net import Net
+    from halflap.workflows.score.performance import Performance
     from workflows.nets import Tree
 
 

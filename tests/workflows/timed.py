@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from halflap.workflows.form import read_net
-from halflap.workflows.net import Net, Rule
+from halflap.workflows.analysis.order import data_by_label, first_order, reversals
+from halflap.workflows.analysis.study import Study, Unknown
+from halflap.workflows.model.form import read_net
+from halflap.workflows.model.net import Net, Rule
 from workflows.nets import block_net, distinct, trees
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hypothesis.strategies import DrawFn, SearchStrategy
+
+
+def reversed_order(old: Net, new: Net) -> tuple[tuple[str, str], ...]:
+    """Return the dependent pairs whose order the new workflow can reverse; none where that is unknown."""
+    before, after = first_order(Study(old)), first_order(Study(new))
+    if isinstance(before, Unknown) or isinstance(after, Unknown):
+        return ()
+    return reversals(data_by_label(old), before, after)
 
 
 def line(*tasks: dict[str, Any], **more: Any) -> Net:

@@ -10,9 +10,9 @@ import io
 import json
 from typing import Any
 
-from halflap.workflows.form import read_net
-from halflap.workflows.running.program import net_program
-from halflap.workflows.running.runnable import check_runnable
+from halflap.workflows.model.form import read_net
+from halflap.workflows.run.check import check_runnable
+from halflap.workflows.run.program import net_program
 
 
 def net(*tasks: dict[str, Any], flows: str, **more: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls.arguments import Validators
@@ -58,6 +59,9 @@ class Calls:
         with self.finding(name, arguments, context):
             tool = snapshot.find(name)
         trace = CallTrace(self._recorder, tool, context, self._observe)
+        resumable = bool(context.mark)
+        # Calls nested in this one have identifiers of their own.
+        context = replace(context, mark="") if resumable else context
         result: Result | None = None
         outcome = "cancelled"
         breach = error_text = None
@@ -73,7 +77,7 @@ class Calls:
                 tool = seen.find(name)
                 self._authorize(tool, seen, context)
                 await self.validators.check_arguments(tool, sent)
-                if not trace.is_committed and not self.policy.is_read_only(tool):
+                if not trace.is_committed and (resumable or not self.policy.is_read_only(tool)):
                     await trace.commit(tool)
 
         try:

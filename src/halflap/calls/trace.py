@@ -56,7 +56,7 @@ class CallTrace:
         self._sent: CallRecord | None = None
         self.is_committed = False
         self._record = CallRecord(
-            id=new_id(),
+            id=new_id() + context.mark,
             run=context.run,
             parent=context.parent,
             principal=context.principal,

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from halflap.cli.net_text import optimized_lines, score_lines
-from halflap.cli.nets import FileArgument, NetOption, OutputOption, as_json_text, read_net, write
+from halflap.cli.nets import FileArgument, NetOption, OutputOption, as_text, is_yawl, read_net, write
 from halflap.cli.options import JsonOption
 from halflap.cli.output import note, one_line, print_json, print_lines, reported
 from halflap.cli.progress import working
 from halflap.core.errors import UsageError
-from halflap.workflows.form import write_net
-from halflap.workflows.optimize import optimize
-from halflap.workflows.score import score
+from halflap.workflows.model.net import Specification
+from halflap.workflows.optimize.optimizer import optimize
+from halflap.workflows.score.score import score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +143,7 @@ def optimize_workflow(
     The new workflow is written to the file that --output names, or else to stdout; what was done is told on stderr. With --json
     it is what gepa_optimize_workflow answers.
     """
-    _, one = read_net(file, net)
+    specification, one = read_net(file, net)
     constraints = {
         "max_cost": max_cost,
         "max_parallel": max_parallel,
@@ -160,14 +161,17 @@ def optimize_workflow(
             engine=None if engine is None else engine.value,
         )
     told = found.response()
+    result = replace(specification, nets={**specification.nets, one.id: found.net})
+    if len(result.nets) == 1 and not is_yawl(output):
+        result = Specification.of(found.net)
     if as_json:
         if output is not None:
-            write(as_json_text(write_net(found.net)), output)
+            write(as_text(result, output), output)
         print_json(told)
         return
     for line in optimized_lines(told):
         note(line)
-    write(as_json_text(write_net(found.net)), output)
+    write(as_text(result, output), output)
 
 
 def _order(pairs: Sequence[str]) -> Any:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.sandbox import Execution
-    from halflap.workflows.running.journal import Journal
+    from halflap.workflows.run.journal import Journal
 
 __all__ = ["fails_again", "tell_run"]
 
@@ -47,7 +47,7 @@ def tell_run(
         print_json(
             {
                 "run": execution.run,
-                "resume": execution.run if journal.can_go_on and not execution.ok and not lasting else None,
+                "resume": execution.run if journal.can_resume and not execution.ok and not lasting else None,
                 "outcome": execution.outcome,
                 "code": execution.code,
                 "error": _reason(execution.error) or None,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections import Counter
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.calls import new_id
-from halflap.catalog import namespaced
 from halflap.cli.net_run_text import fails_again, tell_run
 from halflap.cli.nets import read
 from halflap.cli.options import (
@@ -31,27 +30,25 @@ from halflap.cli.options import (
 from halflap.cli.output import note, one_line, reported
 from halflap.cli.progress import working
 from halflap.cli.run import confirmed
-from halflap.core.errors import RunNotFoundError, StoreError, UsageError
+from halflap.core.errors import UsageError
 from halflap.schema import Reading, read_result, reading_of
-from halflap.workflows.running.journal import Journal
-from halflap.workflows.running.pages import forget_old
-from halflap.workflows.running.program import net_program
-from halflap.workflows.running.runnable import check_runnable
-from halflap.workflows.running.tools import check_tools
+from halflap.store import RUNNING
+from halflap.workflows.run.check import check_runnable
+from halflap.workflows.run.journal import Journal
+from halflap.workflows.run.program import net_program, recorded_net
+from halflap.workflows.run.tools import check_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from halflap.config import Config
     from halflap.core.values import CallContext, Result, Tool
     from halflap.gateway import Gateway
     from halflap.sandbox import Execution
-    from halflap.store import RunRecord
-    from halflap.workflows.net import Net
+    from halflap.workflows.model.net import Net
 
 __all__ = ["run_workflow"]
 
-_FOLDER = "workflow_runs"
 _KIND = "workflow"
 
 
@@ -69,29 +66,27 @@ def run_workflow(
     json_arguments: JsonArgumentsOption = None,
     resume: Annotated[
         str | None,
-        typer.Option("--resume", metavar="RUN", help="Go on with a run that did not come to its end."),
+        typer.Option("--resume", metavar="RUN", help="Resume a run that was interrupted or failed."),
     ] = None,
     again: Annotated[
         list[str] | None,
         typer.Option(
             "--again",
             metavar="TASK",
-            help="With --resume: a task that was begun may be done again, though nothing says that it is idempotent.",
+            help="With --resume: this task may be done again, though nothing says that it is idempotent.",
         ),
     ] = None,
     program: Annotated[
-        bool, typer.Option("--program", help="Print the program that it becomes, and run nothing.")
+        bool, typer.Option("--program", help="Print the program it becomes; run nothing.")
     ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Let it call tools that destroy something, without asking.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Call destructive tools without asking.")] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Run a workflow in the sandbox: tasks call their tools, at the same time where they can, and predicates choose.
+    """Run a workflow in the sandbox: tasks call their tools, in parallel where possible, and predicates choose.
 
-    What each task returned is printed as JSON. A run that fails or is ended can be gone on with: what was done is not done again.
+    The results of the tasks are printed as JSON. A run that failed or was interrupted can be resumed: what was done is not repeated.
     """
     settings = read_config(config)
     if resume is None:
@@ -102,11 +97,8 @@ def run_workflow(
         work = _Run(settings, net, given, yes=yes)
     else:
         if file is not None or arguments or json_arguments or program:
-            raise UsageError(
-                "A run is gone on with as it began: --resume takes no file, arguments or --program."
-            )
-        journal = _opened(settings, resume)
-        work = _Run(settings, journal.net, journal.arguments, yes=yes, journal=journal, again=again or ())
+            raise UsageError("A run is resumed as it began: --resume takes no file, arguments or --program.")
+        work = _Run(settings, None, {}, yes=yes, resume=resume, again=again or ())
     try:
         execution = run_until_signal(work.done())
     except BaseException:
@@ -121,74 +113,14 @@ def run_workflow(
         raise typer.Exit(1)
 
 
-def _opened(config: Config, run: str) -> Journal:
-    """Open what was written down of a run; if nothing is, say why that is."""
-    try:
-        journal = Journal.resume(config.data_dir / _FOLDER, run)
-    except RunNotFoundError:
-        try:
-            found = asyncio.run(_recorded(config, run))
-        except UsageError:
-            # Several have that on the record, and none of them can be gone on with.
-            raise UsageError(
-                f"No run that begins with {run!r} can be gone on with. `halflap runs` lists them; write the identifier of the one that you mean."
-            ) from None
-        if found.kind != _KIND:
-            raise UsageError(f"The run {found.id} is not that of a workflow: it is a {found.kind}.") from None
-        if found.outcome == "ok":
-            raise _over(found.id) from None
-        raise UsageError(
-            f"Of the run {found.id} nothing is written down to go on with: it called nothing, `traces.record` was not full, "
-            "or it is older than `traces.keep_days`. Run the workflow from the start."
-        ) from None
-    try:
-        # It comes from a file, like any other.
-        check_runnable(journal.net, journal.arguments)
-    except BaseException:
-        journal.close(is_over=False)
-        raise
-    return journal
-
-
-def _over(run: str) -> UsageError:
-    return UsageError(
-        f"The run {run} came to its end: there is nothing to go on with. `halflap runs show {run}` tells of it."
-    )
-
-
-async def _calls_on_record(gateway: Gateway, run: str) -> Sequence[tuple[str, str]]:
-    """Give the server and the tool of each call that the record has of a run; it is no run that came to its end."""
-    alone = "So nobody can tell whether lines are missing from the run's file: it alone says what was done."
-    if gateway.store_trouble is not None:
-        note(f"Note: The record cannot be read. {alone}")
-        return ()
-    try:
-        found, calls = await gateway.run(run)
-    except RunNotFoundError:
-        note(f"Note: The run is not on the record any more. {alone}")
-        return ()
-    except StoreError as error:
-        note(f"Note: {error} {alone}")
-        return ()
-    if found.outcome == "ok":
-        raise _over(run)
-    return [(call.server, call.tool) for call in calls]
-
-
-async def _recorded(config: Config, run: str) -> RunRecord:
-    async with opened(config) as gateway:
-        found, _ = await gateway.run(run)
-        return found
-
-
 def _asked(
     file: Path | None, pairs: list[str] | None, text: str | None, again: list[str] | None
 ) -> tuple[Net, Mapping[str, Any]]:
-    """Give the workflow of a new run, and what it is given; it is one that can be run."""
+    """Return the workflow and the arguments of a new run."""
     if again:
         raise UsageError("--again goes with --resume: a new run does every task anyway.")
     if file is None:
-        raise UsageError("Name the file of a workflow, or with --resume a run to go on with.")
+        raise UsageError("Name the file of a workflow, or a run with --resume.")
     if str(file) == text == "-":
         raise UsageError("Only one of the workflow and its arguments can come from stdin.")
     net, given = read(file).net, json_object(pairs, text)
@@ -198,46 +130,47 @@ def _asked(
 
 
 class _Run:
-    """A run, from what is looked at before it to what is said after it."""
+    """A run, from the checks before it to the report after it."""
 
     def __init__(
         self,
         config: Config,
-        net: Net,
+        net: Net | None,
         given: Mapping[str, Any],
         *,
         yes: bool,
-        journal: Journal | None = None,
+        resume: str | None = None,
         again: Collection[str] = (),
     ) -> None:
-        self.journal = journal
+        self.journal: Journal | None = None
         """None until it is begun."""
         self.results: dict[str, Any] = {}
-        """What tasks returned, if the program could not say so any more."""
+        """What tasks returned, if the program could not report it."""
         self.items: dict[str, Any] = {}
-        """Of tasks that are done for each of many and were not for all, what became of each."""
+        """Of tasks that were not done for all of their items, what became of each."""
         self.interrupted: Execution | None = None
-        """What there was of it when the person ended it."""
+        """What was done when the person stopped it."""
         self._is_begun = False
         self._config = config
         self._net = net
         self._given = given
         self._yes = yes
+        self._resume = resume
         self._again = again
 
     async def done(self) -> Execution:
-        net, code = self._net, net_program(self._net, self._given, marked=True)
         async with opened(self._config) as gateway:
-            journal, context = await self._begun(gateway)
+            code, context = await self._begun(gateway)
+            journal = self.journal
+            assert journal is not None
             self._is_begun = True
             note(f"Run {journal.run}")
             left: list[Execution] = []
             context = replace(context, journal=journal, cancelled=left.append)
             try:
-                with working(f"Running {one_line(net.id)}"):
-                    execution = await gateway.execute(code, context, kind=_KIND, name=net.id)
+                with working(f"Running {one_line(journal.net.id)}"):
+                    execution = await gateway.execute(code, context, kind=_KIND, name=journal.net.id)
             except asyncio.CancelledError:
-                # By the person: what was done until then is all that they get.
                 self.interrupted = next(iter(left), None)
                 self._read_results(journal, gateway.snapshot.tools)
                 raise
@@ -247,77 +180,80 @@ class _Run:
 
     def _read_results(self, journal: Journal, tools: Mapping[str, Tool]) -> None:
         def read(task: str, result: Result) -> Any:
-            tool = tools.get(self._net.tasks[task].tool or "")
-            return read_result(result, Reading() if tool is None else reading_of(tool), _in_words)
+            tool = tools.get(journal.net.tasks[task].tool or "")
+            return read_result(result, Reading() if tool is None else reading_of(tool), _described)
 
         for task, result in journal.results.items():
-            if isinstance(result, list):
-                self.results[task] = [read(task, one) for one in result]
-            else:
-                self.results[task] = read(task, result)
-        for task, items in journal.partial.items():
-            self.items[task] = {
-                "of": items.of,
-                "returned": {str(at): read(task, one) for at, one in sorted(items.returned.items())},
-                "failed": sorted(items.failed),
-                "did_not_end": sorted(items.unended),
-            }
+            several = isinstance(result, list)
+            self.results[task] = [read(task, one) for one in result] if several else read(task, result)  # type: ignore[union-attr, arg-type]
+        for task, state in journal.items().items():
+            returned = {str(at): read(task, one) for at, one in sorted(state["returned"].items())}
+            self.items[task] = {**state, "returned": returned}
 
-    async def _begun(self, gateway: Gateway) -> tuple[Journal, CallContext]:
-        """Look whether all is there that it needs, and begin it, or go on with it."""
-        done = () if self.journal is None else self.journal.done
-        calls = () if self.journal is None else await _calls_on_record(gateway, self.journal.run)
+    async def _begun(self, gateway: Gateway) -> tuple[str, CallContext]:
+        """Check that everything it needs exists, and begin or resume it; return its program."""
+        keeps = self._config.traces.record == "full"
+        if self._resume is not None:
+            code, journal, given = await _recorded(gateway, self._resume)
+        else:
+            assert self._net is not None
+            given = dict(self._given)
+            code = net_program(self._net, given, marked=True)
+            journal = Journal(new_id(), self._net, keeps=keeps)
+            if not keeps:
+                note(
+                    f"Note: It cannot be resumed after a crash: `traces.record` is {self._config.traces.record}."
+                )
         strict = self._config.execution.check == "on"
-        look_up = gateway.callable_schema
-        repeatable = await check_tools(self._net, self._given, look_up, done, strict=strict)
-        if self.journal is not None:
-            names = {(one.server, one.original_name): one.name for one in gateway.snapshot.tools.values()}
-            recorded = Counter(names.get(call, namespaced(*call)) for call in calls)
-            await asyncio.to_thread(self.journal.go_on, self._again, repeatable, recorded)
-        named = " ".join(task.tool for task in self._net.tasks.values() if task.tool is not None)
+        repeatable = await check_tools(
+            journal.net, given, gateway.callable_schema, journal.done, strict=strict
+        )
+        journal.begin(self._again, repeatable)
+        named = " ".join(task.tool for task in journal.net.tasks.values() if task.tool is not None)
         asked = await (await gateway.programs()).destructive_within(named)
         context = confirmed(asked, named, yes=self._yes)
-        if self.journal is None:
-            folder = await asyncio.to_thread(_folder, self._config)
-            self.journal = await asyncio.to_thread(
-                Journal.begin, folder, new_id(), self._net, self._given, repeatable
-            )
-        return self.journal, context
+        self.journal = journal
+        return code, context
 
     def leave(self, *, is_over: bool, fails_again: bool = False) -> None:
-        """Let go of what is written down, and say how to go on."""
+        """Report how to resume, if that is possible."""
         journal = self.journal
-        if journal is None:
-            return
-        journal.close(is_over=is_over)
-        if is_over or not self._is_begun or not journal.can_go_on:
+        if journal is None or is_over or not self._is_begun or not journal.can_resume:
             return
         doubtful = journal.doubtful()
         for task, what in doubtful.items():
-            only = not fails_again and self._net.tasks[task].each is not None
             note(
-                f"'{one_line(task)}' {what}, and nothing says that it can be done twice. Look whether it was done."
-                + (" Only that is done again." if only else "")
+                f"'{one_line(task)}' {what}, and nothing says that it may be done twice. Check whether it was done."
             )
         if fails_again:
-            note(
-                "To go on with it would fail in the same way: that comes from the workflow and from what is known, and not from a tool. "
-                "Mend the workflow, and run it from the start."
-            )
+            note("Resuming would fail in the same way. Fix the workflow, and run it from the start.")
             return
         again = "".join(f" --again {quote(task)}" for task in doubtful)
-        note(f"What was done is kept. Go on with it: halflap workflow run --resume {journal.run}{again}")
+        note(f"What was done is kept. Resume: halflap workflow run --resume {journal.run}{again}")
 
 
-def _in_words(block: Mapping[str, Any]) -> str:
+async def _recorded(gateway: Gateway, run: str) -> tuple[str, Journal, dict[str, Any]]:
+    """Return the program of a recorded run, its journal and its arguments."""
+    found, calls = await gateway.run(run)
+    if found.kind != _KIND:
+        raise UsageError(f"The run {found.id} is not that of a workflow but of a {found.kind}.")
+    if found.outcome == "ok":
+        raise UsageError(f"The run {found.id} is complete: `halflap runs show {found.id}`.")
+    if found.outcome == RUNNING:
+        raise UsageError(f"The run {found.id} is still running. Wait for its end, then resume what is left.")
+    code = found.code or ""
+    if sha256(code.encode()).hexdigest() != found.code_hash:
+        raise UsageError(
+            f"The run {found.id} cannot be resumed: its program is not recorded in full, because `traces.record` was not full, "
+            "or because it contains a secret. Run the workflow from the start."
+        )
+    net, given = recorded_net(code)
+    check_runnable(net, given)
+    journal = Journal(found.id, net, calls)
+    if not journal.can_resume:
+        raise UsageError(f"The run {found.id} called nothing. Run the workflow from the start.")
+    return code, journal, given
+
+
+def _described(block: Mapping[str, Any]) -> str:
     return f"[{block.get('type')} {block.get('mimeType') or ''}]"
-
-
-def _folder(config: Config) -> Path | None:
-    """Give where to write down what is done, unless nothing is to be."""
-    folder = config.data_dir / _FOLDER
-    if config.traces.record != "full":
-        note(f"Note: It cannot be gone on with after a crash: `traces.record` is {config.traces.record}.")
-        return None
-    forget_old(folder, config.traces.keep_days)
-    return folder

@@ -7,14 +7,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.cli.output import data_console, visible
-from halflap.workflows.footprint import Unknown
+from halflap.workflows.analysis.study import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from halflap.workflows.footprint import Footprint
-    from halflap.workflows.soundness import Soundness
-    from halflap.workflows.validation import Validation
+    from halflap.workflows.analysis.compare import Comparison
+    from halflap.workflows.analysis.footprint import Footprint
+    from halflap.workflows.analysis.soundness import Soundness
 
 __all__ = [
     "comparison",
@@ -116,7 +116,7 @@ def _list(found: Footprint) -> Iterator[str]:
     yield "→ is directly followed by, ← follows directly, || both; all others: neither"
 
 
-def comparison(found: Validation) -> Iterator[str]:
+def comparison(found: Comparison) -> Iterator[str]:
     """Tell the verdict on two workflows."""
     told = found.response()
     yield f"{'Passed' if found.passed else 'Not passed'} ({found.mode})."

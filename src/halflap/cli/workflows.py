@@ -17,7 +17,6 @@ from halflap.cli.nets import (
     OutputOption,
     as_json_text,
     chosen,
-    json_form,
     read,
     read_net,
     read_pair,
@@ -27,20 +26,22 @@ from halflap.cli.options import JsonOption
 from halflap.cli.output import note, one_line, print_json, print_lines, reported
 from halflap.cli.progress import working
 from halflap.core.errors import UsageError
-from halflap.workflows.footprint import Unknown, footprint
-from halflap.workflows.render import net_mermaid, net_svg
-from halflap.workflows.soundness import soundness
-from halflap.workflows.specification import Specification
-from halflap.workflows.study import Study
-from halflap.workflows.validate import validate_footprint
+from halflap.workflows.analysis.compare import compare as compare_nets
+from halflap.workflows.analysis.footprint import footprint
+from halflap.workflows.analysis.soundness import soundness
+from halflap.workflows.analysis.study import Study, Unknown
+from halflap.workflows.model.draw import dot, mermaid
+from halflap.workflows.model.form import write_specification
+from halflap.workflows.model.net import Specification
+from halflap.workflows.model.reduce import unstructured_because
 from halflap.workflows.yawl import write_yawl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from halflap.workflows.footprint import Footprint
-    from halflap.workflows.net import Net
-    from halflap.workflows.soundness import Soundness
+    from halflap.workflows.analysis.footprint import Footprint
+    from halflap.workflows.analysis.soundness import Soundness
+    from halflap.workflows.model.net import Net
 
 __all__ = ["workflow"]
 
@@ -69,7 +70,7 @@ class Picture(StrEnum):
     """How it is drawn."""
 
     MERMAID = "mermaid"
-    SVG = "svg"
+    DOT = "dot"
 
 
 @workflow.callback()
@@ -103,8 +104,9 @@ def _lines(study: Study, judged: Soundness, found: Footprint | Unknown) -> Itera
     tasks = len(net.tasks)
     yield f"{shown(net.id)}: {tasks} task{'' if tasks == 1 else 's'}, {len(net.flows)} flows"
     yield from soundness_lines(judged)
-    if study.structure.tree is None and study.structure.problem:
-        yield f"It is not made of blocks: {shown(study.structure.problem, 2_000)}"
+    unstructured = unstructured_because(study.structure)
+    if unstructured is not None:
+        yield f"It is not block-structured: {shown(unstructured, 2_000)}"
     yield from footprint_lines(found, width())
 
 
@@ -125,8 +127,8 @@ def _told(study: Study, judged: Soundness, found: Footprint | Unknown) -> dict[s
             {"kind": one.kind, "message": one.why, "trace": list(one.trace), "marking": dict(one.marking)}
             for one in judged.failures
         ],
-        "blocks": study.structure.tree is not None,
-        "blocks_problem": study.structure.problem,
+        "blocks": study.block is not None,
+        "blocks_problem": unstructured_because(study.structure),
         "activities": None if known is None else list(known.activities),
         "start_activities": None if known is None else list(known.start_activities()),
         "end_activities": None if known is None else list(known.end_activities()),
@@ -160,7 +162,7 @@ def compare(
         raise UsageError("Only one of the two can come from stdin. Name a file for the other.")
     first, second = read_pair(file, other)
     with working(f"Comparing {one_line(first.id)} and {one_line(second.id)}"):
-        found = validate_footprint(first, second, mode.value)
+        found = compare_nets(first, second, mode.value)
     if as_json:
         print_json(found.response())
     else:
@@ -183,29 +185,34 @@ def render(
         typer.Option(
             "--format",
             "-f",
-            help="How it is drawn: mermaid or svg; by default as the ending of the output says (.svg, .mmd, .mermaid), and mermaid without one.",
+            help="How to draw, mermaid or dot; by default what the output file's ending says (.dot, .gv, .mmd, .mermaid), else mermaid.",
         ),
     ] = None,
     net: NetOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Draw a workflow, as Mermaid or as SVG."""
+    """Draw a workflow as text for Mermaid or Graphviz."""
     form = form or _form_of(output)
     specification = read(file, structure=False)
     one = chosen(specification, net)
-    write(net_svg(one) if form is Picture.SVG else net_mermaid(one), output)
+    write(dot(one) if form is Picture.DOT else mermaid(one), output)
 
 
-_ENDINGS = {".svg": Picture.SVG, ".mmd": Picture.MERMAID, ".mermaid": Picture.MERMAID, "": Picture.MERMAID}
+_ENDINGS = {
+    ".dot": Picture.DOT,
+    ".gv": Picture.DOT,
+    ".mmd": Picture.MERMAID,
+    ".mermaid": Picture.MERMAID,
+    "": Picture.MERMAID,
+}
 
 
 def _form_of(output: Path | None) -> Picture:
-    """Tell by the name of a file how it is drawn; one that promises something else is refused."""
+    """Return how to draw, by the ending of a file."""
     ending = "" if output is None else output.suffix.lower()
     if ending not in _ENDINGS:
         raise UsageError(
-            f"{output} is not written: nothing is drawn as {ending}. Name it .svg, or .mmd or .mermaid for Mermaid, or say "
-            "with --format what goes into it."
+            f"{output} is not written: a workflow cannot be drawn as {ending}. Use .mmd, .mermaid, .dot or .gv, or --format."
         )
     return _ENDINGS[ending]
 
@@ -213,13 +220,14 @@ def _form_of(output: Path | None) -> Picture:
 @workflow.command(name="import")
 @reported
 def import_yawl(file: FileArgument, net: NetOption = None, output: OutputOption = None) -> None:
-    """Read a YAWL specification, and write it in the JSON form.
+    """Convert a YAWL specification to JSON.
 
-    What the form has no place for is kept in it, and named on stderr; `halflap workflow export` gives it back.
+    What JSON cannot express is kept in it as the original XML, and `halflap workflow export` writes it back.
     """
     specification = read(file)
     one = None if net is None else chosen(specification, net)
-    write(as_json_text(json_form(specification if one is None else _alone(one))), output)
+    found = specification if one is None else Specification.of(one)
+    write(as_json_text(write_specification(found)), output)
     for each in specification.nets.values() if one is None else [one]:
         _remarks(specification, each)
 
@@ -229,11 +237,7 @@ def import_yawl(file: FileArgument, net: NetOption = None, output: OutputOption 
 def export_yawl(file: FileArgument, net: NetOption = None, output: OutputOption = None) -> None:
     """Write a workflow as a YAWL specification; durations, probabilities, reads and writes go into extendedAttributes."""
     specification = read(file, structure=False)
-    write(write_yawl(specification if net is None else _alone(chosen(specification, net))), output)
-
-
-def _alone(net: Net) -> Specification:
-    return Specification(net.id, net.id, {net.id: net})
+    write(write_yawl(specification if net is None else Specification.of(chosen(specification, net))), output)
 
 
 def _remarks(specification: Specification, net: Net) -> None:

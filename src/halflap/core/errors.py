@@ -596,15 +596,15 @@ class WorkflowTimeoutError(HalflapError):
 
 
 class WorkflowBusyError(HalflapError):
-    """The analysis of a workflow was not started: others kept Halflap busy."""
+    """The analysis of a workflow was not started: the client has too many running already."""
 
     code = "workflow-busy"
     seed_code: ClassVar[SeedCode] = "TIMEOUT_ERROR"
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
         super().__init__(
-            f"The analysis waited {seconds:g} s and was never started: Halflap is busy with other workflows. Try again."
+            f"{limit} analyses are running for you already. Try again when one of them has ended."
         )
 
 

@@ -216,10 +216,8 @@ class CallJournal(Protocol):
         """Return what this call returned before, or None if it has to be made."""
         ...
 
-    async def make(
-        self, name: str, arguments: Mapping[str, Any], call: Callable[[], Awaitable[Result]]
-    ) -> Result:
-        """Make the call and record its result."""
+    async def make(self, name: str, call: Callable[[], Awaitable[Result]]) -> Result:
+        """Make the call and note what became of it."""
         ...
 
 
@@ -244,6 +242,8 @@ class CallContext:
     """Receives the partial report of a program that is cancelled."""
     journal: CallJournal | None = None
     """Used for the calls of a workflow's program, not for calls nested inside them."""
+    mark: str = ""
+    """Ends the identifier under which this call is recorded, so that a resumed workflow finds it."""
 
 
 Handler = Callable[..., Awaitable[Result]]

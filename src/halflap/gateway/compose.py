@@ -261,8 +261,8 @@ def _told(workflow: Workflow, *, nets: bool, with_program: bool = True) -> dict[
 
     told = workflow_json(workflow, with_program=with_program)
     if nets:
-        from halflap.workflows.form import write_net  # noqa: PLC0415 -- as above
-        from halflap.workflows.suggested import suggested_net  # noqa: PLC0415 -- as above
+        from halflap.workflows.model.form import write_net  # noqa: PLC0415 -- as above
+        from halflap.workflows.run.suggested import suggested_net  # noqa: PLC0415 -- as above
 
         told["net"] = write_net(suggested_net(workflow))
     return told

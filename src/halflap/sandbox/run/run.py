@@ -288,9 +288,10 @@ class Run:
             raise ToolRefusal(str(error)) from error
         if known is not None:
             return await self._make(name, partial(_at_once, known), outcome_if_ok=_RECALLED)
-        call = partial(self._services.call, name, arguments, self._context)
+        context = replace(self._context, mark=marked.removeprefix(name))
+        call = partial(self._services.call, name, arguments, context)
         async with self._places:
-            return await self._make(name, partial(journal.make, marked, arguments, call))
+            return await self._make(name, partial(journal.make, marked, call))
 
     async def _make(self, name: str, call: Callable[[], Awaitable[Result]], outcome_if_ok: str = "ok") -> Any:
         place = len(self._calls)

@@ -15,7 +15,7 @@ from halflap.core.errors import (
 )
 from halflap.server.caller import principal_of
 from halflap.server.tools.tool import Answer, FrontTool
-from halflap.workflows.workers import Workers
+from halflap.workflows.run.process import Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -170,11 +170,11 @@ _BETTER: Mapping[str, Mapping[str, Any]] = {
 
 def gepa_family(gateway: Gateway) -> list[FrontTool]:
     """Give the tools of the family, bound to a gateway."""
-    workers = Workers(gateway.config.workflows.timeout_seconds)
+    jobs = Jobs(gateway.config.workflows.timeout_seconds)
 
     def tool(job: str, name: str, title: str, described: str, **of: Mapping[str, Any]) -> FrontTool:
         async def answer(arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
-            return await workers.do(job, arguments, principal_of(caller.context))
+            return await jobs.run(job, arguments, principal_of(caller.context))
 
         return FrontTool(
             name=name,

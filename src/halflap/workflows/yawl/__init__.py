@@ -1,43 +1,31 @@
-"""YAWL specifications: read as nets, and written with all that they said."""
+"""YAWL specifications: control flow, decompositions and what changes it are read; everything else is kept as the original XML and written back.
+
+`read` reads a `specificationSet`, `older` the older `processModel` form, which is not written. `write` puts nets back into the XML they came from,
+or makes a new specification.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.yawl.model import read_model, write_model
-from halflap.workflows.yawl.reading import read_set
-from halflap.workflows.yawl.writing import write_set
-from halflap.workflows.yawl.xml import pretty, read_xml, stem
+from halflap.workflows.yawl.older import read_process_model
+from halflap.workflows.yawl.read import read_set
+from halflap.workflows.yawl.write import write_yawl
+from halflap.workflows.yawl.xml import children, local, read_xml
 
 if TYPE_CHECKING:
-    from halflap.workflows.specification import Specification
+    from halflap.workflows.model.net import Specification
 
 __all__ = ["read_yawl", "write_yawl"]
 
 
-def read_yawl(source: str | bytes) -> Specification:
-    """Read a specification, of the schemas or with a `processModel`; what is wrong with it is told with its line."""
+def read_yawl(source: str) -> Specification:
+    """Read a specification; a `WorkflowError` names everything that is wrong, with its line."""
     document = read_xml(source)
-    name = stem(document.root.name)
-    if name == "specificationSet":
-        return read_set(document)
-    if document.root.name == "specification" and any(
-        one.name == "processModel" for one in document.root.elements
-    ):
-        return read_model(document)
-    raise WorkflowError(
-        [
-            (
-                f"line {document.root.line}",
-                f"The root is <{document.root.name}>. It is <specificationSet>, or <specification> with a <processModel>.",
-            )
-        ],
-        "This is no YAWL.",
-    )
-
-
-def write_yawl(specification: Specification) -> str:
-    """Write a specification as XML, in the form that it came in, else as the schema 4.0 has it."""
-    written = write_model if specification.dialect == "processModel" else write_set
-    return pretty(written(specification))
+    if local(document.root.tag) == "specificationSet":
+        return read_set(document, source)
+    if local(document.root.tag) == "specification" and children(document.root, "processModel"):
+        return read_process_model(document)
+    message = f"The root is <{document.root.tag}>; expected <specificationSet>, or <specification> with a <processModel>."
+    raise WorkflowError([("line 1", message)], "This is not a YAWL specification.")

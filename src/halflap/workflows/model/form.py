@@ -1,0 +1,296 @@
+"""The JSON form of a workflow, validated by pydantic: the dataclasses of `net` are its schema."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from halflap.core.errors import WorkflowError, WorkflowProblem
+from halflap.core.suggest import did_you_mean
+from halflap.workflows.model.checks import structure_problems
+from halflap.workflows.model.net import Condition, Flow, Kept, Name, Net, Rule, Specification, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["net_schema", "read_net", "read_specification", "validated", "write_net", "write_specification"]
+
+_STRICT = ConfigDict(extra="forbid", strict=True)
+_MANY = 10_000
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Pair:
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    kind: Literal["exclusion", "separation_of_duties"]
+    tasks: tuple[Name, Name]
+
+
+@dataclass(frozen=True)
+class _Order:
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    kind: Literal["precedence", "response"]
+    first: Name
+    then: Name
+
+
+@dataclass(frozen=True)
+class _Required:
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    kind: Literal["required"]
+    task: Name
+
+
+_Rule = Annotated[_Order | _Pair | _Required, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True)
+class _Net:
+    """A net of tasks and conditions with one input and one output."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(title="Workflow", **_STRICT)
+    id: Name
+    input: Annotated[Name, Field(description="The condition a case begins with.")]
+    output: Annotated[Name, Field(description="The condition a case ends with.")]
+    tasks: Annotated[list[Task], Field(max_length=_MANY)]
+    flows: Annotated[list[Flow], Field(max_length=5 * _MANY)]
+    label: Name | None = None
+    conditions: Annotated[
+        list[Condition],
+        Field(max_length=_MANY, description="The named ones; input and output may be left out."),
+    ] = field(default_factory=list)
+    rules: Annotated[list[_Rule], Field(max_length=_MANY)] = field(default_factory=list)
+    kept: Annotated[list[Kept], Field(max_length=5 * _MANY, description="What the form cannot express.")] = (
+        field(default_factory=list)
+    )
+    notes: list[str] = field(default_factory=list)
+    schema_: Annotated[str | None, Field(alias="$schema")] = None
+
+
+@dataclass(frozen=True)
+class _Specification:
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    id: Name
+    root: Name
+    nets: list[_Net]
+    notes: list[str] = field(default_factory=list)
+    yawl: Annotated[str | None, Field(description="The XML that the nets came from.")] = None
+    schema_: Annotated[str | None, Field(alias="$schema")] = None
+
+
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+
+
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    """Return the adapter of a dataclass; making one takes milliseconds."""
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+def net_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a net."""
+    found = _adapter(_Net).json_schema(mode="validation")
+    # A label that is left out is the id.
+    found["$defs"]["Task"]["required"].remove("label")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+# Reading ----------------------------------------------------------------------------------------------
+
+
+def validated(kind: type[T], value: Any) -> T:
+    """Validate a JSON value as a dataclass; a `WorkflowError` has every problem with its path."""
+    try:
+        # As JSON text: strict about types there, while lists may become sets and tuples.
+        found: T = _adapter(kind).validate_json(json.dumps(value))
+    except ValidationError as error:
+        problems = [
+            WorkflowProblem(_path(one["loc"]), _message(one)) for one in error.errors(include_url=False)
+        ]
+        raise WorkflowError(list(dict.fromkeys(problems))) from None
+    except (TypeError, RecursionError):
+        raise WorkflowError([("", "It is not JSON, or nested too deeply.")]) from None
+    return found
+
+
+def _path(location: Sequence[str | int]) -> str:
+    text = ""
+    for part in location:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part not in _INNER:
+            text += f".{part}" if text else part
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+_INNER = {"int", "float", "list[any]", "dict[literal['from'],str]", "[key]"} | {
+    "precedence", "response", "exclusion", "separation_of_duties", "required"
+}  # fmt: skip
+"""What pydantic adds to a path for the members of a union."""
+
+
+def _message(error: Any) -> str:
+    kind, location = error["type"], error["loc"]
+    if kind in {"extra_forbidden", "unexpected_keyword_argument"}:
+        known = _known_keys(location)
+        hint = did_you_mean(str(location[-1]), known, otherwise=f"There are: {', '.join(known)}.")
+        return f"Unknown key. {hint}"
+    if kind == "missing":
+        return "It is missing."
+    return f"{error['msg']}."
+
+
+_KINDS: Mapping[str | int, type] = {"tasks": Task, "flows": Flow, "conditions": Condition, "kept": Kept}
+
+
+def _known_keys(location: Sequence[str | int]) -> list[str]:
+    kind = next((_KINDS[part] for part in location if part in _KINDS), _Net)
+    return sorted(_adapter(kind).json_schema()["properties"])
+
+
+def read_net(value: Any, *, structure: bool = True) -> Net:
+    """Read a net from JSON. Without `structure` only the form is checked: files of others may have dead ends."""
+    return _net(validated(_Net, _with_labels(value)), "", structure=structure)
+
+
+def _with_labels(net: Any) -> Any:
+    """Fill in the default of `label`, the id; null is something else."""
+    if not isinstance(net, dict) or not isinstance(net.get("tasks"), list):
+        return net
+    tasks = [{"label": one.get("id"), **one} if isinstance(one, dict) else one for one in net["tasks"]]
+    return {**net, "tasks": tasks}
+
+
+def read_specification(value: Any, *, structure: bool = True) -> Specification:
+    """Read a workflow with its sub-nets from JSON, or a single net."""
+    if isinstance(value, dict) and "nets" not in value:
+        return Specification.of(read_net(value, structure=structure))
+    if isinstance(value, dict) and isinstance(value["nets"], list):
+        value = {**value, "nets": [_with_labels(one) for one in value["nets"]]}
+    found = validated(_Specification, value)
+    problems: list[tuple[str, str]] = []
+    nets: dict[str, Net] = {}
+    for at, one in enumerate(found.nets):
+        if one.id in nets:
+            problems.append((f"nets[{at}].id", f"There is already a net {one.id!r}."))
+        try:
+            nets[one.id] = _net(one, f"nets[{at}].", structure=structure)
+        except WorkflowError as error:
+            problems += error.problems
+    names = [one.id for one in found.nets]
+    if found.root not in names:
+        problems.append(
+            ("root", f"There is no net {found.root!r}. {did_you_mean(found.root, names)}".rstrip())
+        )
+    if problems:
+        raise WorkflowError(problems)
+    return Specification(found.id, found.root, nets, tuple(found.notes), found.yawl)
+
+
+def _net(form: _Net, prefix: str, *, structure: bool) -> Net:
+    problems: list[tuple[str, str]] = []
+    seen: dict[str, str] = {}
+    places = [(f"tasks[{at}]", task.id) for at, task in enumerate(form.tasks)]
+    places += [(f"conditions[{at}]", one.id) for at, one in enumerate(form.conditions)]
+    for where, node in places:
+        if seen.setdefault(node, where) != where:
+            problems.append((f"{where}.id", f"{node!r} is already the id of {seen[node]}."))
+    tasks = {task.id: task for task in form.tasks}
+    conditions = {one.id: one for one in form.conditions}
+    for key in ("input", "output"):
+        end = getattr(form, key)
+        if end in tasks:
+            problems.append((key, f"{end!r} is a task. The {key} is a condition with its own id."))
+        conditions.setdefault(end, Condition(end))
+    rules = tuple(_rule(rule) for rule in form.rules)
+    net = Net(
+        form.id, form.input, form.output, tasks, conditions, tuple(form.flows), rules, tuple(form.kept),
+        tuple(form.notes), form.label,
+    )  # fmt: skip
+    problems = problems or list(structure_problems(net, seen, complete=structure))
+    if problems:
+        raise WorkflowError([(f"{prefix}{path}", message) for path, message in problems])
+    return net
+
+
+def _rule(rule: _Order | _Pair | _Required) -> Rule:
+    match rule:
+        case _Order(kind, first, then):
+            return Rule(kind, (first, then))
+        case _Pair(pair, tasks):
+            return Rule(pair, tasks)
+        case _Required(one, task):
+            return Rule(one, (task,))
+
+
+# Writing ----------------------------------------------------------------------------------------------
+
+
+def write_net(net: Net) -> dict[str, Any]:
+    """Write a net as JSON; whatever is unknown or the default is left out."""
+    conditions = [
+        _written(one)
+        for one in net.conditions.values()
+        if one.id not in {net.input, net.output} or one.label is not None
+    ]
+    lists = {
+        "rules": [_written_rule(rule) for rule in net.rules],
+        "kept": [_written(one) for one in net.kept],
+        "notes": list(net.notes),
+    }
+    return {
+        "id": net.id,
+        **({} if net.label is None else {"label": net.label}),
+        "input": net.input,
+        "output": net.output,
+        "tasks": [_written_task(task) for task in net.tasks.values()],
+        **({"conditions": conditions} if conditions else {}),
+        "flows": [_written(flow) for flow in net.flows],
+        **{key: value for key, value in lists.items() if value},
+    }
+
+
+def write_specification(found: Specification) -> dict[str, Any]:
+    """Write a workflow with its sub-nets as JSON; a single net that came from nowhere else by itself."""
+    if len(found.nets) == 1 and found.yawl is None and not found.notes and found.id == found.net.id:
+        return write_net(found.net)
+    return {
+        "id": found.id,
+        "root": found.root,
+        "nets": [write_net(net) for net in found.nets.values()],
+        **({"notes": list(found.notes)} if found.notes else {}),
+        **({} if found.yawl is None else {"yawl": found.yawl}),
+    }
+
+
+def _written(value: Any) -> dict[str, Any]:
+    found: dict[str, Any] = _adapter(type(value)).dump_python(
+        value, mode="json", by_alias=True, exclude_none=True, exclude_defaults=True
+    )
+    return found
+
+
+def _written_task(task: Task) -> dict[str, Any]:
+    found = {"id": task.id, "label": task.label, "join": task.join, "split": task.split, **_written(task)}
+    for key in ("reads", "writes"):
+        if key in found:
+            found[key] = sorted(found[key])
+    if task.label == task.id:
+        del found["label"]
+    return found
+
+
+def _written_rule(rule: Rule) -> dict[str, Any]:
+    keys: Mapping[str, tuple[str, ...]] = {
+        "precedence": ("first", "then"),
+        "response": ("first", "then"),
+        "required": ("task",),
+    }
+    if rule.kind in keys:
+        return {"kind": rule.kind, **dict(zip(keys[rule.kind], rule.tasks, strict=True))}
+    return {"kind": rule.kind, "tasks": list(rule.tasks)}

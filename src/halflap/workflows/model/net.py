@@ -1,0 +1,200 @@
+"""A workflow: a net of tasks and conditions with one input and one output, after YAWL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 -- pydantic reads the annotations
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Field
+
+__all__ = [
+    "CANCELLATION",
+    "FIXING",
+    "ITEM",
+    "Bound",
+    "Condition",
+    "Flow",
+    "Gate",
+    "Kept",
+    "Name",
+    "Net",
+    "Rule",
+    "RuleKind",
+    "Specification",
+    "Task",
+]
+
+Gate = Literal["and", "xor", "or"]
+RuleKind = Literal["precedence", "response", "exclusion", "separation_of_duties", "required"]
+Name = Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
+Amount = Annotated[float | int, Field(ge=0, le=1e15, allow_inf_nan=False)]
+Names = frozenset[Annotated[str, Field(pattern=r"\S")]]
+
+ITEM = "each"
+"""The name of the current item in the arguments of a task that is done for each item of a list."""
+
+FIXING = frozenset(
+    {"timer", "minimum", "maximum", "threshold", "creationMode", "miDataInput", "miDataOutput"}
+)
+"""Kept elements of YAWL about when, or how often, a task is done."""
+CANCELLATION = frozenset({"removesTokens", "removesTokensFromFlow"})
+"""Kept elements of YAWL that concern other parts of the workflow too."""
+
+_STRICT = ConfigDict(extra="forbid", strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something that is done. Whatever is None is unknown, and nothing is concluded from it."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+    id: Name
+    label: Annotated[
+        Name | None, Field(description="What a trace shows. By default the id; null makes the task silent.")
+    ]
+    join: Annotated[Gate, Field(description="Which incoming flows it waits for.")] = "xor"
+    split: Annotated[Gate, Field(description="Which outgoing flows it takes.")] = "and"
+    duration: Annotated[Amount | None, Field(description="Seconds.")] = None
+    cost: Amount | None = None
+    reads: Annotated[Names | None, Field(description="Data it reads. Unknown: it depends on everything.")] = (
+        None
+    )
+    writes: Annotated[
+        Names | None, Field(description="Data it writes. Unknown: it depends on everything.")
+    ] = None
+    resource: Annotated[Name | None, Field(description="Who or what does it, one thing at a time.")] = None
+    idempotent: Annotated[bool | None, Field(description="Whether doing it twice does no harm.")] = None
+    tool: Annotated[Name | None, Field(description="The tool that a run calls.")] = None
+    arguments: Annotated[
+        Mapping[str, Any] | None, Field(description='Values, and references such as {"from": "task.key"}.')
+    ] = field(default=None, hash=False)
+    limit: Annotated[
+        int | None, Field(ge=1, description="How often a run may do it: the bound of its loops.")
+    ] = None
+    each: Annotated[
+        list[Any] | dict[Literal["from"], str] | None,
+        Field(description="A list, or a reference to one: the tool is called for each item."),
+    ] = field(default=None, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A place where a token waits. Several flows out of one are a deferred choice."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+    id: Name
+    label: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """An arrow. Between two tasks it contains an unnamed condition."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+    source: Annotated[Name, Field(alias="from")]
+    target: Annotated[Name, Field(alias="to")]
+    predicate: Annotated[str | None, Field(description="When an xor- or or-split takes it.")] = None
+    probability: Annotated[float | int | None, Field(ge=0, le=1, allow_inf_nan=False)] = None
+    default: Annotated[bool, Field(description="Taken if no predicate holds.")] = False
+    order: Annotated[int | None, Field(description="Predicates are evaluated by this, then as listed.")] = (
+        None
+    )
+
+    @property
+    def key(self) -> str:
+        """How `Kept.at` names it."""
+        return f"{self.source} -> {self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What has to hold in every case, over tasks by their ids.
+
+    precedence (a, b): there is an a before any b. response (a, b): there is a b after every a. exclusion (a, b): never both.
+    separation_of_duties (a, b): they have different resources. required (a): every case has it.
+    """
+
+    kind: RuleKind
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Something about a part of the net that the model cannot express, such as a timer or an XPath predicate."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+    name: str
+    text: str
+    at: Annotated[
+        str, Field(description="A task or condition, `from -> to` of a flow, or empty for the net.")
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How much may be explored before an answer is inconclusive."""
+
+    states: int = 100_000
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """One token in `input` begins a case; it is complete with one token in `output` and none elsewhere."""
+
+    id: str
+    input: str
+    output: str
+    tasks: Mapping[str, Task] = field(hash=False)
+    conditions: Mapping[str, Condition] = field(hash=False)
+    """The named ones, including input and output."""
+    flows: tuple[Flow, ...]
+    rules: tuple[Rule, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a reader should know, such as what was kept and does not count for behaviour."""
+    label: str | None = None
+
+    def outgoing(self) -> dict[str, list[Flow]]:
+        """Return the flows out of each node, as listed."""
+        found: dict[str, list[Flow]] = {node: [] for node in (*self.conditions, *self.tasks)}
+        for flow in self.flows:
+            found[flow.source].append(flow)
+        return found
+
+    def incoming(self) -> dict[str, list[Flow]]:
+        """Return the flows into each node, as listed."""
+        found: dict[str, list[Flow]] = {node: [] for node in (*self.conditions, *self.tasks)}
+        for flow in self.flows:
+            found[flow.target].append(flow)
+        return found
+
+    def splits(self, node: str, flows: list[Flow]) -> bool:
+        """Return whether a choice is made among the flows out of a node."""
+        return len(flows) > 1 and (node in self.conditions or self.tasks[node].split != "and")
+
+
+@dataclass(frozen=True, slots=True)
+class Specification:
+    """A root net with the nets that its tasks decompose to."""
+
+    id: str
+    root: str
+    nets: Mapping[str, Net] = field(hash=False)
+    notes: tuple[str, ...] = ()
+    yawl: str | None = None
+    """The XML it came from: everything that nets cannot express is written back from it."""
+
+    @property
+    def net(self) -> Net:
+        """The root net."""
+        return self.nets[self.root]
+
+    @classmethod
+    def of(cls, net: Net) -> Specification:
+        return cls(net.id, net.id, {net.id: net})

@@ -1,0 +1,198 @@
+"""Optimise a workflow: apply the changes that its target permits, and report what each gained and the verdict on the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from halflap.core.errors import WorkflowError
+from halflap.core.text import join
+from halflap.workflows.analysis.soundness import soundness
+from halflap.workflows.analysis.study import Study
+from halflap.workflows.model.form import write_net
+from halflap.workflows.model.reduce import structure_of
+from halflap.workflows.optimize import genetic
+from halflap.workflows.optimize.beam import beam_search
+from halflap.workflows.optimize.choose import choose
+from halflap.workflows.optimize.evaluate import Evaluator, Target
+from halflap.workflows.score.score import read_patterns
+from halflap.workflows.transform.constraints import read_constraints, unordered
+from halflap.workflows.transform.ground import Ground
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from halflap.workflows.analysis.compare import Comparison
+    from halflap.workflows.model.net import Bound, Net
+    from halflap.workflows.optimize.evaluate import Evaluation, Move
+
+__all__ = ["TARGETS", "Change", "Engine", "Optimized", "optimize"]
+
+Engine = Literal["gepa", "beam"]
+TARGETS: tuple[Target, ...] = get_args(Target)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change, and what it gained."""
+
+    move: Move
+    before: Evaluation
+    after: Evaluation
+
+    def response(self) -> dict[str, Any]:
+        before, after = self.before, self.after
+        times = (before.times.makespan, after.times.makespan)
+        costs = (before.times.cost, after.times.cost)
+        return {
+            "transformation": self.move.transformation.name,
+            "description": self.move.what,
+            "keeps_traces": self.move.transformation.keeps_traces,
+            "gain": {
+                "expected_makespan": None if None in times else (times[0] or 0) - (times[1] or 0),
+                "expected_cost": None if None in costs else (costs[0] or 0) - (costs[1] or 0),
+                "size": before.size - after.size,
+                "total_score": after.total - before.total,
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Optimized:
+    """The result of an optimisation."""
+
+    target: Target
+    engine: Engine
+    seed: int
+    evaluations: int
+    changes: tuple[Change, ...]
+    before: Evaluation
+    after: Evaluation
+    front: tuple[Evaluation, ...]
+    """The Pareto front in time, cost and size."""
+    verdict: Comparison
+    notes: tuple[str, ...]
+
+    @property
+    def net(self) -> Net:
+        return self.after.net
+
+    def response(self, written: Callable[[Net], Any] = write_net) -> dict[str, Any]:
+        """Return it as JSON, with workflows in the form that `written` gives them."""
+        return {
+            "optimized_workflow": written(self.net),
+            "optimization_target": self.target,
+            "changed": bool(self.changes),
+            "transformations": [one.response() for one in self.changes],
+            "metrics": {"before": self.before.metrics(), "after": self.after.metrics()},
+            "pareto_front": [
+                {**one.metrics(), "chosen": one is self.after, "workflow": written(one.net)}
+                for one in self.front
+            ],
+            "engine": self.engine,
+            "seed": self.seed,
+            "evaluations": self.evaluations,
+            "validation": self.verdict.response(),
+            "notes": list(self.notes),
+        }
+
+
+def optimize(
+    net: Net,
+    target: str,
+    constraints: Mapping[str, Any] | None = None,
+    reference_patterns: Sequence[str] = (),
+    *,
+    seed: int = 0,
+    engine: Engine | None = None,
+    bound: Bound | None = None,
+    reflect: Callable[[str], str] | None = None,
+) -> Optimized:
+    """Optimise a workflow, with gepa where it is installed. `reflect` is a language model that gepa may ask."""
+    problems: list[tuple[str, str]] = []
+    aim: Target = next((one for one in TARGETS if one == target), "balanced")
+    if aim != target:
+        problems.append(("optimization_target", f"There is no target {target!r}; there are {join(TARGETS)}."))
+    wanted = read_constraints(constraints, net, problems)
+    patterns = read_patterns(reference_patterns, problems)
+    used: Engine = engine or ("gepa" if genetic.is_installed() else "beam")
+    if engine == "gepa" and not genetic.is_installed():
+        problems.append(("engine", "gepa is not installed: `pip install 'halflap[gepa]'`."))
+    if problems:
+        raise WorkflowError(problems, "The workflow cannot be optimised like this.")
+    dead = _check_sound(net, bound)
+    ground = Ground(wanted.facts(net), wanted)
+    evaluator = Evaluator(ground, structure_of(net), aim, patterns, bound)
+    notes = [
+        f"'keep_order' of '{first}' and '{then}' has no effect: the workflow has no order for them."
+        for first, then in unordered(net, wanted.ordered)
+    ]
+    if ground.facts.untouchable is not None:
+        notes.append(f"Nothing was changed. {ground.facts.untouchable}")
+    elif used == "gepa":
+        genetic.genetic_search(evaluator, seed, reflect)
+    else:
+        beam_search(evaluator)
+    if evaluator.out_of_time and bound is not None:
+        notes.append(
+            f"The search was stopped after {bound.seconds:g} s; more time may find a better workflow."
+        )
+    elif evaluator.cut_short:
+        notes.append(
+            f"The search was stopped after {evaluator.evaluations} workflows, before every sequence of changes was tried."
+        )
+    return _finished(evaluator, used, seed, notes, dead)
+
+
+def _check_sound(net: Net, bound: Bound | None) -> list[str]:
+    """Refuse what is not sound or shows nothing; return the dead tasks, which can be removed."""
+    if all(task.label is None for task in net.tasks.values()):
+        message = "No task has a label, so no case shows anything. Give a label to those that do something."
+        raise WorkflowError([("tasks", message)], f"The workflow {net.id!r} cannot be optimised.")
+    judged = soundness(Study(net, bound))
+    wrong = [one.sentence for one in judged.failures if one.kind != "dead_task"]
+    if wrong:
+        what = f"The workflow {net.id!r} is not sound; only sound ones can be optimised. Fix this first."
+        raise WorkflowError([("", one) for one in wrong], what)
+    if judged.sound is None:
+        what = f"Whether the workflow {net.id!r} is sound is unknown, so it is not changed."
+        raise WorkflowError([("", judged.problem or "")], what)
+    return [one.task for one in judged.failures if one.task is not None]
+
+
+def _finished(
+    evaluator: Evaluator, engine: Engine, seed: int, notes: list[str], dead: list[str]
+) -> Optimized:
+    chosen = choose(evaluator)
+    best = chosen.best
+    path: list[Move] = []
+    structure = best.structure
+    while structure != evaluator.start.structure:
+        path.append(evaluator.came[structure])
+        structure = path[-1].source
+    path.reverse()
+    measured = [evaluator.start, *(evaluator.evaluate(move.target) for move in path)]
+    # All by the measure of the result, so that gains add up.
+    precise = [evaluator.precisely(one) for one in measured]
+    notes += chosen.notes
+    notes += [
+        f"'{name}' is not met: it is exceeded by {by:g}, and no change was found that fixes it."
+        for name, by in zip(("max_parallel", "max_cost"), best.excess, strict=True)
+        if by
+    ]
+    left = [f"'{task}'" for task in dead if task in best.net.tasks]
+    if left:
+        notes.append(f"{join(left)} can never happen and could not be removed: the result is not sound.")
+    return Optimized(
+        evaluator.target,
+        engine,
+        seed,
+        evaluator.evaluations,
+        tuple(Change(move, one, other) for move, (one, other) in zip(path, pairwise(precise), strict=True)),
+        precise[0],
+        best,
+        chosen.front,
+        chosen.verdict,
+        tuple(notes),
+    )

@@ -1,1 +1,0 @@
-"""A workflow taken apart into pieces, and put together again from others."""

@@ -1,0 +1,121 @@
+"""Whether a workflow can be run with the given arguments, or all the reasons why not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from halflap.core.errors import WorkflowError
+from halflap.workflows.analysis.soundness import soundness
+from halflap.workflows.analysis.study import Study
+from halflap.workflows.model.net import CANCELLATION, FIXING, ITEM
+from halflap.workflows.predicates import names, parse
+from halflap.workflows.run.references import DEEPEST, references, resolved, sources, too_deep
+from halflap.workflows.run.suggested import BEYOND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from halflap.workflows.model.net import Net
+
+__all__ = ["check_runnable"]
+
+_PREFIXES = ("mcp__", "script__", "dspy__")
+
+
+def check_runnable(net: Net, arguments: Mapping[str, Any]) -> None:
+    """Raise a `WorkflowError` with every reason why a workflow cannot be run."""
+    problems = list(_nested(net, arguments))
+    if not problems:
+        problems += _names(net, arguments)
+    problems += [*_tasks(net), *_choices(net), *_kept(net)]
+    try:
+        judged = soundness(Study(net))
+    except WorkflowError as error:
+        problems += error.problems
+    else:
+        if judged.sound is None:
+            problems.append(("", f"Whether it is sound is unknown: {judged.problem}"))
+        problems += [("", f"It is not sound. {one.sentence}") for one in judged.failures]
+    if problems:
+        raise WorkflowError(problems, f"The workflow {net.id!r} cannot be run.")
+
+
+def _tasks(net: Net) -> Iterator[tuple[str, str]]:
+    for at, task in enumerate(net.tasks.values()):
+        if task.tool is None:
+            if task.label is not None:
+                yield (
+                    f"tasks[{at}].tool",
+                    f"'{task.id}' has no tool. Name one, or make it silent with a label of null.",
+                )
+            elif task.each is not None:
+                yield f"tasks[{at}].each", f"'{task.id}' has no tool to call for each item."
+        elif not task.tool.startswith(_PREFIXES) or not task.tool.isidentifier():
+            message = (
+                f"{task.tool!r} is not the name of a tool. `halflap list` shows them: mcp__<server>__<tool>."
+            )
+            yield f"tasks[{at}].tool", message
+
+
+def _nested(net: Net, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    places = {f"--arg {name}": value for name, value in arguments.items()}
+    for at, task in enumerate(net.tasks.values()):
+        places |= {f"tasks[{at}].arguments": task.arguments, f"tasks[{at}].each": task.each}
+    for path, value in places.items():
+        if too_deep(value):
+            yield path, f"It is nested too deeply: at most {DEEPEST} levels are allowed."
+
+
+def _choices(net: Net) -> Iterator[tuple[str, str]]:
+    places = {id(flow): at for at, flow in enumerate(net.flows)}
+    xpaths = {one.at for one in net.kept if one.name == "predicate"}
+    for node, flows in net.outgoing().items():
+        if len(flows) > 1 and node in net.conditions:
+            message = f"Several flows lead out of '{node}': which is taken depends on events outside. Let a task with an xor-split choose."
+            yield f"flows[{places[id(flows[0])]}].from", message
+        for flow in flows if net.splits(node, flows) and node in net.tasks else ():
+            if flow.key in xpaths:
+                message = f"The task '{node}' chooses by XPath, which is not evaluated. Give its flows predicates of their own."
+                yield f"flows[{places[id(flow)]}].predicate", message
+            elif flow.predicate is None and not flow.default:
+                message = (
+                    f"Give the flow from '{node}' to '{flow.target}' a predicate, or make it the default."
+                )
+                yield f"flows[{places[id(flow)]}]", message
+
+
+def _kept(net: Net) -> Iterator[tuple[str, str]]:
+    for one in net.kept:
+        if one.name in BEYOND:
+            then = "Run the suggestion's program instead: `halflap suggest … --program > program.py`, then `halflap run program.py`."
+            yield one.at, f"It {BEYOND[one.name]} ({one.text}), which a net cannot express. {then}"
+        elif one.name in FIXING | CANCELLATION:
+            yield one.at, f"It has <{one.name}>, which cannot be run. Remove it."
+
+
+def _names(net: Net, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Check that every name that is used is given, or made known by some task."""
+    known = sources(net) | arguments.keys()
+    used: set[str] = set()
+    for path, reference in _used(net):
+        first = resolved(reference, known)[0]
+        used.add(first)
+        if first not in known:
+            yield path, f"There is no {first!r}. Give it with --arg {first}=…, or let a task write it."
+    for name in arguments:
+        if name in net.tasks:
+            yield "", f"--arg {name}: that is a task. Use another name."
+        elif name not in used:
+            yield "", f"--arg {name}: nothing in the workflow uses it."
+
+
+def _used(net: Net) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for at, task in enumerate(net.tasks.values()):
+        if task.tool is not None:
+            yield from references(task.each, f"tasks[{at}].each")
+            found = references(dict(task.arguments or {}), f"tasks[{at}].arguments")
+            yield from (one for one in found if task.each is None or one[1][0] != ITEM)
+    outgoing = net.outgoing()
+    for at, flow in enumerate(net.flows):
+        if flow.predicate is not None and net.splits(flow.source, outgoing[flow.source]):
+            yield from ((f"flows[{at}].predicate", name) for name in sorted(names(parse(flow.predicate))))

@@ -1,1 +1,0 @@
-"""How long a workflow takes, and how long it would have to."""

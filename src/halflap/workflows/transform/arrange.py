@@ -1,0 +1,221 @@
+"""Arrange atoms of which some need others: unconnected groups in parallel, connected ones cut in two, again and again.
+
+Plans are compared by their estimated times and become blocks only when one is chosen: there are many of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from halflap.workflows.analysis.states import bits_of
+from halflap.workflows.model.block import Branches, Way, depth, parts_of, sequence
+from halflap.workflows.score.critical import Atoms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halflap.workflows.model.block import Block
+    from halflap.workflows.score.facts import Facts
+    from halflap.workflows.transform.ground import Ground
+
+__all__ = ["Arranger"]
+
+_EVERY_CUT = 7
+"""Up to so many atoms all cuts are tried."""
+_FEW = 5
+"""Beyond so many the first cut that is as fast as possible is taken."""
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Plan:
+    """Atoms in sequence, or plans in sequence or in parallel."""
+
+    time: float
+    depth: int
+    count: int
+    """How many are in sequence."""
+    load: Mapping[str, float]
+    """How long each resource works on it."""
+    atoms: tuple[int, ...] = ()
+    parts: tuple[_Plan, ...] = ()
+    parallel: bool = False
+
+    @property
+    def rank(self) -> tuple[float, int, int]:
+        return round(self.time, 9), self.depth, self.count
+
+
+class Arranger:
+    """The atoms of a block, and what each needs."""
+
+    def __init__(self, ground: Ground, block: Block, facts: Facts | None = None) -> None:
+        """`facts` other than those of the workflow may state what needs what."""
+        found = Atoms(block)
+        needed = found.needed(facts or ground.facts)
+        # A condition or silent task that does nothing would be a branch of its own.
+        left = [at for at, one in enumerate(found.atoms) if not _idle(ground, one)]
+        place = {at: new for new, at in enumerate(left)}
+        self.atoms = [found.atoms[at] for at in left]
+        self.needs = [
+            sum(1 << place[other] for other in bits_of(needed[at]) if other in place) for at in left
+        ]
+        self.needed_by = [0] * len(left)
+        for at, needs in enumerate(self.needs):
+            for other in bits_of(needs):
+                self.needed_by[other] |= 1 << at
+        self.times = [ground.timing.estimate(one) for one in self.atoms]
+        self.loads = [ground.timing.load(one) for one in self.atoms]
+        self.depths = [depth(one) for one in self.atoms]
+        self._best: dict[tuple[int, int | None], _Plan] = {}
+
+    def arranged(self, width: int | None) -> Block:
+        """Arrange all atoms, with at most so many in parallel."""
+        return self._made(self._plan((1 << len(self.atoms)) - 1, width))
+
+    def _made(self, plan: _Plan) -> Block:
+        if not plan.parts:
+            return sequence(self.atoms[at] for at in plan.atoms)
+        parts = [self._made(part) for part in plan.parts]
+        return _in_parallel(parts) if plan.parallel else sequence(parts)
+
+    def _plan(self, mask: int, width: int | None) -> _Plan:
+        found = self._best.get((mask, width))
+        if found is None:
+            found = self._best[mask, width] = self._found(mask, width)
+        return found
+
+    def _found(self, mask: int, width: int | None) -> _Plan:
+        listed = bits_of(mask)
+        in_order = self._in_order(listed)
+        if len(listed) <= 1 or width == 1:
+            return in_order
+        groups = self._groups(mask)
+        if len(groups) > 1:
+            return min((in_order, self._parallel(groups, width)), key=lambda one: one.rank)
+        least = self._length(mask) + _CLOSE
+        found = in_order
+        for cut in self._cuts(mask):
+            new = _after(self._plan(cut, width), self._plan(mask & ~cut, width))
+            found = min((found, new), key=lambda one: one.rank)
+            if found.time <= least and len(listed) > _FEW:
+                break
+        return found
+
+    def _in_order(self, listed: Sequence[int]) -> _Plan:
+        return _Plan(
+            sum(self.times[at] for at in listed),
+            max((self.depths[at] for at in listed), default=0),
+            len(listed),
+            _summed([self.loads[at] for at in listed]),
+            tuple(listed),
+        )
+
+    def _groups(self, mask: int) -> list[int]:
+        """Return the connected groups."""
+        found = []
+        left = mask
+        while left:
+            group = new = left & -left
+            while new:
+                reached = 0
+                for at in bits_of(new):
+                    reached |= (self.needs[at] | self.needed_by[at]) & mask
+                new = reached & ~group
+                group |= reached
+            found.append(group)
+            left &= ~group
+        return found
+
+    def _parallel(self, groups: list[int], width: int | None) -> _Plan:
+        """Put groups in parallel; where there are more than allowed, some of them in sequence."""
+        if width is None:
+            return _together([self._plan(group, None) for group in groups])
+        alone = [self._plan(group, 1) for group in groups]
+        if len(groups) <= width:
+            # The spare width goes to the longest.
+            longest = max(range(len(groups)), key=lambda at: (alone[at].time, -at))
+            alone[longest] = self._plan(groups[longest], width - len(groups) + 1)
+            return _together(alone)
+        lanes = [0] * width
+        loads = [0.0] * width
+        for at in sorted(range(len(groups)), key=lambda at: (-alone[at].time, at)):
+            lane = min(range(width), key=lambda lane: (loads[lane], lane))
+            lanes[lane] |= groups[at]
+            loads[lane] += alone[at].time
+        return _together([self._in_order(bits_of(lane)) for lane in lanes if lane])
+
+    def _cuts(self, mask: int) -> list[int]:
+        """Return the sets that can come first: with each atom everything it needs."""
+        listed = bits_of(mask)
+        if len(listed) <= _EVERY_CUT:
+            found = [0]
+            for at in listed:
+                found += [cut | 1 << at for cut in found if not self.needs[at] & mask & ~cut]
+            return sorted({cut for cut in found if cut and cut != mask})
+        ends = self._ends(mask)
+        cuts: list[tuple[float, int]] = []
+        for end in sorted(set(ends.values()))[:-1]:
+            cut = sum(1 << at for at in listed if ends[at] <= end)
+            cuts.append((self._length(cut) + self._length(mask & ~cut), cut))
+        return [min(cuts, key=lambda one: one[0])[1]] if cuts else [1 << listed[0]]
+
+    def _ends(self, mask: int) -> dict[int, float]:
+        """Return when each atom would end if it waited only for what it needs."""
+        ends: dict[int, float] = {}
+        for at in bits_of(mask):
+            start = max((ends[other] for other in bits_of(self.needs[at] & mask)), default=0.0)
+            ends[at] = start + self.times[at]
+        return ends
+
+    def _length(self, mask: int) -> float:
+        return max(self._ends(mask).values(), default=0.0)
+
+
+def _idle(ground: Ground, block: Block) -> bool:
+    removable = all(ground.facts.removable(node) for node in ground.facts.steps(block))
+    return removable and not any(isinstance(part, Branches) for part in parts_of(block))
+
+
+def _after(one: _Plan, other: _Plan) -> _Plan:
+    return _Plan(
+        one.time + other.time,
+        max(one.depth, other.depth),
+        one.count + other.count,
+        _summed([one.load, other.load]),
+        parts=(one, other),
+    )
+
+
+def _together(plans: list[_Plan]) -> _Plan:
+    load = _summed([plan.load for plan in plans])
+    return _Plan(
+        max(*(plan.time for plan in plans), *load.values()),
+        max(plan.depth + (not plan.parallel) for plan in plans),
+        1,
+        load,
+        parts=tuple(plans),
+        parallel=True,
+    )
+
+
+def _summed(loads: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
+    found: dict[str, float] = {}
+    for load in loads:
+        for resource, time in load.items():
+            found[resource] = found.get(resource, 0.0) + time
+    return found
+
+
+def _in_parallel(branches: list[Block]) -> Block:
+    ways = [
+        Way(inner)
+        for branch in branches
+        for inner in (
+            [way.block for way in branch.ways]
+            if isinstance(branch, Branches) and branch.kind == "and"
+            else [branch]
+        )
+    ]
+    return Branches("and", tuple(ways)) if len(ways) > 1 else ways[0].block

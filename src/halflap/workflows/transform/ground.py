@@ -1,0 +1,56 @@
+"""What a transformation may look at: the tasks, estimated times, and the constraints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from halflap.core.text import join
+from halflap.workflows.analysis.order import data_by_label
+from halflap.workflows.score.timing import Timing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from halflap.workflows.model.block import Block, Structure
+    from halflap.workflows.score.facts import Facts
+    from halflap.workflows.transform.constraints import Constraints
+
+__all__ = ["Changed", "Ground", "named"]
+
+Changed = tuple["Structure", str]
+"""The changed workflow, and what was done."""
+_MAX_NAMED = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """A workflow that is to be changed."""
+
+    facts: Facts
+    constraints: Constraints
+    timing: Timing = field(init=False)
+    by_label: Facts | None = field(init=False)
+    """The same tasks, each with the data of all that share its label; None where that is the same.
+
+    Verdicts go by labels: where two tasks share one and differ in their data, one may be taken for the other.
+    """
+    arranged: dict[Block, tuple[Block, ...]] = field(default_factory=dict)
+    """Arrangements of a block, so that each is made once."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "timing", Timing(self.facts, quick=True))
+        net = self.facts.net
+        data = data_by_label(net)
+        tasks = {
+            name: task
+            if task.label is None
+            else replace(task, reads=data[task.label].reads, writes=data[task.label].writes)
+            for name, task in net.tasks.items()
+        }
+        by_label = None if tasks == net.tasks else self.constraints.facts(replace(net, tasks=tasks))
+        object.__setattr__(self, "by_label", by_label)
+
+
+def named(tasks: Iterable[str]) -> str:
+    return join((f"'{task}'" for task in tasks), limit=_MAX_NAMED)

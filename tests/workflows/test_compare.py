@@ -1,0 +1,231 @@
+"""The verdict on two workflows, in each mode."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from halflap.core.errors import UsageError, WorkflowError
+from halflap.workflows.analysis.compare import compare
+from halflap.workflows.model.net import Bound
+from workflows.nets import block_net, net, nets
+
+if TYPE_CHECKING:
+    from halflap.workflows.analysis.compare import Comparison, Mode
+    from halflap.workflows.model.net import Net
+
+MODES: list[Mode] = ["strict", "balanced", "lenient"]
+LONG = "a b c d e f g h i1 j k l"
+DATA = {"c": ("", "order"), "e": ("order", "")}
+
+
+def sequence(names: str, **data: tuple[str, str]) -> Net:
+    """Return a sequence of tasks; of each, `reads, writes` as words, nothing if left out."""
+    listed = names.split()
+    flows = " ".join(f"{one}>{other}" for one, other in zip(["i", *listed], [*listed, "o"], strict=True))
+    return with_data(net(names, flows), **data)
+
+
+def with_data(one: Net, **data: tuple[str, str]) -> Net:
+    tasks = {}
+    for name, task in one.tasks.items():
+        reads, writes = data.get(name, ("", ""))
+        tasks[name] = replace(task, reads=frozenset(reads.split()), writes=frozenset(writes.split()))
+    return replace(one, tasks=tasks)
+
+
+def anomalies(verdict: Comparison) -> set[str]:
+    return {one.kind for one in verdict.anomalies}
+
+
+def test_the_same_workflow_passes_in_every_mode() -> None:
+    for mode in MODES:
+        verdict = compare(sequence("a b c"), sequence("a b c"), mode)
+        assert verdict.passed
+        assert not verdict.unknown
+        assert (verdict.reasons, verdict.anomalies) == ((), ())
+
+
+def test_independent_tasks_may_change_places_in_balanced_mode_and_not_in_strict() -> None:
+    old, new = sequence(LONG), sequence(LONG.replace("c d", "d c"))
+    assert compare(old, new).passed
+    strict = compare(old, new, "strict")
+    assert (strict.passed, len(strict.reasons)) == (False, 1)
+
+
+def test_what_depends_on_something_may_not_come_before_it() -> None:
+    old = sequence(LONG, **DATA)
+    turned = sequence(LONG.replace("c d e", "e d c"), **DATA)
+    rest = [("task", name) for name in LONG.split()[5:]]
+    together = ("and", [("task", "c"), ("seq", [("task", "e"), ("task", "d")])])
+    beside = block_net(("seq", [("task", "a"), ("task", "b"), together, *rest]))
+    for new in (turned, beside):
+        verdict = compare(old, new)
+        assert not verdict.passed
+        (anomaly,) = [one for one in verdict.anomalies if one.kind == "reversed_order"]
+        assert "'e'" in anomaly.message
+        assert "'c'" in anomaly.message
+        assert compare(old, new, "lenient").passed
+
+
+def test_within_a_loop_the_order_counts_too() -> None:
+    turn, turned = ("seq", [("task", "a"), ("task", "b")]), ("seq", [("task", "b"), ("task", "a")])
+    old, new = (block_net(("loop", body, ("task", "x"))) for body in (turn, turned))
+    assert "reversed_order" in anomalies(compare(old, new))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "depends"),
+    [
+        (("", "x"), ("x", ""), True),
+        (("x", ""), ("", "x"), True),
+        (("", "x"), ("", "x"), True),
+        (("x", ""), ("x", ""), False),
+        (("x", "y"), ("z", "w"), False),
+    ],
+)
+def test_tasks_depend_on_each_other_by_what_they_read_and_write(
+    one: tuple[str, str], other: tuple[str, str], depends: bool
+) -> None:
+    verdict = compare(sequence("a b", a=one, b=other), sequence("b a"))
+    assert ("reversed_order" in anomalies(verdict)) is depends
+
+
+def test_tasks_that_do_not_say_what_they_read_and_write_depend_on_everything() -> None:
+    verdict = compare(net("a b c", "i>a a>b b>c c>o"), net("a b c", "i>a a>c c>b b>o"))
+    assert "reversed_order" in anomalies(verdict)
+    assert any("'a', 'b' and 'c'" in one for one in verdict.warnings)
+
+
+def test_lenient_needs_the_same_activities() -> None:
+    verdict = compare(sequence(LONG), sequence(LONG.replace("c ", "")), "lenient")
+    assert (verdict.passed, len(verdict.anomalies)) == (False, 1)
+
+
+def test_too_little_agreement_fails_in_each_mode() -> None:
+    wide = with_data(block_net(("and", [("task", name) for name in "abcd"])))
+    for mode in MODES:
+        verdict = compare(sequence("a b c d"), wide, mode)
+        assert not verdict.passed
+        assert verdict.response()["footprint_compatibility"] == 0.25
+
+
+def test_a_loop_and_a_parallel_block_have_one_footprint_and_not_the_same_traces() -> None:
+    a, b = ("task", "a"), ("task", "b")
+    response = compare(block_net(("loop", a, b)), block_net(("and", [a, b])), "strict").response()
+    assert (response["footprint_compatibility"], response["behavioral_equivalence"]) == (1, False)
+    assert response["counterexample"]["trace"] == ["a"]
+    assert not response["validation_passed"]
+
+
+def test_what_is_not_sound_passes_in_no_mode_though_it_has_the_same_traces() -> None:
+    stuck = with_data(
+        net(
+            {"a": "xor/xor", "b": "xor/and", "x": "~and/and"},
+            "i>a a>p a>q p>b b>o q>x r>x x>r",
+            conditions="p q r",
+        )
+    )
+    for mode in MODES:
+        verdict = compare(sequence("a b"), stuck, mode)
+        assert (verdict.passed, verdict.equivalence.equivalent) == (False, True)
+        stuck_at = next(one for one in verdict.anomalies if one.kind == "option_to_complete")
+        assert (stuck_at.workflow, stuck_at.trace) == ("optimized_workflow", ("a",))
+
+
+def test_past_the_bound_strict_does_not_pass_and_the_answer_is_not_conclusive() -> None:
+    names = [("task", f"t{at}") for at in range(12)]
+    wide = block_net(("and", names))
+    written_out = block_net(("xor", [("and", names), ("seq", [names[0], ("and", names[1:])])]))
+    for mode in MODES:
+        verdict = compare(wide, written_out, mode, Bound(states=200))
+        assert verdict.unknown
+        assert verdict.passed == (mode != "strict")
+        assert verdict.response()["behavioral_equivalence"] is None
+
+
+STUCK = net({"a": "xor/xor", "b": "and/and"}, "i>a a>c a>d c>b d>b b>o", conditions="c d")
+LEAKS = net({"a": "xor/and", "b": "xor/and"}, "i>a a>b a>p b>o", conditions="p")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "never", [STUCK, LEAKS, block_net(("task", None))], ids=["stuck", "improper", "silent"]
+)
+def test_a_workflow_that_never_completes_or_shows_nothing_gets_a_verdict_with_the_reason(
+    never: Net, mode: Mode
+) -> None:
+    for old, new in ((sequence("a b"), never), (never, sequence("a b")), (never, never)):
+        answer = compare(old, new, mode).response()
+        assert answer["validation_passed"] is False
+        assert any("never completes" in one or "shows no activity" in one for one in answer["reasons"])
+        assert (answer["footprint_compatibility"], answer["differences"], answer["conclusive"]) == (
+            None,
+            [],
+            True,
+        )
+        assert answer["behavioral_equivalence"] is (old is new)
+
+
+def test_unsupported_or_gates_and_modes_are_errors() -> None:
+    odd = net({"s": "xor/or", "a": "xor/and", "b": "xor/and"}, "i>s s>a s>b a>o b>o")
+    with pytest.raises(WorkflowError) as refused:
+        compare(odd, odd)
+    paths = ["original_workflow.tasks[0].split", "optimized_workflow.tasks[0].split"]
+    assert [problem.path for problem in refused.value.problems] == paths
+    wrong: Any = "harsh"
+    with pytest.raises(UsageError):
+        compare(sequence("a"), sequence("a"), wrong)
+
+
+def test_the_response_has_every_field() -> None:
+    response = compare(sequence("a b c"), sequence("a c b")).response()
+    assert json.loads(json.dumps(response)) == response
+    assert len(response.pop("reasons")) == len(response.pop("anomalies")) == 1
+    assert response == {
+        "validation_passed": False,
+        "validation_mode": "balanced",
+        "footprint_compatibility": pytest.approx(1 / 3),
+        "directly_follows_similarity": 0,
+        "behavioral_equivalence": False,
+        "counterexample": {"trace": ["a", "b", "c"], "only_in": "original_workflow", "shortest": True},
+        "differences": [
+            {"row": "a", "column": "b", "original": "→", "optimized": "#"},
+            {"row": "a", "column": "c", "original": "#", "optimized": "→"},
+            {"row": "b", "column": "a", "original": "←", "optimized": "#"},
+            {"row": "b", "column": "c", "original": "→", "optimized": "←"},
+            {"row": "c", "column": "a", "original": "#", "optimized": "←"},
+            {"row": "c", "column": "b", "original": "←", "optimized": "→"},
+        ],
+        "differing_cells": 6,
+        "activities": ["a", "b", "c"],
+        "start_activities": {"original_workflow": ["a"], "optimized_workflow": ["a"]},
+        "end_activities": {"original_workflow": ["c"], "optimized_workflow": ["b"]},
+        "sound": {"original_workflow": True, "optimized_workflow": True},
+        "warnings": [],
+        "conclusive": True,
+        "inconclusive_because": [],
+    }
+
+
+@given(nets(), nets(), st.sampled_from(MODES))
+def test_strict_passes_only_what_agrees_in_everything(one: Net, other: Net, mode: Mode) -> None:
+    try:
+        verdict = compare(one, other, mode, Bound(states=2_000))
+        itself = compare(one, one, "balanced", Bound(states=2_000))
+    except WorkflowError:
+        assume(False)
+    json.dumps(verdict.response())
+    assert verdict.passed == (not verdict.reasons)
+    if mode == "strict" and verdict.passed:
+        assert verdict.equivalence.equivalent is True
+        assert verdict.agreement is None or verdict.agreement.cells == 1
+    if mode != "strict" and verdict.passed:
+        assert verdict.soundness[1].sound is True
+    if not itself.unknown and itself.agreement is not None:
+        assert itself.passed == (itself.soundness[0].sound is True)

@@ -1,0 +1,58 @@
+"""Workflows as Mermaid and DOT."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given
+
+from halflap.workflows.model.draw import dot, mermaid
+from halflap.workflows.model.net import Condition, Flow, Task
+from workflows.nets import net, told_nets
+
+if TYPE_CHECKING:
+    from halflap.workflows.model.net import Net
+
+HOSTILE = '"]; click n1 "javascript:alert(1)" </text><script>alert(1)</script> --> x\n%%{init}%%\u202e&amp;'
+
+
+def test_mermaid_shows_tasks_gates_conditions_predicates_and_probabilities() -> None:
+    made = net(
+        {"a": "xor/xor", "b": "xor/and", "c": "~xor/and", "d": "xor/and"},
+        "i>a a>b a>c b>d c>p p>d d>o",
+        conditions="p",
+    )
+    said: dict[str, Any] = {
+        "b": {"predicate": "x > 3", "probability": 0.25},
+        "c": {"default": True, "probability": 0.75},
+    }
+    flows = tuple(replace(flow, **said.get(flow.target, {})) for flow in made.flows)
+    tasks = {**made.tasks, "b": replace(made.tasks["b"], duration=2.5, cost=3, resource="clerk")}
+    conditions = {**made.conditions, "p": Condition("p", "ready")}
+    text = mermaid(replace(made, flows=flows, tasks=tasks, conditions=conditions))
+    assert text.startswith("flowchart LR\n")
+    for piece in ("a<br/>#215; split", "2.5 s", "cost 3", "clerk", "ready", "x #62; 3<br/>0.25", "default"):
+        assert piece in text
+
+
+def test_hostile_names_stay_text() -> None:
+    made = net("a", "i>a a>o")
+    made = replace(
+        made,
+        tasks={"a": Task("a", HOSTILE, resource=HOSTILE)},
+        conditions={**made.conditions, "i": Condition("i", HOSTILE)},
+        flows=(*made.flows, Flow("a", "a", predicate="x == 1")),
+    )
+    for line in mermaid(made).split("\n")[1:]:
+        assert re.fullmatch(r' +n\d+(\[".*"\]|\(\(".*"\)\)| -->(\|".*"\|)? n\d+)', line), line
+        inner = re.sub(r"<br/>|#\d+;", "", line.partition('"')[2].rpartition('"')[0])
+        assert not re.search(r'["<>;%{}\[\]\\\u202e]', inner), line
+
+
+@given(told_nets())
+def test_any_net_is_drawn_with_every_flow(made: Net) -> None:
+    arrows = [line for line in mermaid(made).split("\n") if " -->" in line]
+    assert len(arrows) == len(made.flows)
+    assert sum(" -> " in line for line in dot(made).split("\n")) >= len(made.flows)
