@@ -1,9 +1,8 @@
-"""What one gateway learned, for another: written with where each part comes from, read as anybody's input."""
+"""Export and import of what was learned: every part keeps its origin, and what is read is untrusted."""
 
 from __future__ import annotations
 
 import re
-import time
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +11,6 @@ from halflap.core.text import visible
 from halflap.graph.lineage import Lineage
 from halflap.learn import Learned
 from halflap.observe.known import IMPORTED, known_of
-from halflap.observe.vetting import vetted
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ FORMAT = "halflap-learned"
 VERSION = 1
 _ORIGIN = re.compile(r"[0-9a-f]{32}/[0-9a-f]{16}")
 _NAMES = ("server", "tool", "definitionHash")
-_ANEW = "Nothing was imported; export it anew."
+_ANEW = "Nothing was imported; export it again."
 _LONGEST_NAME = 1_000
 _MOST_ENTRIES = 100_000
 
@@ -52,9 +50,9 @@ def exported(
     *,
     values: bool = False,
 ) -> dict[str, Any]:
-    """Write what was learned. Every part keeps its origin, so that nobody ever counts it twice.
+    """Write what was learned. Every part keeps its origin, so that it is never counted twice.
 
-    Values are in it only where `values` says that they are to be kept.
+    Values are included only with `values`.
     """
     written: dict[str, Any] = {
         "format": FORMAT,
@@ -82,26 +80,25 @@ def exported(
 
 
 def _abroad(origin: str, installation: str) -> str:
-    """Name an origin so that it is like no other's anywhere, and says nothing: ours may be paths of files."""
+    """Return a name for an origin that is unique everywhere and says nothing: ours may be file paths."""
     if origin.startswith(IMPORTED):
         return origin.removeprefix(IMPORTED)
     return f"{installation}/{sha256(origin.encode(errors='surrogatepass')).hexdigest()[:16]}"
 
 
-def read_export(data: Any, installation: str, *, values: bool = False, now: float | None = None) -> Imported:
-    """Read what another gateway wrote, and trust nothing of it: all of it is well, or none of it is used.
+def read_export(data: Any, installation: str, *, values: bool = False) -> Imported:
+    """Read what another gateway wrote: all of it is well-formed and within bounds, or none of it is used.
 
-    Without `values`, those that it has are left out.
+    It is kept apart by origin. Without `values`, or where the file does not say that it has any, they are left out.
     """
     entries, has_values = _opened(data)
-    now = time.time() if now is None else now
     found: dict[str, dict[ToolKey, Learned]] = {}
     own = 0
     for number, entry in enumerate(entries):
         origin, key = _named(entry, number)
         try:
-            learned = vetted(Learned.from_json(entry["shapes"]), values=has_values, now=now)
-            # What cannot be shown would only be found out when somebody asks for it.
+            learned = Learned.from_json(entry["shapes"])
+            # What cannot be shown would otherwise be noticed only when it is asked for.
             known_of(key, learned)
         except ShapeTooNewError:
             raise
@@ -116,13 +113,13 @@ def read_export(data: Any, installation: str, *, values: bool = False, now: floa
         kept = found.setdefault(f"{IMPORTED}{origin}", {})
         if key in kept:
             raise ShapeBrokenError(f"Entry {number} is there twice. {_ANEW}")
-        kept[key] = learned if values else learned.without_values()
+        kept[key] = learned if values and has_values else learned.without_values()
     lineage, more = _lineage(data.get("lineage", []), installation)
     return Imported(found, own + more, lineage)
 
 
 def _opened(data: Any) -> tuple[list[Any], bool]:
-    """Give the entries of a file, and whether it says that it has values."""
+    """Return the entries of a file, and whether it says that it has values."""
     if not isinstance(data, dict) or data.get("format") != FORMAT or type(data.get("version")) is not int:
         raise ShapeBrokenError("This is nothing that was learned. Take it from `halflap schema export`.")
     if data["version"] > VERSION:
@@ -142,7 +139,7 @@ def _opened(data: Any) -> tuple[list[Any], bool]:
 
 
 def _lineage(entries: Any, installation: str) -> tuple[dict[str, Lineage], int]:
-    """Read where values went; what was written before there was any has none."""
+    """Read lineage; older exports have none."""
     found: dict[str, Lineage] = {}
     own = 0
     try:
@@ -172,7 +169,7 @@ def _key(tool: Any) -> ToolKey:
 
 
 def _named(entry: Any, number: int) -> tuple[str, ToolKey]:
-    """Give an entry's origin, and what it is about."""
+    """Return an entry's origin, and what it is about."""
 
     def refused(what: str) -> ShapeBrokenError:
         return ShapeBrokenError(f"Entry {number} of what was learned is damaged: {what}. {_ANEW}")

@@ -1,4 +1,8 @@
-"""Programs over tools: where they run, and what they may do."""
+"""Programs over tools: checked, run in a sandbox, and reported.
+
+Read `programs` first, then `run/run`, the object that owns one run. `sandbox` defines what any sandbox offers; `jail` and
+`monty` are the two there are, `check` finds mistakes before a run. Calls themselves are made by `halflap.calls`.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,6 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module  # noqa: PLC0415 -- see above
 
     found = getattr(import_module(f"halflap.sandbox.{_HOMES[name]}"), name)
-    # Importing `choose` has put the module of that name here.
+    # A submodule of the same name may have been put here by its import.
     globals()[name] = found
     return found

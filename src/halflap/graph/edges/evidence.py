@@ -53,6 +53,8 @@ _SHORT_FORM = 0.97
 """One is a short form of the other: `org`."""
 _DISPLAY_NAME = 0.93
 """A display name where an identifier is asked for: names are not always unique."""
+_LOOSE_KEY = 0.85
+"""A key that may be of something else (a SHA), or for more than the thing (`max_open_issues`)."""
 _OPTIONAL = 0.95
 """The field may be missing or null."""
 _DEEPER = 0.99
@@ -187,7 +189,11 @@ def _of_thing(own: Identity, given: Features, asked: Identity) -> Evidence | Non
     """Return why a place identifies the thing that a slot asks for."""
     if not asked.attribute:
         weight = _KEY_OF_THING * (_DISPLAY_NAME if own.attribute in DISPLAY else 1.0)
-        relation = _relation(own.thing, asked.words) if own.is_direct else 0.0
+        if own.attribute in SELF_NAMING - {"login"} or len(asked.words) > len(own.thing):
+            weight *= _LOOSE_KEY
+        relation = (
+            _relation(own.thing, asked.words) if own.is_direct and not VAGUE.issuperset(asked.words) else 0.0
+        )
         detail = f"{own.attribute} of {phrase(asked.words)}"
     elif own.attribute:
         weight = _SAME_THING

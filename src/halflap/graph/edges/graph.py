@@ -190,15 +190,17 @@ class Graph:
         if taken is None or is_secret(words_of(_name(slot))):
             return {}
         if taken not in self._tables:
-            found: _Table = {}
-            scores: dict[Features, Evidence | None] = {}
-            for given in self.index.candidates(taken):
-                features = given.features
-                if features not in scores:
-                    scores[features] = score(features, taken, self.index.rarity)
-                evidence = scores[features]
-                if evidence is not None and evidence.weight >= COMPANION:
-                    found.setdefault(given.tool, []).append(Candidate(given, (evidence,), evidence.weight))
+            found = self._scored(taken, home=True)
+            # Servers number their things themselves: others are asked for a key only where its own has none.
+            own_keys = any(one.evidence[0].kind == "entity" for own in found.values() for one in own)
+            for tool, others in (
+                self._scored(taken, home=False).items()
+                if not own_keys or not taken.identity.attribute
+                else ()
+            ):
+                kept = [one for one in others if not own_keys or one.evidence[0].kind != "entity"]
+                if kept:
+                    found[tool] = kept
             for key in taken.relations:
                 for given in self.index.related(key):
                     if conflict(given.features.form, taken.form):
@@ -212,6 +214,18 @@ class Graph:
                 tool: best[tool] for tool in sorted(best, key=lambda tool: self._rank(tool, best[tool]))
             }
         return self._tables[taken]
+
+    def _scored(self, taken: Taken, *, home: bool) -> _Table:
+        found: _Table = {}
+        scores: dict[Features, Evidence | None] = {}
+        for given in self.index.candidates(taken, home=home):
+            features = given.features
+            if features not in scores:
+                scores[features] = score(features, taken, self.index.rarity)
+            evidence = scores[features]
+            if evidence is not None and evidence.weight >= COMPANION:
+                found.setdefault(given.tool, []).append(Candidate(given, (evidence,), evidence.weight))
+        return found
 
     def _rank(self, tool: str, candidates: list[Candidate]) -> tuple[float, int, str]:
         return -round(candidates[0].confidence, 2), len(self._ports[tool].required), tool

@@ -30,8 +30,8 @@ class Index:
     """Finds the places that may fill a parameter without looking at all of them."""
 
     def __init__(self) -> None:
-        self._places: dict[str, dict[str, tuple[Given, ...]]] = {}
-        """By key and tool."""
+        self._places: dict[str, dict[str, dict[str, tuple[Given, ...]]]] = {}
+        """By key, server and tool."""
         self._tools: dict[str, tuple[Given, ...]] = {}
         self._things: list[str] | None = None
         """Sorted, to find short forms; computed when needed, as is the next."""
@@ -45,14 +45,17 @@ class Index:
             for key in _keys(given):
                 held.setdefault(key, []).append(given)
         for key, found in held.items():
-            self._places.setdefault(key, {})[ports.tool] = tuple(found)
+            self._places.setdefault(key, {}).setdefault(ports.server, {})[ports.tool] = tuple(found)
         self._things = self._by_last_word = None
 
     def remove(self, tool: str) -> None:
-        for key in {key for given in self._tools.pop(tool, ()) for key in _keys(given)}:
-            tools = self._places[key]
-            tools.pop(tool, None)
-            if not tools:
+        for server, key in {
+            (one.features.server, key) for one in self._tools.pop(tool, ()) for key in _keys(one)
+        }:
+            del self._places[key][server][tool]
+            if not self._places[key][server]:
+                del self._places[key][server]
+            if not self._places[key]:
                 del self._places[key]
         self._things = self._by_last_word = None
 
@@ -69,24 +72,27 @@ class Index:
                         self._by_last_word.setdefault(last, []).append(given)
         return self._by_last_word.get(word, [])
 
-    def candidates(self, taken: Taken) -> Iterator[Given]:
-        """Yield every place that may fill a slot, each once."""
+    def candidates(self, taken: Taken, *, home: bool) -> Iterator[Given]:
+        """Yield the places of a slot's own server, or of the others, that may fill it, each once."""
         seen: set[int] = set()
         for key in self._asked(taken):
-            for found in self._places.get(key, {}).values():
-                for given in found:
-                    if id(given) not in seen:
-                        seen.add(id(given))
-                        yield given
+            for server, tools in self._places.get(key, {}).items():
+                if (server == taken.server) != home:
+                    continue
+                for found in tools.values():
+                    for given in found:
+                        if id(given) not in seen:
+                            seen.add(id(given))
+                            yield given
 
     def related(self, key: str) -> Iterator[Given]:
         """Yield the places that a server declares to identify what a parameter declares to take."""
-        for found in self._places.get(f"{_RELATION}{key}", {}).values():
-            yield from found
+        for tools in self._places.get(f"{_RELATION}{key}", {}).values():
+            yield from (given for found in tools.values() for given in found)
 
     def rarity(self, words: Words) -> float:
         """Return how much a plain name tells: 1 where few tools return it, less the more do."""
-        tools = len(self._places.get(f"{_NAME}{phrase(words)}", ()))
+        tools = sum(map(len, self._places.get(f"{_NAME}{phrase(words)}", {}).values()))
         few = max(_FEW_TOOLS, _FEW_SHARE * len(self._tools))
         return min(1.0, math.sqrt(few / tools)) if tools else 1.0
 

@@ -12,7 +12,8 @@ __all__ = ["Identity", "is_abbreviation", "is_secret", "place_identity", "slot_i
 
 _SAME_ATTRIBUTE = {"uuid": "id", "uid": "id", "handle": "login", "ref": "reference"}
 _SHORTEST_ABBREVIATION = 3
-_MUCH_LONGER = 1.8
+_LONGER, _MUCH_LONGER = 1.8, 2.5
+"""How many times longer a word is than its short form, at least; of three letters only the second says enough."""
 
 
 class Identity(NamedTuple):
@@ -74,8 +75,5 @@ def is_secret(words: Words) -> bool:
 @lru_cache(maxsize=1 << 16)
 def is_abbreviation(short: str, long: str) -> bool:
     """Return whether a word is a short form of another: `org` of `organization`, but not `repo` of `report`."""
-    return (
-        len(short) >= _SHORTEST_ABBREVIATION
-        and len(long) >= _MUCH_LONGER * len(short)
-        and long.startswith(short)
-    )
+    least = _LONGER if len(short) > _SHORTEST_ABBREVIATION else _MUCH_LONGER
+    return len(short) >= _SHORTEST_ABBREVIATION and len(long) >= least * len(short) and long.startswith(short)

@@ -1,4 +1,4 @@
-"""What a program printed and showed: kept within its limits, for the model and for the record."""
+"""What a program printed and showed, kept within its limits for the model and for the record."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ CUT = "... (truncated)"
 
 
 class Output:
-    """The output of one run. Text counts as output whichever way it came: printed, or in a resource that was shown."""
+    """The output of one run; the text of a resource that was shown counts as output, too."""
 
     def __init__(self, config: ExecutionConfig) -> None:
         self._config = config
         self._decoder = getincrementaldecoder("utf-8")(errors="replace")
         self._pieces: list[str] = []
         self._notes: list[tuple[int, str]] = []
-        """What was shown: before which piece, and what is recorded of it."""
+        """What was shown, before which piece, as text for the record."""
         self._kept = 0
         self._data = 0
         self._left_out: dict[str, int] = {}
@@ -39,7 +39,7 @@ class Output:
         return len(data) <= room
 
     def show(self, block: Mapping[str, Any]) -> bool:
-        """Keep a content block for the model, within the limits; False if it is none."""
+        """Keep a content block for the model, within the limits; False if it is not one."""
         try:
             cleaned = for_model(block)
         except ValueError:
@@ -63,20 +63,20 @@ class Output:
 
     @property
     def text(self) -> str:
-        """All that was printed, and what there is to say of what was not shown."""
-        return self._with_word("".join(self._pieces))
+        """Everything printed, with a note about what was not shown."""
+        return self._with_note("".join(self._pieces))
 
     @property
     def recorded(self) -> str:
-        """The same, with what was shown in its place."""
+        """The same, with notes where something was shown."""
         parts, at = [], 0
         for index, note in self._notes:
             before = "".join(self._pieces[at:index])
             parts += [before, "" if not before or before.endswith("\n") else "\n", note]
             at = index
-        return self._with_word("".join([*parts, *self._pieces[at:]]))
+        return self._with_note("".join([*parts, *self._pieces[at:]]))
 
-    def _with_word(self, text: str) -> str:
+    def _with_note(self, text: str) -> str:
         if not self._left_out:
             return text
         lines = [text.removesuffix("\n")] if text else []
@@ -91,9 +91,9 @@ class Output:
 def fit(
     printed: str, shown: Sequence[Mapping[str, Any]], most: int
 ) -> tuple[str, list[Mapping[str, Any]], int | None]:
-    """Cut what goes to the model to so many bytes of text, printed ones first, each at a character's boundary.
+    """Cut the text for the model to `most` bytes, first what was printed, at character boundaries.
 
-    The third is how many bytes there are, if it was cut. Images and other data are not text.
+    Returns the size of the whole as third if it was cut. Images and other data are not text.
     """
     encoded = printed.encode()
     total = len(encoded) + sum(_size(text) for block in shown for text in _texts(block))
@@ -110,7 +110,7 @@ def fit(
 
 
 def _fitting(block: Mapping[str, Any], room: int) -> tuple[Mapping[str, Any] | None, int]:
-    """Give as much of a block as there is room for, and how much that takes; None if it cannot be cut to that."""
+    """Return as much of a block as fits, and its size; None if it cannot be cut."""
     size = sum(map(_size, _texts(block)))
     if size <= room:
         return block, size
@@ -127,7 +127,7 @@ def _size(text: str) -> int:
 
 
 def _texts(block: Mapping[str, Any]) -> list[str]:
-    """Give what of a block is text to a model. What is beside an image is short, and none."""
+    """Return the parts of a block that are text to a model."""
     if block["type"] in {"image", "audio"}:
         return []
     source = block.get("resource", block)

@@ -1,1 +1,4 @@
-"""What runs in the jail's own processes: the fork server and the locked children. Standard library only."""
+"""The code on the locked side: `server` forks, `child` locks itself, `program` runs what comes through `channel`.
+
+Only the standard library and a few modules of `halflap.sandbox` are imported here, before the locks.
+"""

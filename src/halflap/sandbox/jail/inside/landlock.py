@@ -1,4 +1,4 @@
-"""The kernel's own fence around files, network and signals, where it has one (Landlock)."""
+"""Landlock: the kernel's restrictions on files, network and signals, where it has them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _BENEATH = 1
 _ASK_VERSION = 1
 
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
-"""From this version on there are so many rights over files."""
+"""The number of file rights since each version."""
 _NETWORK_SINCE, _SCOPES_SINCE = 4, 6
 _BIND_AND_CONNECT = 0b11
 _SOCKETS_AND_SIGNALS = 0b11
 
 
 def version() -> int:
-    """Give the version that the kernel speaks; an `OSError` if it has none."""
+    """Return the version that the kernel supports; raise `OSError` if it has none."""
     return _call(_CREATE, None, 0, _ASK_VERSION)
 
 
 def restrict(exceptions: Sequence[tuple[int, int]] = ()) -> int:
-    """Take every right that it knows from this process, for ever, and give the version.
+    """Drop every right that it knows, permanently, and return the version.
 
     The exceptions are descriptors of files or folders, each with the rights that remain there.
     """

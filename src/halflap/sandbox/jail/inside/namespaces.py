@@ -1,4 +1,4 @@
-"""A world of its own for the fork server and its children: no network, no files, no other process."""
+"""Namespaces for the fork server and its processes: no network, no files, no other process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 
 def unshare() -> None:
-    """Enter new namespaces; the next child is the first process of its own world. Wants a single thread."""
+    """Enter new namespaces; the next child is the first process in them. Requires a single thread."""
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None, use_errno=True)
     _check(libc.unshare(_NEWUSER | _NEWNS | _NEWUTS | _NEWIPC | _NEWPID | _NEWNET), "unshare")
@@ -43,7 +43,7 @@ def unshare() -> None:
 
 
 def continue_as_first_process() -> None:
-    """Fork: the child, the first process of its namespace, goes on; we wait for it, and go with it.
+    """Fork: the child, the first process of its namespace, continues; the parent waits for it and ends with it.
 
     When the first process of a namespace ends, the kernel ends all others in it.
     """
@@ -61,10 +61,9 @@ def continue_as_first_process() -> None:
 def leave_the_files(
     furnish: Callable[[], None] | None = None, limits: bytes = b"size=4k,nr_inodes=1"
 ) -> None:
-    """Make an empty folder the root of everything, and let go of the rest.
+    """Make an empty folder the root of the file system, and detach the rest.
 
-    Whoever needs files there is called while the new root is the current folder and the old one still in sight.
-    What lies in the root can be executed then; else nothing can.
+    `furnish` can put files there while the old root is still visible; only then can anything be executed.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     _check(libc.mount(None, b"/", None, ctypes.c_ulong(_RECURSIVE | _PRIVATE), None), "make mounts private")
@@ -84,7 +83,7 @@ def leave_the_files(
 
 
 def add_folder(path: str, limits: bytes) -> None:
-    """Put a folder in memory at a path, in which files can be written but not executed."""
+    """Mount a folder in memory, in which files can be written but not executed."""
     libc = ctypes.CDLL(None, use_errno=True)
     flags = ctypes.c_ulong(_NOSUID | _NODEV | _NOEXEC)
     _check(libc.mount(b"none", path.encode(), b"tmpfs", flags, limits), "mount")

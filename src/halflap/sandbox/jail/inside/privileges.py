@@ -1,4 +1,4 @@
-"""Give up what a process may do by who it is: user, groups, capabilities, the right to gain more."""
+"""Drops what a process may do by its identity: user, groups, capabilities, the right to gain more."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def _prctl(option: int, *arguments: int) -> None:
 
 
 def allow_no_more() -> None:
-    """Never gain a right by executing anything; the condition for what follows."""
+    """Never gain a right by executing anything; seccomp and Landlock require that."""
     _prctl(_SET_NO_NEW_PRIVS, 1)
 
 
 def hide() -> None:
-    """Let nobody of the same user read our memory, and no core be written."""
+    """Protect our memory from other processes of the same user, and write no core dump."""
     _prctl(_SET_DUMPABLE, 0)
 
 
 def show() -> None:
-    """Let our own entries in /proc belong to us again: after a change of user they don't."""
+    """Own our entries in /proc again, which a change of user takes away."""
     _prctl(_SET_DUMPABLE, 1)
 
 
@@ -63,7 +63,7 @@ def adopt_orphans() -> None:
 
 
 def be_first_to_go() -> None:
-    """Tell the kernel whom to end first when memory runs out: a program, not the gateway."""
+    """Be the first to be killed when memory runs out: a program, not the gateway."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
@@ -74,13 +74,13 @@ def die_with_parent() -> None:
 
 
 def forget_the_host(machine: str) -> None:
-    """Have `platform` answer without asking the kernel: the host's name and version are not for programs."""
+    """Hide the host's name and version: `platform` answers without asking the kernel."""
     known: Any = platform
     known._uname_cache = platform.uname_result("Linux", "halflap", "", "", machine)  # noqa: SLF001 -- the only place
 
 
 def become_nobody(wanted: int) -> int:
-    """As root, become a user that owns nothing and runs nothing else; gives its number."""
+    """As root, become a user that owns nothing and runs nothing else; return its id."""
     for number in (wanted, _NOBODY):
         try:
             os.setgroups([])
@@ -96,7 +96,7 @@ def become_nobody(wanted: int) -> int:
 
 
 def drop_capabilities() -> None:
-    """Give up every capability, also those that could be had again."""
+    """Drop every capability, also those that could be regained."""
     for capability in range(_LAST_CAPABILITY + 1):
         try:
             _prctl(_CAPBSET_DROP, capability)

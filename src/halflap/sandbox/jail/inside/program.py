@@ -336,7 +336,7 @@ def _tool(
 
 
 def _hide(function: Any, name: str) -> None:
-    """Give a function a name in tracebacks that a program prints, without a file or line of ours."""
+    """Set the name of a function in tracebacks that a program prints, without a file or line of ours."""
     code = function.__code__
     pairs = len(code.co_code) // 2
     # Eight instructions at a time, all on the first line, in the form of Python 3.11 and later.

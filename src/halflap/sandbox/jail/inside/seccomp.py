@@ -1,4 +1,4 @@
-"""Which system calls a process can make: allow-lists by number and by argument, and that of locked programs."""
+"""Seccomp filters: which system calls a process can make, by number and by argument."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KILLING = (
     "init_module", "finit_module", "delete_module", "keyctl", "add_key", "request_key", "unshare", "setns",
     "mount", "umount2", "pivot_root", "open_by_handle_at", "modify_ldt", "personality",
 )  # fmt: skip
-"""Nobody makes these by accident."""
+"""No program makes these by accident, so they kill."""
 
 _PATHS = (
     "open", "openat", "openat2", "creat", "stat", "lstat", "newfstatat", "statx", "statfs", "access",
@@ -117,18 +117,18 @@ _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 
 
 class Rules(NamedTuple):
-    """What becomes of which call; what is not named is refused."""
+    """What happens to which call; calls that are not named are refused."""
 
     allowed: tuple[str, ...]
     paths: tuple[str, ...]
-    """Refused with the error that a person would expect of a file that is not theirs."""
+    """Refused with the usual error for a file without access."""
     checked: tuple[tuple[str, tuple[Check, ...], int], ...]
     """Allowed if all tests hold, else refused with the error; `NEXT` leaves it to the next entry, and after the
     last one to what holds for every call that is not named."""
 
 
 PROGRAMS = Rules(_ALLOWED, _PATHS, _CHECKED)
-"""What a locked program can do: compute, and talk through its channel."""
+"""What a locked program can do: compute, and use its channel."""
 
 
 class Filter(NamedTuple):
@@ -172,7 +172,7 @@ def build(machine: str | None = None, rules: Rules = PROGRAMS) -> Filter:
 
 
 def _checked(checks: tuple[Check, ...], otherwise: int) -> list[bytes]:
-    """Allow if all tests hold; else refuse, or go on behind this block with the number loaded again."""
+    """Allow if all tests hold; otherwise refuse, or continue after this block with the number loaded again."""
     tests: list[tuple[int, int, int]] = []
     for check in checks:
         low = _ARGUMENTS + 8 * check.argument
@@ -196,7 +196,7 @@ class _Program(ctypes.Structure):
 
 
 def install(wanted: Filter) -> None:
-    """Put the filter on this process, for ever. `no_new_privs` must be set."""
+    """Install the filter in this process, permanently. `no_new_privs` must be set."""
     libc = ctypes.CDLL(None, use_errno=True)
     program = _Program(wanted.length, wanted.code)
     if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:

@@ -63,5 +63,5 @@ _AARCH64 = {
 
 
 def table(machine: str) -> dict[str, int] | None:
-    """Give the numbers of the system calls of a machine, if we know them."""
+    """Return the system call numbers of a machine, if they are known."""
     return {"x86_64": _X86_64, "aarch64": _AARCH64}.get(machine)
