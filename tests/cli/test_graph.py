@@ -30,7 +30,7 @@ FIND = {
     "outputSchema": _object(customer_id=WHOLE, name=TEXT),
 }
 ORDERS = {
-    "name": "customer_orders",
+    "name": "list_customer_orders",
     "description": "The orders of a customer.",
     "inputSchema": _object(customer_id=WHOLE),
     "outputSchema": _object(order_ids={"type": "array", "items": TEXT}),
@@ -67,7 +67,7 @@ def done(place: Path) -> Iterator[dict[str, Done]]:
             "file": inside("graph", "--format", "dot", "--output", "graph.dot"),
             "unwritable": inside("graph", "--format", "dot", "--output", "no/such/folder.dot"),
             "unknown tool": inside("graph", "--tool", "nothing"),
-            "explain": inside("graph", "explain", "find_customer", "customer_orders", "--json"),
+            "explain": inside("graph", "explain", "find_customer", "list_customer_orders", "--json"),
             "explain none": inside("graph", "explain", "get_order", "find_customer", "--json"),
             "explain unknown": inside("graph", "explain", "get_order", "mcp__shop__fnd_customer"),
             "rebuild": inside("graph", "rebuild", "--json"),
@@ -87,7 +87,9 @@ def done(place: Path) -> Iterator[dict[str, Done]]:
 
 def test_the_table_lists_edges_with_their_mappings(done: dict[str, Done]) -> None:
     rows = [" ".join(line.split()) for line in done["graph"].out.splitlines()]
-    (row,) = (one for one in rows if one.startswith("mcp__shop__find_customer mcp__shop__customer_orders"))
+    (row,) = (
+        one for one in rows if one.startswith("mcp__shop__find_customer mcp__shop__list_customer_orders")
+    )
     assert " strict 0." in row
     assert row.endswith("customer_id → customer_id")
 
@@ -101,15 +103,15 @@ def test_names_are_whole_on_a_narrow_terminal(done: dict[str, Done]) -> None:
 
 def test_the_json_has_nodes_and_edges(done: dict[str, Done]) -> None:
     data = done["json"].json
-    assert [node["name"] for node in data["nodes"]] == [
-        "mcp__shop__customer_orders",
+    assert sorted(node["name"] for node in data["nodes"]) == [
         "mcp__shop__find_customer",
         "mcp__shop__get_order",
+        "mcp__shop__list_customer_orders",
     ]
     assert {"from", "to", "coverage", "confidence", "mappings", "evidence"} <= data["edges"][0].keys()
     pairs = {(edge["from"], edge["to"]) for edge in data["edges"]}
-    assert ("mcp__shop__find_customer", "mcp__shop__customer_orders") in pairs
-    assert ("mcp__shop__customer_orders", "mcp__shop__get_order") in pairs
+    assert ("mcp__shop__find_customer", "mcp__shop__list_customer_orders") in pairs
+    assert ("mcp__shop__list_customer_orders", "mcp__shop__get_order") in pairs
     one = done["tool"].json
     assert all("mcp__shop__find_customer" in (edge["from"], edge["to"]) for edge in one["edges"])
     assert done["rebuild"].json == {"tools": 3, "edges": len(data["edges"])}
@@ -130,12 +132,12 @@ def test_a_suggestion_lists_its_steps_and_where_values_come_from(done: dict[str,
     (first, *_) = done["suggest --json"].json["suggestions"]
     assert [one.rpartition("__")[2] for one in first["tools"]] == [
         "find_customer",
-        "customer_orders",
+        "list_customer_orders",
         "get_order",
     ]
     assert first["steps"][0]["arguments"]["phone"]["value"] == "555"
     assert done["suggest"].code == 0
-    assert "mcp__shop__customer_orders" in done["suggest"].out
+    assert "mcp__shop__list_customer_orders" in done["suggest"].out
 
 
 def test_the_program_alone_is_a_program(done: dict[str, Done]) -> None:
@@ -151,7 +153,7 @@ def test_a_placeholder_is_left_to_be_filled_in(done: dict[str, Done]) -> None:
 
 def test_missing_values_are_reported(done: dict[str, Done]) -> None:
     assert done["missing"].code == 0
-    assert [one["parameter"] for one in done["missing"].json["missing"]] == ["phone"]
+    assert [one["parameter"] for one in done["missing"].json["missing"]] == ["order_id"]
 
 
 @pytest.mark.parametrize("name", ["nothing", "nothing --program"])

@@ -39,12 +39,12 @@ COMMANDS = {
     "runs": "runs.runs",
     "scripts": "scripts.scripts",
     "schema": "schema.schema",
-    "graph": "graphs.graph",
-    "suggest": "suggesting.suggest",
+    "graph": "graph.graph",
+    "suggest": "suggest.suggest",
     "workflow": "workflows.workflow",
     "programs": "programs.programs",
-    "lint": "linting.lint",
-    "backfill": "backfilling.backfill",
+    "lint": "lint.lint",
+    "backfill": "backfill.backfill",
     "explain": "explain.explain",
 }
 """Module and attribute of each command, in the order of the help."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import math
-import re
 import runpy
-import sys
 import tempfile
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -17,17 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from halflap.cli.drawing import Show, escaped, schema_tree
 from halflap.cli.options import JsonOption
-from halflap.cli.output import harmless, note, one_line, print_json, reported
+from halflap.cli.output import note, one_line, print_json, reported
 from halflap.cli.progress import working
 from halflap.cli.tokens import count_tokens
 from halflap.core.errors import HalflapError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from rich.console import Console, RenderableType
-    from rich.tree import Tree
+    from collections.abc import Mapping
 
     from halflap.gateway import Gateway
     from halflap.sandbox import Execution
@@ -78,7 +73,6 @@ NEXT = (
     ("halflap install claude-code", "add Halflap to a client"),
     ("halflap demo --full", "search, schemas, hints and suggested workflows"),
 )
-_WIDTH = 100
 
 
 class DemoServer(StrEnum):
@@ -130,7 +124,7 @@ def demo(
             raise UsageError(
                 f"--save {save} can't be created: {error.strerror}. Name another folder."
             ) from None
-    show = _Show(quiet=as_json, records=save is not None)
+    show = Show(quiet=as_json, records=save is not None)
     with tempfile.TemporaryDirectory(prefix="halflap-demo-") as folder:
         config = replace(Config.from_mapping(demo_config()), data_dir=Path(folder))
         asyncio.run(_play(config, show, full=full))
@@ -142,7 +136,7 @@ def demo(
         print_json(show.data)
 
 
-async def _play(config: Any, show: _Show, *, full: bool) -> None:
+async def _play(config: Any, show: Show, *, full: bool) -> None:
     from halflap.gateway import Gateway  # noqa: PLC0415 -- other commands don't need it
 
     async with Gateway.open(config) as gateway:
@@ -186,7 +180,7 @@ class _Steps:
     """The steps, each of which builds on what those before it did."""
 
     gateway: Gateway
-    show: _Show
+    show: Show
     calls: list[tuple[str, str]] = field(default_factory=list)
     """The tools that the program called, with the text of each result."""
     output: str = ""
@@ -221,9 +215,9 @@ class _Steps:
         )
         for name in (TOP_CUSTOMERS, SEARCH_DOCS):
             takes, _, returns = (await self.gateway.get_schema(name)).format_compact().partition(" -> ")
-            self.show.text(f"[cyan]{_escape(takes)}[/]")
+            self.show.text(f"[cyan]{escaped(takes)}[/]")
             self.show.text(
-                f"  returns {_escape(one_line(returns, 300))}" if returns else "  returns [yellow]?[/]"
+                f"  returns {escaped(one_line(returns, 300))}" if returns else "  returns [yellow]?[/]"
             )
         known = await self.gateway.inspect(SEARCH_DOCS)
         _expect(known["outputSchema"] is None, "no output schema", known["outputSchema"])
@@ -239,8 +233,8 @@ class _Steps:
         _expect(not await self.gateway.recent_calls(), "no calls", "calls")
         self.show.code(WRONG, marked={one.line for one in checked.mistakes})
         for one in checked.mistakes:
-            right = f" [green]{_escape(one_line(one.right))}[/]" if one.right else ""
-            self.show.text(f"[bold red]✗ line {one.line}[/] {_escape(one_line(one.wrong))}{right}")
+            right = f" [green]{escaped(one_line(one.right))}[/]" if one.right else ""
+            self.show.text(f"[bold red]✗ line {one.line}[/] {escaped(one_line(one.wrong))}{right}")
         self.show.text("No tool was called.")
         self.show.data["refuse"] = {
             "program": WRONG,
@@ -291,7 +285,7 @@ class _Steps:
         assert schema is not None
         keys = schema.get("items", {}).get("properties", {})
         _expect("doc_id" in keys, "the key doc_id", sorted(keys))
-        self.show.print(_tree(schema))
+        self.show.print(schema_tree(SEARCH_DOCS, schema))
         chance = math.floor(100 * known["confidence"])
         self.show.text(
             f"Learned from {seen} results; the next one fits with at least {chance} % probability."
@@ -347,96 +341,3 @@ class _Steps:
             f"{len(self.calls)} results stayed in the sandbox; only what the program printed came back."
         )
         self.show.data["tokens"] = {"unit": unit, "results": results, "read": read}
-
-
-def _tree(schema: Mapping[str, Any]) -> Tree:
-    from rich.tree import Tree  # noqa: PLC0415 -- only the demo draws trees
-
-    def label(part: Mapping[str, Any]) -> str:
-        kind = part.get("type", "any")
-        return " | ".join(kind) if isinstance(kind, list) else str(kind)
-
-    def grow(tree: Tree, part: Mapping[str, Any]) -> None:
-        for name, member in part.get("properties", {}).items():
-            grow(tree.add(f"[bold]{_escape(one_line(name))}[/]: {label(member)}"), member)
-        if isinstance(part.get("items"), dict):
-            grow(tree.add(f"each item: {label(part['items'])}"), part["items"])
-
-    tree = Tree(f"[cyan]{SEARCH_DOCS}[/] returns {label(schema)}", guide_style="dim")
-    grow(tree, schema)
-    return tree
-
-
-def _escape(text: str) -> str:
-    from rich.markup import escape  # noqa: PLC0415 -- as above
-
-    return escape(harmless(text))
-
-
-class _Show:
-    """Prints the steps, and keeps them as data and as a picture."""
-
-    def __init__(self, *, quiet: bool, records: bool) -> None:
-        from rich.console import Console as RichConsole  # noqa: PLC0415 -- only commands that draw need it
-
-        width = min(RichConsole().width, _WIDTH)
-        options: dict[str, Any] = {"highlight": False, "emoji": False}
-        self.consoles: list[Console] = [RichConsole(width=width, quiet=quiet, **options)]
-        if records:
-            self.consoles.append(
-                RichConsole(file=io.StringIO(), record=True, width=_WIDTH, force_terminal=True, **options)
-            )
-        self.data: dict[str, Any] = {}
-        self.number = 0
-
-    def heading(self, text: str) -> None:
-        self.text("[bold]Halflap: one MCP server in front of all your others[/]")
-        self.text(text)
-
-    def step(self, title: str, why: str = "") -> None:
-        self.number += 1
-        self.text("")
-        self.text(f"[bold cyan]{self.number} ▸ {title}[/]")
-        if why:
-            self.text(f"[italic]{why}[/]")
-
-    def text(self, markup: str) -> None:
-        self.print(markup)
-
-    def print(self, what: RenderableType) -> None:
-        for console in self.consoles:
-            if console.is_terminal or console.quiet:
-                console.print(what)
-                continue
-            with console.capture() as capture:
-                console.print(what)
-            # In a pipe, lines have no blanks at their ends.
-            sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
-            sys.stdout.flush()
-
-    def code(self, program: str, *, marked: Collection[int] = ()) -> None:
-        from rich.syntax import Syntax  # noqa: PLC0415 -- as above
-
-        self.print(
-            Syntax(
-                harmless(program).rstrip("\n"),
-                "python",
-                theme="ansi_dark",
-                background_color="default",
-                line_numbers=True,
-                highlight_lines=set(marked),
-                word_wrap=True,
-            )
-        )
-
-    def panel(self, text: str) -> None:
-        from rich.panel import Panel  # noqa: PLC0415 -- as above
-        from rich.text import Text  # noqa: PLC0415
-
-        self.print(Panel(Text(harmless(text).rstrip("\n")), border_style="dim", expand=False))
-
-    def picture(self) -> str:
-        drawn = self.consoles[-1].export_svg(title="halflap demo", unique_id="demo")
-        # Load no font from elsewhere, and keep blanks at the ends of texts.
-        kept = drawn.replace("<svg ", '<svg xml:space="preserve" ', 1)
-        return re.sub(r"\s*@font-face \{.*?\}", "", kept, flags=re.DOTALL)

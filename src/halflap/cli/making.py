@@ -1,4 +1,4 @@
-"""`halflap programs export`, `optimize` and `promote`: how programs of the library, and their versions, come about."""
+"""`halflap programs export`, `optimize` and `promote`: add programs and versions to the library."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def export(
             metavar="MODULE:OBJECT", help="A dspy.Module in a Python module, found from this folder on."
         ),
     ],
-    name: Annotated[str, typer.Argument(help="The name to save it under: lower-case letters, digits and _.")],
+    name: Annotated[str, typer.Argument(help="Its name: lower-case letters, digits and _.")],
     version: Annotated[
-        str, typer.Option("--version", help="Its version; one that is there is never overwritten.")
+        str, typer.Option("--version", help="Its version; existing versions are never overwritten.")
     ] = "1.0.0",
     description: Annotated[
         str | None,
@@ -134,7 +134,7 @@ def optimize(
         str,
         typer.Option(
             "--metric",
-            help="What makes an answer good: exact, exact:FIELD, contains:FIELD, or module:function of your own.",
+            help="How answers are scored: exact, exact:FIELD, contains:FIELD, or your own module:function.",
         ),
     ],
     optimizer: Annotated[
@@ -144,18 +144,18 @@ def optimize(
     held_out: Annotated[
         float, typer.Option("--held-out", min=0.01, max=0.99, help="The share of examples to measure with.")
     ] = 0.3,
-    seed: Annotated[int, typer.Option("--seed", help="Which examples those are.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed for choosing them.")] = 0,
     budget: Annotated[
         int | None,
         typer.Option(
-            "--budget", min=1, help="How many answers may be scored, at most, by GEPA.", show_default=False
+            "--budget", min=1, help="Maximum number of answers that GEPA may score.", show_default=False
         ),
     ] = None,
     into_force: Annotated[
-        bool, typer.Option("--promote", help="Bring it into force, unless it scored less than the old one.")
+        bool, typer.Option("--promote", help="Activate it, unless it scores lower than the old one.")
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Let it call tools that destroy something, without asking.")
+        bool, typer.Option("--yes", "-y", help="Allow calls of destructive tools without asking.")
     ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -163,13 +163,13 @@ def optimize(
 ) -> None:
     """Optimise a DSPy program over examples, and save the result as a new version, with its score.
 
-    It is measured on examples that it was not optimised with, and the old one on the same. Nothing is overwritten.
+    Old and new are scored on held-out examples. Nothing is overwritten.
     """
     from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
     from halflap.dspy.optimize import OPTIMIZERS, read_examples  # noqa: PLC0415 -- as above
 
     if optimizer not in OPTIMIZERS:
-        raise UsageError(f"There is no optimizer {optimizer!r}. There are: {', '.join(OPTIMIZERS)}.")
+        raise UsageError(f"There is no optimizer {optimizer!r}. Choose from {', '.join(OPTIMIZERS)}.")
     read = read_config(config)
     library = Library(read.programs.root)
     stored = library.read().find(name.removeprefix(f"{DSPY}__"))
@@ -185,7 +185,7 @@ def optimize(
         found = asyncio.run(_optimize(read, library, stored, yes=yes, **settings))
     except KeyboardInterrupt:
         new = set(library.read().find(stored.name).versions) - set(stored.versions)
-        note(f"It was stopped: {f'{max(new)} was saved before' if new else 'nothing was saved'}.")
+        note(f"Stopped; {f'{max(new)} was saved before' if new else 'nothing was saved'}.")
         raise typer.Exit(130) from None
     version, is_better = found.stored.manifest.version, found.score >= found.old_score
     promoted = into_force and is_better
@@ -208,10 +208,10 @@ def optimize(
         f"on {found.measured_on} of the examples; it was optimised with the other {found.trained_on}."
     )
     if promoted:
-        note("It is in force now.")
+        note("It is active now.")
     else:
-        why = "It scored less, so it" if into_force else "It"
-        note(f"{why} is not in force: halflap programs promote {stored.name} {version}")
+        why = "It scored lower, so it" if into_force else "It"
+        note(f"{why} is not active. Activate it: halflap programs promote {stored.name} {version}")
 
 
 async def _optimize(
@@ -244,7 +244,7 @@ async def _optimize(
 
 @contextmanager
 def _code_of_theirs(config: Config) -> Iterator[None]:
-    """Run the user's own code: what it prints is no data, and what it says of the model's key is not told."""
+    """Run the user's own code: its output goes to stderr, and errors don't reveal the model's key."""
     with stdout_kept():
         try:
             yield
@@ -261,7 +261,7 @@ def promote(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring a version of a DSPy program into force; the one that was is kept among the versions."""
+    """Activate a version of a DSPy program; the old one is kept."""
     from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
 
     library = Library(read_config(config).programs.root)
@@ -269,11 +269,10 @@ def promote(
     if as_json:
         print_json(_told(stored, library))
     else:
-        note(f"In force: {stored.name} {stored.manifest.version}")
+        note(f"Active: {stored.name} {stored.manifest.version}")
 
 
 def _told(stored: Stored, library: Library) -> dict[str, Any]:
-    """Say what was written, for a program."""
     return {
         "name": stored.name,
         "version": stored.manifest.version,

@@ -235,8 +235,10 @@ def print_table(
     if sum(widths) + 2 * len(widths) + _MIN_LAST_COLUMN > console.width:
         # Names are never cut: they are there to be copied.
         for first, *more, last in cells:
-            console.print(Text.assemble((first, "cyan"), *(f"  {cell}" for cell in more)), soft_wrap=True)
-            console.print(Text(f"  {last}"), no_wrap=True, overflow="ellipsis")
+            console.print(Text(first, "cyan"), soft_wrap=True)
+            if more:
+                console.print(Text("  " + "  ".join(more)), soft_wrap=True)
+            console.print(Text(f"  {last}"), no_wrap=not wrap, overflow="fold" if wrap else "ellipsis")
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column, heading in enumerate(headings):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +20,7 @@ from halflap.cli.options import (
     program_names,
     read_config,
 )
-from halflap.cli.output import harmless, note, one_line, print_json, reported
+from halflap.cli.output import note, one_line, plural, print_json, print_lines, reported
 from halflap.cli.progress import working
 from halflap.cli.run import confirmed
 from halflap.core.values import DSPY
@@ -36,7 +35,7 @@ __all__ = ["programs"]
 
 programs = typer.Typer(
     name="programs",
-    help="List the saved DSPy programs; look at one, run it, load it anew, write or optimise one.",
+    help="List, show, run, reload, export and optimise saved DSPy programs.",
     invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -58,10 +57,7 @@ def _programs(context: typer.Context, config: ConfigOption = None, as_json: Json
 @programs.command(name="list")
 @reported
 def list_programs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """List the saved DSPy programs: version, optimizer and score of each, and what it does.
-
-    One that cannot be used is listed with the reason. Nothing of DSPy is needed for it.
-    """
+    """List the saved DSPy programs, and broken ones with the reason. DSPy need not be installed."""
     _list(config, as_json=as_json)
 
 
@@ -78,13 +74,12 @@ def _list(config: Any, *, as_json: bool) -> None:
         return
     for one in found.values():
         line = f"{_heading(one)}\n      {one_line(one.stored.manifest.description)}".rstrip()
-        sys.stdout.write(harmless(line) + "\n")
+        print_lines([line])
     for name, reason in broken.items():
         reasons = [one_line(one, _LONGEST_REASON) for one in reason.splitlines() if one.strip()]
-        sys.stdout.write("\n      ".join([one_line(name), *(f"[broken] {one}" for one in reasons)]) + "\n")
-    sys.stdout.flush()
+        print_lines(["\n      ".join([one_line(name), *(f"[broken] {one}" for one in reasons)])])
     if not found and not broken:
-        note("No DSPy program is saved yet: halflap programs export MODULE:OBJECT NAME")
+        note("No DSPy programs are saved yet. Save one: halflap programs export MODULE:OBJECT NAME")
 
 
 async def _found(config: Config) -> tuple[Mapping[str, Loaded], Mapping[str, str]]:
@@ -94,10 +89,9 @@ async def _found(config: Config) -> tuple[Mapping[str, Loaded], Mapping[str, str
 
 def _heading(one: Loaded) -> str:
     manifest = one.stored.manifest
-    steps = len(manifest.predictors)
     score = "" if manifest.validation_score is None else f", validation score {manifest.validation_score:g}"
     return one_line(
-        f"{manifest.name} {manifest.version}  {steps} predictor{'' if steps == 1 else 's'}, "
+        f"{manifest.name} {manifest.version}  {plural(len(manifest.predictors), 'predictor')}, "
         f"optimizer {manifest.optimizer}{score}"
     )
 
@@ -105,13 +99,12 @@ def _heading(one: Loaded) -> str:
 @programs.command()
 @reported
 def info(name: NameArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Tell of one DSPy program: what it takes and gives, its predictors, its versions, where it comes from."""
+    """Show a DSPy program: inputs and outputs, predictors, versions and origin."""
     loaded = asyncio.run(_info(read_config(config), name))
     if as_json:
         print_json(loaded.info())
         return
-    sys.stdout.write(harmless("\n".join(_lines(loaded))) + "\n")
-    sys.stdout.flush()
+    print_lines(_lines(loaded))
 
 
 async def _info(config: Config, name: str) -> Loaded:
@@ -140,7 +133,7 @@ def _lines(loaded: Loaded) -> list[str]:
         takes, gives = ", ".join(told["input_fields"]), ", ".join(told["output_fields"])
         examples = told["few_shot_example_count"]
         lines += [
-            f"{one.name} ({one.kind}, {examples} example{'' if examples == 1 else 's'})",
+            f"{one.name} ({one.kind}, {plural(examples, 'example')})",
             f"  {takes} -> {gives}",
             *([f"  may call {', '.join(one.tools)}"] if one.tools else []),
         ]
@@ -154,15 +147,15 @@ def run(
     arguments: ArgumentsOption = None,
     json_arguments: JsonArgumentsOption = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Let it call tools that destroy something, without asking.")
+        bool, typer.Option("--yes", "-y", help="Allow calls of destructive tools without asking.")
     ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Run a DSPy program and print its outputs as JSON; with --json, the times of the run are among them.
+    """Run a DSPy program with the model of `programs.lm`, and print its outputs as JSON.
 
-    It asks the language model that `programs.lm` names.
+    With --json, they include the times of the run.
     """
     given = json_object(arguments, json_arguments)
     result = asyncio.run(_run(read_config(config), _own_name(name), arguments or [], given, yes=yes))
@@ -171,7 +164,7 @@ def run(
         return
     outcome = result.outcome
     print_json(outcome.outputs)
-    cached = "; the cache had every answer of the model" if outcome.cache_hit else ""
+    cached = "; all answers were cached" if outcome.cache_hit else ""
     note(f"It took {outcome.total_time_ms:,.0f} ms{cached}.")
 
 
@@ -191,15 +184,15 @@ async def _run(
 @programs.command()
 @reported
 def reload(name: NameArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Read a DSPy program anew and build it, as a running gateway does, and say what is wrong if it cannot.
+    """Read and build a DSPy program again, and report what is wrong with it.
 
-    A gateway that is running takes it in when it is told to (dspy_reload_program), or by itself with `programs.watch`.
+    A running gateway reloads it with dspy_reload_program, or by itself with `programs.watch`.
     """
     loaded = asyncio.run(_reload(read_config(config), _own_name(name)))
     if as_json:
         print_json(loaded.reloaded())
     else:
-        note(f"In order: {_heading(loaded)}, source {loaded.stored.source_hash}")
+        note(f"Valid: {_heading(loaded)}, source {loaded.stored.source_hash}")
 
 
 async def _reload(config: Config, name: str) -> Loaded:
@@ -209,7 +202,6 @@ async def _reload(config: Config, name: str) -> Loaded:
 
 
 def _own_name(name: str) -> str:
-    """Take the name of the tool for that of the program, too."""
     return name.removeprefix(f"{DSPY}__")
 
 

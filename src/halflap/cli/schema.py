@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +38,7 @@ from halflap.cli.output import (
     write,
 )
 from halflap.cli.progress import working
+from halflap.cli.schema_text import field_rows, history_lines, learned_schema, summary_lines, versions
 from halflap.cli.tools import drift_line, warn_about_servers
 from halflap.core.errors import FileError, ShapeBrokenError, ToolNotFoundError, UsageError
 
@@ -45,9 +46,7 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.core.values import Tool
     from halflap.gateway import Gateway
-    from halflap.observe import Known
-    from halflap.schema import Type
-    from halflap.store import Breach, DriftEvent, StoredShape, ToolKey
+    from halflap.store import Breach, DriftEvent, ToolKey
 
 __all__ = ["schema"]
 
@@ -109,19 +108,19 @@ async def _show(config: Config, name: str, form: str, *, as_json: bool) -> None:
             if known is None:
                 note(f"Nothing was learned about {one_line(name)} yet.")
                 raise typer.Exit(1)
-            write(json.dumps(_learned_schema(known, enums=config.learning.values), indent=2) + "\n")
+            write(json.dumps(learned_schema(known, enums=config.learning.values), indent=2) + "\n")
             return
         rows = await gateway.learned_rows(tool.server, tool.original_name)
     if as_json:
         keys = ("outputSchema", "observedSchema", "observations", "confidence", "lastObserved", "drift")
         data = {"name": tool.name, **{key: described[key] for key in keys if key in described}}
         data |= {} if known is None else {"texts": known.texts, "errors": known.errors}
-        print_json({**data, **({"history": _versions(tool, rows)} if form == "history" else {})})
+        print_json({**data, **({"history": versions(tool, rows)} if form == "history" else {})})
     elif form == "history":
-        print_lines(_history(tool, rows))
+        print_lines(history_lines(tool, rows))
     else:
-        print_lines(_summary(described, known))
-        fields = _fields(tool, known)
+        print_lines(summary_lines(described, known))
+        fields = field_rows(tool, known)
         print_table(
             ["field", "type", "seen", "known"], [(path or "(result)", *more) for path, *more in fields]
         )
@@ -139,120 +138,6 @@ async def _inspected(gateway: Gateway, name: str) -> dict[str, Any]:
             f"No server lists {name}, but {plural(results, 'result')} of it are known. Configure its server "
             f"{rows[0].server!r} and run `halflap list`, or drop them with `halflap schema forget`."
         ) from None
-
-
-def _learned_schema(known: Known, *, enums: bool) -> dict[str, Any]:
-    from halflap.learn import schema_of  # noqa: PLC0415 -- only this command needs it
-    from halflap.observe import whole  # noqa: PLC0415
-
-    return schema_of(whole(known.learned), enums=enums)
-
-
-def _summary(described: dict[str, Any], known: Known | None) -> list[str]:
-    lines = [described["name"], *([f"  {described['note']}"] if "note" in described else [])]
-    if known is not None:
-        failed = f"; {plural(known.errors, 'more call')} failed" if known.errors else ""
-        when = described.get("lastObserved") or "unknown"
-        results = plural(known.observations, "result")
-        lines.append(f"  {results}{failed}. Confidence {known.confidence:.2f}. Last: {when}")
-    lines += [
-        f"  {'Since ' + one['since'] if one['since'] else 'In logs'}: {drift_line(one)}"
-        for one in described.get("drift", ())
-    ]
-    return [*lines, ""]
-
-
-def _fields(tool: Tool, known: Known | None) -> list[tuple[str, ...]]:
-    """Return for each field its type, how often it was seen, and whether it is declared, learned or both."""
-    from halflap.schema import result_type  # noqa: PLC0415 -- only this command needs it
-
-    declared = dict(_type_fields(result_type(tool.output_schema), "", 0))
-    learned = {} if known is None else dict(_schema_fields(_learned_schema(known, enums=False), "", 0, 1.0))
-    rows: list[tuple[str, ...]] = []
-    for path in list(dict.fromkeys([*declared, *learned]))[:_MAX_FIELDS]:
-        kind, presence = learned.get(path, ("", None))
-        seen = "" if presence is None else "always" if presence >= 1 else f"in {presence:.0%}"
-        sources = [word for word, found in (("declared", declared), ("learned", learned)) if path in found]
-        rows.append((visible(path), declared.get(path) or kind, seen, " and ".join(sources)))
-    return rows
-
-
-def _type_fields(kind: Type | None, path: str, depth: int) -> Iterator[tuple[str, str]]:
-    from halflap.schema import compact  # noqa: PLC0415 -- as above
-
-    if kind is None or depth > _MAX_DEPTH:
-        return
-    choices = kind.members or (kind,)
-    words = [one.kind if one.kind in {"object", "array"} else compact(one)[:_MAX_TEXT] for one in choices]
-    yield path, " | ".join(dict.fromkeys(words))
-    for one in choices:
-        for field in one.fields:
-            yield from _type_fields(field.type, f"{path}.{field.name}" if path else field.name, depth + 1)
-        for part, ending in ((one.extra, "[key]"), (one.items, "[]")):
-            yield from _type_fields(part, f"{path}{ending}", depth + 1)
-
-
-def _schema_fields(
-    part: dict[str, Any], path: str, depth: int, presence: float
-) -> Iterator[tuple[str, tuple[str, float]]]:
-    if depth > _MAX_DEPTH:
-        return
-    types = part.get("type", [])
-    words = [types] if isinstance(types, str) else list(types)
-    if "format" in part:
-        words = [f"{word} ({part['format']})" if word == "string" else word for word in words]
-    branches = part.get("oneOf", [])
-    words += [f"object of {len(branches)} kinds"] if branches else []
-    yield path, (" | ".join(words) or "any", presence)
-    for name, member in part.get("properties", {}).items():
-        often = member.get("x-halflap", {}).get("presence", 1.0)
-        yield from _schema_fields(member, f"{path}.{name}" if path else name, depth + 1, often)
-    for key, ending in (("items", "[]"), ("additionalProperties", "[key]")):
-        if isinstance(part.get(key), dict):
-            yield from _schema_fields(part[key], f"{path}{ending}", depth + 1, 1.0)
-    for branch in branches:
-        yield from list(_schema_fields(branch, path, depth, presence))[1:]
-
-
-def _versions(tool: Tool, rows: Sequence[StoredShape]) -> list[dict[str, Any]]:
-    """Return what was learned under each definition of a tool, newest first."""
-    from halflap.learn import confidence  # noqa: PLC0415 -- only this command needs it
-    from halflap.observe import iso, known_of, merged, whole  # noqa: PLC0415
-    from halflap.schema import compact  # noqa: PLC0415
-
-    found = []
-    for digest in {row.definition_hash for row in rows}:
-        own = [row for row in rows if row.definition_hash == digest]
-        learned = merged(own)
-        shape, known = whole(learned), known_of(own[0].key, learned)
-        found.append(
-            {
-                "definition": digest or None,
-                "current": digest == tool.schema_hash,
-                "origins": [row.origin for row in own],
-                "observations": shape.observations,
-                "errors": learned.error.observations,
-                "confidence": round(confidence(shape), 4),
-                "firstObserved": iso(shape.first),
-                "lastObserved": iso(shape.last),
-                "observedSchema": None if known is None else known.schema,
-                "returns": None if known is None or known.type is None else compact(known.type),
-            }
-        )
-    return sorted(found, key=lambda one: (one["current"], one["lastObserved"] or ""), reverse=True)
-
-
-def _history(tool: Tool, rows: Sequence[StoredShape]) -> list[str]:
-    lines = [tool.name]
-    for one in _versions(tool, rows):
-        which = "any definition" if one["definition"] is None else f"definition {one['definition'][:12]}"
-        counts = f"{plural(one['observations'], 'result')}, {plural(one['errors'], 'error')}"
-        lines += [
-            f"  {which}{' (current)' if one['current'] else ''}: {counts}, confidence {one['confidence']:.2f}",
-            f"    {one['firstObserved'] or '?'} to {one['lastObserved'] or '?'}, from {', '.join(one['origins'])}",
-            f"    {one['returns'] or 'too few results to say what it returns'}",
-        ]
-    return lines if rows else [*lines, "  Nothing was learned yet."]
 
 
 @schema.command()

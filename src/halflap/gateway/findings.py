@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_SERVER_TODO", "SLOW", "findings", "rules", "summary"]
 
-NO_SERVER_TODO = "Import servers from your other clients with `halflap init`, or list them in a file and pass it with `--config`."
+NO_SERVER_TODO = (
+    "Import servers from your other clients with `halflap init`, or add one: halflap add NAME -- COMMAND"
+)
 SLOW = "it took more than"
 """How the reason begins where a part of the examination did not end in time."""
 _MAX_NAMED = 3

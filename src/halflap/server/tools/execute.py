@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["execute_program"]
 
 _DESCRIPTION = """\
-Runs a Python program in a sandbox and returns what it prints. Each tool is an async function that takes keyword \
+Runs a Python program in a sandbox and returns what it prints, or else its last expression. Each tool is an async function that takes keyword \
 arguments: `rows = await mcp__sales__list_orders(limit=5)`, or `await call_tool("name", **arguments)`. Results are parsed \
-JSON. Await at top level; use asyncio.gather for parallel calls. Filter and aggregate in the program, and print only \
+JSON. Await at top level; use asyncio.gather for parallel calls. Filter and aggregate there; print only \
 what you need. A failed call raises ToolError; show(x) returns an image. {modules}, no files, no network. Limits: \
-{seconds:g} s, {calls} calls, {kilobytes:g} KB returned; the run id in _meta leads to the whole output \
-(halflap://runs/<id>/output)."""
+{seconds:g} s, {calls} calls, {kilobytes:g} KB returned; whole output: halflap://runs/<run in _meta>/output."""
 
 
 def execute_program(gateway: Gateway) -> FrontTool:

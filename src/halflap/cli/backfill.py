@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from halflap.cli.options import ConfigOption, JsonOption, read_config
-from halflap.cli.output import data_console, note, print_json, reported, visible
+from halflap.cli.output import note, plural, print_json, print_lines, print_table, reported, visible
 from halflap.cli.progress import advancing
 from halflap.core.errors import BackfillError, UsageError
 from halflap.gateway import Gateway
@@ -36,7 +35,7 @@ def backfill(
         list[str],
         typer.Argument(
             metavar="SOURCE…",
-            help="Files, folders or patterns; - for what is piped in; store for Halflap's own records.",
+            help="Files, folders or patterns; - for stdin; store for Halflap's own records.",
         ),
     ],
     server: Annotated[
@@ -45,7 +44,7 @@ def backfill(
             "--server",
             "-s",
             metavar="NAME",
-            help="Say whose the tools are that a log names without a server.",
+            help="The server of tools that a log names without one.",
         ),
     ] = None,
     jobs: Annotated[
@@ -55,20 +54,20 @@ def backfill(
             "-j",
             min=1,
             max=1024,
-            help="Read with so many processes; by default with as many as there are cores.",
+            help="Number of processes; by default the number of cores.",
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first line that cannot be read.")
+        bool, typer.Option("--strict", help="Stop at the first line that can't be read.")
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Read everything and say what would be learned, but store nothing."),
+        typer.Option("--dry-run", help="Show what would be learned; store nothing."),
     ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn what tools return from logs of what they returned: traces, messages of models, MCP's own messages."""
+    """Learn what tools return from logs: traces, conversations with models, MCP messages."""
     if server is not None and not server.strip():
         raise UsageError("--server is empty. Give the name of a server, as in `halflap list`.")
     summary = asyncio.run(
@@ -85,7 +84,7 @@ def backfill(
 
 
 def _lacks_server_alone(summary: Summary) -> bool:
-    """Say whether all that went wrong is that we were not told whose the tools are."""
+    """Return whether the only problem is that --server is missing."""
     troubled = [source for source in summary.sources if source.state in {"refused", "failed"}]
     return all(source.found.nameless and not source.found.observations for source in troubled)
 
@@ -106,10 +105,10 @@ async def _backfill(
 
             def interrupt() -> None:
                 work.stop()
-                # Whoever insists is not made to wait.
+                # A second Ctrl-C ends it at once.
                 loop.remove_signal_handler(signal.SIGINT)
 
-            with contextlib.suppress(NotImplementedError):  # Windows has no such thing
+            with contextlib.suppress(NotImplementedError):  # Windows has no signal handlers.
                 loop.add_signal_handler(signal.SIGINT, interrupt)
             try:
                 return await work.run(sources)
@@ -120,57 +119,54 @@ async def _backfill(
 
 def _show(summary: Summary) -> None:
     for source in summary.sources:
-        _tell(source)
+        _report(source)
     read = sum(source.found.bytes for source in summary.sources)
     known = summary.count("known")
     rate = read / _MB / max(summary.seconds, 1e-3)
     verb = "Would learn" if summary.dry_run else "Learned"
-    what = f"{_many(summary.observations, 'result')} of {_many(len(summary.tools), 'tool')}"
+    what = f"{plural(summary.observations, 'result')} of {plural(len(summary.tools), 'tool')}"
     speed = f"{read / _MB:,.1f} MB in {summary.seconds:,.1f} s, {rate:,.0f} MB/s"
     lines = [
-        f"{verb} from {what} ({speed})." if summary.observations else "There was nothing new to learn from.",
+        f"{verb} from {what} ({speed})." if summary.observations else "Nothing new to learn.",
         f"Schemas: {summary.schemas('new')} new, {summary.schemas('changed')} changed.",
     ]
     if summary.drift:
         lines.append(
-            f"Drift: {_many(len(summary.drift), 'change')} in settled schemas; see halflap schema drift."
+            f"Drift: {plural(len(summary.drift), 'change')} in settled schemas; see halflap schema drift."
         )
     if known:
-        lines.append(f"Already counted, and not counted again: {_many(known, 'source')}.")
+        lines.append(f"Already counted: {plural(known, 'source')}.")
     unknown = sorted({tool.server for tool in summary.tools if not tool.is_known})
     if unknown:
         count = sum(not tool.is_known for tool in summary.tools)
         lines.append(
-            f"Not in the catalogue: {_many(count, 'tool')} of {_few(unknown)}. What was learned waits for them."
+            f"Not in the catalogue: {plural(count, 'tool')} of {_few(unknown)}. What was learned applies once they are."
         )
     if summary.is_stopped and not summary.count("refused"):
-        kept = "" if summary.dry_run else " What was done is stored; the same command goes on from there."
+        kept = "" if summary.dry_run else " What was done is stored; run the same command to continue."
         lines.append(f"Interrupted.{kept}")
-    sys.stdout.write("\n".join(lines) + "\n")
-    sys.stdout.flush()
+    print_lines(lines)
     _show_tools(summary)
 
 
 def _show_tools(summary: Summary) -> None:
     if not summary.tools:
         return
-    from rich.table import Table  # noqa: PLC0415 -- only a listing needs it
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in ("server", "tool"):
-        table.add_column(heading, no_wrap=True, overflow="ellipsis")
-    table.add_column("results", justify="right", no_wrap=True)
-    table.add_column("schema", no_wrap=True)
-    for tool in summary.tools[:_MOST_TOOLS]:
-        what = "texts or errors alone" if tool.schema == "none" else tool.schema
-        table.add_row(visible(tool.server), visible(tool.tool), f"{tool.observations:,}", what)
-    data_console().print(table)
+    rows = [
+        (
+            visible(tool.server),
+            visible(tool.tool),
+            f"{tool.observations:,}",
+            "only texts or errors" if tool.schema == "none" else tool.schema,
+        )
+        for tool in summary.tools[:_MOST_TOOLS]
+    ]
+    print_table(["server", "tool", "results", "schema"], rows, right={2})
     if len(summary.tools) > _MOST_TOOLS:
-        note(f"… and {len(summary.tools) - _MOST_TOOLS} more; --json tells all.")
+        note(f"{len(summary.tools) - _MOST_TOOLS} more; --json lists all.")
 
 
-def _tell(source: SourceReport) -> None:
-    """Say on stderr what is to be said of a source."""
+def _report(source: SourceReport) -> None:
     name, found = visible(source.name), source.found
     for bad in found.bad[:_MOST_BAD]:
         note(f"{name}:{bad.line}: {visible(bad.reason)}")
@@ -178,26 +174,22 @@ def _tell(source: SourceReport) -> None:
         note(f"{name}: {found.bad_count - _MOST_BAD:,} more lines could not be read.")
     if found.other:
         note(
-            f"{name}: {_many(found.other, 'line')} of no form that is known here, first in line {found.first_other}."
+            f"{name}: {plural(found.other, 'line')} in an unknown format, first in line {found.first_other}."
         )
     if found.unpaired:
-        note(f"{name}: {found.unpaired:,} calls without a result, or results without a call, were left out.")
+        note(f"{name}: {found.unpaired:,} calls without a result or results without a call were skipped.")
     if found.nameless and found.observations:
         note(
-            f"{name}: {_many(found.nameless, 'result')} left out, of tools without a server: "
+            f"{name}: {plural(found.nameless, 'result')} skipped, of tools without a server: "
             f"{_few(found.nameless_tools)}."
         )
     for text in source.notes:
         note(f"{name}: {text}")
     if source.skipped_bytes and source.state not in {"known", "refused"}:
-        note(f"{name}: went on after {source.skipped_bytes / _MB:,.1f} MB that were counted before.")
+        note(f"{name}: continued after {source.skipped_bytes / _MB:,.1f} MB that were counted before.")
     if source.problem is not None:
         failed = source.state in {"failed", "refused"}
         note(f"{f'Error [{BackfillError.code}]: ' if failed else ''}{name}: {visible(source.problem)}")
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _few(names: Sequence[str], most: int = 5) -> str:

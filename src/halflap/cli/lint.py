@@ -27,12 +27,12 @@ __all__ = ["lint"]
 
 _LARGEST = 64 * 1024 * 1024
 _PIPED = "tools"
-"""What a server is called that comes through a pipe without a name."""
+"""The name of a server from stdin."""
 _NO_TOOLS_TODO = "`halflap list` shows what servers list; a file has what `tools/list` answered."
 
 
 class FailOn(StrEnum):
-    """From which severity on findings make the exit code 1."""
+    """The lowest severity that makes the exit code 1."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -50,17 +50,13 @@ def lint(
         typer.Option("--file", "-f", help="Definitions in a file, instead of live servers; - for stdin."),
     ] = None,
     suggest: Annotated[
-        bool, typer.Option("--suggest", help="Draft the output schemas that are missing, from results seen.")
+        bool, typer.Option("--suggest", help="Draft missing output schemas from observed results.")
     ] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", "-a", help="Every finding, each with its fix.")
-    ] = False,
-    show_ignored: Annotated[
-        bool, typer.Option("--show-ignored", help="Also what is ignored, by whom and why.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Show every finding with its fix.")] = False,
+    show_ignored: Annotated[bool, typer.Option("--show-ignored", help="Include ignored findings.")] = False,
     fail_on: Annotated[
         FailOn | None,
-        typer.Option("--fail-on", help="Instead of lint.fail_on.", show_default=False),
+        typer.Option("--fail-on", help="Override lint.fail_on.", show_default=False),
     ] = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -68,8 +64,7 @@ def lint(
 ) -> None:
     """Lint MCP servers for problems that make their tools hard to compose.
 
-    The exit code is 0 if there is no error, 1 if there is one, or a server could not be asked; --fail-on makes it stricter.
-    It is 2 if there is nothing to look at.
+    The exit code is 1 if there is an error, or a server can't be reached; --fail-on makes it stricter.
     """
     if file is not None and suggest:
         raise UsageError(

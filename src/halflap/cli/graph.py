@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,21 +20,21 @@ from halflap.cli.options import (
     tool_names,
 )
 from halflap.cli.output import (
-    data_console,
-    harmless,
     note,
     one_line,
     plural,
     print_json,
     print_lines,
+    print_table,
     reported,
+    write,
 )
 from halflap.cli.progress import working
 from halflap.cli.tools import warn_about_servers
 from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from halflap.config import Config
     from halflap.graph.edges import Edge, Explanation
@@ -43,12 +42,9 @@ if TYPE_CHECKING:
 
 __all__ = ["graph"]
 
-_LONGEST_MAPPINGS = 160
-_NARROW = 100
-
 
 class Form(StrEnum):
-    """How it is written."""
+    """Formats besides the table."""
 
     MERMAID = "mermaid"
     DOT = "dot"
@@ -70,15 +66,11 @@ def _graph(
     context: typer.Context,
     tool: Annotated[
         str | None,
-        typer.Option(
-            "--tool", "-t", help="Show only what this tool feeds and is fed by.", autocompletion=tool_names
-        ),
+        typer.Option("--tool", "-t", help="Only links of this tool.", autocompletion=tool_names),
     ] = None,
     form: Annotated[
         Form | None,
-        typer.Option(
-            "--format", "-f", help="Give it in this format instead of as a table.", show_default=False
-        ),
+        typer.Option("--format", "-f", help="A format other than a table.", show_default=False),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file.")] = None,
     config: ConfigOption = None,
@@ -89,7 +81,7 @@ def _graph(
     if context.invoked_subcommand is not None:
         return
     if as_json and form not in {None, Form.JSON}:
-        raise UsageError("--json and another --format exclude each other. Leave one of them out.")
+        raise UsageError("Use --json or --format, not both.")
     edges, tools = asyncio.run(_read(read_config(config), tool))
     if output is None and form is None and not as_json:
         _table(edges)
@@ -132,7 +124,7 @@ def _text(form: Form, edges: Sequence[Edge], tools: Mapping[str, Ports]) -> str:
         import json  # noqa: PLC0415 -- only for a file
 
         return json.dumps(_data(edges, tools), indent=2) + "\n"
-    # Tools that nothing leads to or from would only be in the way.
+    # Tools without links would only clutter the diagram.
     ends = {end for edge in edges for end in (edge.source, edge.target)}
     shown = {name: ports for name, ports in tools.items() if name in ends}
     from halflap.graph.draw import edges_dot, edges_mermaid  # noqa: PLC0415 -- as above
@@ -143,48 +135,30 @@ def _text(form: Form, edges: Sequence[Edge], tools: Mapping[str, Ports]) -> str:
 def _write(text: str, output: Path | None) -> None:
     text = text if text.endswith("\n") else f"{text}\n"
     if output is None:
-        sys.stdout.write(harmless(text))
-        sys.stdout.flush()
-        return
-    save(text, output)
+        write(text)
+    else:
+        save(text, output)
 
 
 def _table(edges: Sequence[Edge]) -> None:
-    from rich.table import Table  # noqa: PLC0415 -- only drawn output needs it
-    from rich.text import Text  # noqa: PLC0415 -- as above
-
     if not edges:
         note("No links between tools are known. `halflap graph explain A B` says why, for two of them.")
         return
-    console = data_console()
-    if console.width < _NARROW:
-        print_lines(_by_target(edges))
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("From", "To"):
-        table.add_column(column, overflow="fold")
-    table.add_column("Coverage", no_wrap=True)
-    table.add_column("Sure", justify="right", no_wrap=True)
-    table.add_column("What goes where", overflow="fold")
-    longest = _LONGEST_MAPPINGS if console.is_terminal else sys.maxsize
-    for edge in edges:
-        told = ", ".join(f"{link['from']} → {link['to']}" for link in edge.to_json()["mappings"])
-        cells = (edge.source, edge.target, edge.coverage, f"{edge.confidence:.2f}")
-        table.add_row(*(Text(one_line(cell)) for cell in cells), Text(one_line(told, longest)))
-    console.print(table)
-
-
-def _by_target(edges: Sequence[Edge]) -> Iterator[str]:
-    """Give the same in lines, for terminals in which columns would be too narrow for names."""
-    target = None
-    for edge in edges:
-        if edge.target != target:
-            target = edge.target
-            yield one_line(target)
-        yield f"  ← {one_line(edge.source)}  {edge.coverage} {edge.confidence:.2f}"
-        yield from (
-            f"      {one_line(link['from'])} → {one_line(link['to'])}" for link in edge.to_json()["mappings"]
-        )
+    print_table(
+        ["from", "to", "coverage", "confidence", "fields"],
+        [
+            (
+                one_line(edge.source),
+                one_line(edge.target),
+                edge.coverage,
+                f"{edge.confidence:.2f}",
+                ", ".join(f"{link['from']} → {link['to']}" for link in edge.to_json()["mappings"]),
+            )
+            for edge in edges
+        ],
+        right={3},
+        wrap=True,
+    )
 
 
 @graph.command()
@@ -217,17 +191,17 @@ async def _explained(config: Config, source: str, target: str) -> Explanation:
 
 def _lines(told: Explanation) -> list[str]:
     if told.edge is None:
-        lines = [f"{told.source} does not feed {told.target}."]
+        lines = [f"{told.source} has nothing for {told.target}."]
         for near in (one.to_json() for one in told.near):
             ends = " → ".join(part for part in (near["from"], near["to"]) if part is not None)
             why = one_line(near["detail"], 300)
             lines.append(f"  {ends}: {near['reason']}: {why}" if ends else f"  {why}")
         return lines
     edge = told.edge
-    what = "pages through its own results" if edge.is_pagination else f"feeds {told.target}"
-    lines = [f"{told.source} {what}: {edge.coverage}, {edge.confidence:.2f} sure."]
+    what = "pages through its own results" if edge.is_pagination else f"provides for {told.target}"
+    lines = [f"{told.source} {what}: {edge.coverage}, confidence {edge.confidence:.2f}."]
     for link in edge.to_json()["mappings"]:
-        each = ", a call for each" if link["fan_out"] and not edge.is_pagination else ""
+        each = ", one call per item" if link["fan_out"] and not edge.is_pagination else ""
         lines.append(f"  {link['from']} → {link['to']}  ({link['confidence']:.2f}{each})")
         for one in link["evidence"]:
             lines.append(f"    {one['kind']:<9} {one['weight']:.2f}  {one_line(one['detail'], 300)}".rstrip())
