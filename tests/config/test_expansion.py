@@ -18,12 +18,6 @@ SCOPE = Scope(
 
 
 @given(st.text())
-def test_text_without_an_opening_is_untouched(text: str) -> None:
-    assume("${" not in text)
-    assert expand(text, SCOPE) == (text, [])
-
-
-@given(st.text())
 def test_an_escaped_text_comes_out_as_it_was(text: str) -> None:
     assume("$${" not in text and not text.startswith("{"))
     assert expand(text.replace("${", "$${"), SCOPE) == (text, [])
@@ -62,11 +56,6 @@ def test_each_form_is_expanded(text: str, expanded: str) -> None:
 def test_an_invalid_reference_suggests_how_to_escape_it(text: str) -> None:
     _, (flaw,) = expand(text, SCOPE)
     assert "$${" in flaw.suggestion
-
-
-def test_an_unset_variable_is_named() -> None:
-    _, (flaw,) = expand("${UNSET}", SCOPE)
-    assert "UNSET" in flaw.message
 
 
 def test_every_unset_variable_of_a_text_is_named() -> None:

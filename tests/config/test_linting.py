@@ -14,11 +14,6 @@ def lint(**section: Any) -> Any:
     return Config.from_mapping({"lint": section}).lint
 
 
-def test_everything_has_a_default() -> None:
-    plain = Config().lint
-    assert (plain.off, dict(plain.severity), plain.ignore, plain.fail_on) == ((), {}, (), "error")
-
-
 def test_a_section_is_read() -> None:
     read = lint(
         off=["no-description"],

@@ -9,20 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import halflap.config
-from halflap.config import Config, load_config, user_config_dir, user_data_dir
-from halflap.config.models import SECTIONS
+from halflap.config import Config, user_config_dir, user_data_dir
 from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from config.conftest import Desk
-
-
-def test_without_a_file_the_configuration_is_empty(desk: Desk) -> None:
-    assert desk.load() == Config(data_dir=desk.home / "data")
-
-
-def test_an_empty_configuration_needs_no_argument() -> None:
-    assert Config().servers == ()
 
 
 def test_the_path_wins_over_the_environment_and_the_folder(desk: Desk, tmp_path: Path) -> None:
@@ -120,12 +111,6 @@ def test_roots_become_file_uris(desk: Desk) -> None:
     assert desk.load().roots == (f"{home}/conf", f"{home}/x", "file:///a%20b", "file:///c", f"{home}/work")
 
 
-@pytest.mark.parametrize("name", SECTIONS)
-def test_a_default_section_is_a_valid_one(name: str) -> None:
-    section = getattr(Config(), name)
-    assert section == type(section).model_validate(section.model_dump())
-
-
 @pytest.mark.parametrize(
     ("text", "code"),
     [
@@ -173,12 +158,6 @@ def test_the_shortest_token_has_16_characters(desk: Desk) -> None:
     desk.user(f"http: {{tokens: {{ann: {'t' * 16}}}}}")
     assert desk.load().http.tokens
     assert desk.problem(f"http: {{tokens: {{ann: {'t' * 15}}}}}").code == "config-wrong-value"
-
-
-def test_the_largest_number_is_a_trillion(desk: Desk) -> None:
-    desk.user("execution: {timeout_seconds: 1000000000000}")
-    assert desk.load().execution.timeout_seconds == 10**12
-    assert desk.problem("execution: {timeout_seconds: 1000000000001}").code == "config-wrong-value"
 
 
 @pytest.mark.parametrize(
@@ -281,14 +260,6 @@ def test_a_relative_xdg_variable_is_ignored() -> None:
 def test_the_own_variables_win_over_xdg() -> None:
     environ = {"XDG_CONFIG_HOME": "/c", "HALFLAP_CONFIG_DIR": "/own", "HALFLAP_DATA_DIR": "~/d", "HOME": "/h"}
     assert (user_config_dir(environ), user_data_dir(environ)) == (Path("/own"), Path("/h/d"))
-
-
-def test_without_an_environment_that_of_the_process_counts() -> None:
-    assert user_data_dir() == load_config(project=False, path="/dev/null").data_dir
-
-
-def test_the_exported_names_exist() -> None:
-    assert all(hasattr(halflap.config, name) for name in halflap.config.__all__)
 
 
 def test_control_characters_of_a_key_do_not_reach_the_terminal(desk: Desk) -> None:

@@ -22,12 +22,6 @@ def programs(environ: dict[str, str] | None = None, **section: Any) -> ProgramsC
     ).programs
 
 
-def test_without_a_section_there_is_no_model() -> None:
-    assert Config().programs == ProgramsConfig(
-        root=None, watch=False, timeout_seconds=60.0, cache=None, lm=None
-    )
-
-
 def test_a_section_is_read() -> None:
     environ = {"HOME": "/home/ann", "KEY": "s3cret", "HOST": "localhost"}
     lm = {
@@ -56,10 +50,6 @@ def test_a_section_is_read() -> None:
 @pytest.mark.parametrize("off", ["off", False])
 def test_the_cache_can_be_off(off: object) -> None:
     assert programs(cache=off).cache == "off"
-
-
-def test_only_the_name_of_a_model_is_required() -> None:
-    assert programs(lm={"model": MODEL}).lm == LmConfig(model=MODEL)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from typing import TYPE_CHECKING
@@ -180,11 +179,6 @@ def test_a_preview_leaves_variables_as_they_are_written(desk: Desk) -> None:
 def test_a_preview_of_a_broken_file_is_refused(desk: Desk) -> None:
     with pytest.raises(ConfigError):
         preview(desk.project("tools: {}"))
-
-
-def test_the_digest_is_the_sha256_of_the_file(desk: Desk) -> None:
-    path = desk.project(ADDS_ONE)
-    assert trust_project_file(path, desk.environ).digest == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_the_record_is_for_the_user_alone(desk: Desk) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import FrozenInstanceError, replace
 from typing import TYPE_CHECKING, Any
@@ -40,11 +39,6 @@ def test_each_form_gives_the_same_server(desk: Desk, text: str) -> None:
     assert desk.load().servers == (
         ServerConfig("files", "stdio", command="npx", args=("-y", "x"), env={"A": "1"}, source=path),
     )
-
-
-def test_a_file_may_use_both_keys(desk: Desk) -> None:
-    desk.user("mcpServers: {a: {command: x}}\nservers: [{name: b, url: 'http://h/'}]\n")
-    assert [server.name for server in desk.load().servers] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -322,16 +316,6 @@ def test_a_server_cannot_be_changed() -> None:
         COMMAND.name = "other"  # type: ignore[misc]
     with pytest.raises(TypeError):
         COMMAND.env["A"] = "1"  # type: ignore[index]
-
-
-def test_a_server_can_be_hashed() -> None:
-    assert len({COMMAND, replace(COMMAND), FULL}) == 2
-
-
-def test_json_and_a_mapping_give_the_same_server(desk: Desk) -> None:
-    entry = {"command": "x", "args": ["a"], "env": {"A": 1}, "cwd": "/tmp", "protocol": "modern"}
-    path = desk.user(json.dumps({"mcpServers": {"it": entry}}), "config.json")
-    assert desk.load().servers[0] == replace(one(entry), source=path)
 
 
 @pytest.mark.parametrize(("key", "form"), [("serverUrl", "mcpServers"), ("httpUrl", "servers")])

@@ -128,15 +128,6 @@ def test_a_member_has_the_line_of_its_key_in_yaml() -> None:
     assert source("a: 1\n\nb:\n  c: 2\n").line(("b",)) == 3
 
 
-def test_a_member_has_the_line_of_its_key_in_json() -> None:
-    assert source('{\n"a": 1, // c\n\n\t"b": [\n1, 2\n]}').line(("b",)) == 4
-
-
-def test_an_item_has_its_own_line() -> None:
-    found = source("a:\n  - x\n  - y\n")
-    assert [found.line(("a", index)) for index in (0, 1)] == [2, 3]
-
-
 def test_a_place_that_is_not_there_has_the_line_of_the_one_above() -> None:
     assert source("a:\n  b: 1\n").line(("a", "b", "[key]")) == 2
     assert source("a:\n  b: 1\n").line(("a", "c")) == 1

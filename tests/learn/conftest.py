@@ -15,6 +15,7 @@ SMALL = {
     "MOST_PLACES": 30,
     "MOST_DIGESTS": 3,
     "MOST_LAYOUTS": 3,
+    "MOST_AT_ONCE": 2,
 }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.learn import Shape
 from halflap.learn.formats import ALL, format_of
 from halflap.learn.merge import merge_places, unnamed
-from halflap.learn.names import TAG_KEYS, is_name, is_tag_value, tag_of
+from halflap.learn.names import TAG_KEYS, TAG_RANKS, is_name, is_tag_value
 from halflap.learn.shape import (
     DEEPEST,
     LONGEST_VALUE,
@@ -19,6 +19,7 @@ from halflap.learn.shape import (
     Place,
     Record,
     Sample,
+    Tag,
     Tally,
 )
 
@@ -31,6 +32,13 @@ KINDS = {bool: "boolean", int: "integer", float: "number", str: "string", list: 
 def plain_shape(value: Any, digest: int, *, values: bool = False) -> Shape:
     """Return the shape of one JSON value."""
     return Shape(_Plain(digest, values=values).place(value, 0), 1, Sample((digest,)))
+
+
+def tag_of(value: dict[str, Any]) -> Tag | None:
+    for key in sorted(TAG_KEYS.intersection(value), key=TAG_RANKS.__getitem__):
+        if is_tag_value(value[key]):
+            return Tag(key, value[key])
+    return None
 
 
 class _Plain:

@@ -64,6 +64,11 @@ def test_a_hostile_result_takes_bounded_memory(name: str, few_places: int) -> No
     assert peak_of(HOSTILE[name]) < few_places * BYTES_OF_A_PLACE
 
 
+@pytest.mark.parametrize("item", [{}, [], "x", 1])
+def test_a_long_array_takes_no_memory_beside_its_shape(item: Any) -> None:
+    assert peak_of([item] * 300_000) < 4_000_000
+
+
 def test_memory_holds_with_the_real_bounds() -> None:
     value = nested(90, 3)
     assert peak_of(value) < MOST_PLACES * BYTES_OF_A_PLACE

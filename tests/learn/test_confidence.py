@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from halflap.learn import NOTHING, confidence, digest_of, infer, is_stable, merge
+from halflap.learn import NOTHING, confidence, digest_of, infer, merge
+from halflap.learn.drift import STABLE
 from learn.calibration import Trial, airline, trials
 from support import shared_data, some
 
@@ -59,7 +60,7 @@ def test_different_arguments_with_equal_shapes_add_confidence() -> None:
     assert levels == sorted(levels)
     assert levels[0] < 0.5
     assert levels[3] >= 0.95
-    assert is_stable(infer([{"a": 1}] * 60, range(60)))
+    assert confidence(infer([{"a": 1}] * 60, range(60))) >= STABLE
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ certain it is, `drift` what changed. This package does no I/O and does not know 
 
 from halflap.learn.codec import from_json, to_json
 from halflap.learn.confidence import confidence
-from halflap.learn.drift import Change, breaches, changes, is_stable
+from halflap.learn.drift import Change, breaches, changes
 from halflap.learn.infer import Observer, infer
 from halflap.learn.kept_values import Unkept, with_unkept
 from halflap.learn.learned import OUTCOMES, Learned, Outcome, outcome_of
@@ -38,7 +38,6 @@ __all__ = [
     "infer_schema_from_value",
     "is_lost",
     "is_name",
-    "is_stable",
     "merge",
     "merge_schemas",
     "outcome_of",

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
-from halflap.learn.confidence import confidence
 from halflap.learn.formats import FORMATS
 from halflap.learn.shape import KINDS
 from halflap.learn.variants import variants_of
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from halflap.learn.shape import Place, Record, Shape, Tag
     from halflap.learn.variants import Variant
 
-__all__ = ["STABLE", "Change", "breaches", "changes", "is_stable"]
+__all__ = ["STABLE", "Change", "breaches", "changes"]
 
 STABLE = 0.95
 """From this confidence on, what contradicts a shape is a change of the tool. Doubling the calls needed: 0.975."""
@@ -40,11 +39,6 @@ class Change:
 
     def __str__(self) -> str:
         return f"{self.path or 'the result'}: {self.what.replace('-', ' ')}, was {self.before}, is {self.now}"
-
-
-def is_stable(shape: Shape, *, enums: bool = False) -> bool:
-    """Return whether what contradicts the shape is drift, and not just something not seen yet."""
-    return confidence(shape, enums=enums) >= STABLE
 
 
 def changes(before: Shape, now: Shape) -> tuple[Change, ...]:

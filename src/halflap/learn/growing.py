@@ -123,16 +123,17 @@ class GrowingPlace:
         at = 0
         while self.possible and at < len(texts):
             matcher = MATCHER_OF.get(self.possible)
+            if not self.kept and len(self.lost) == 1:
+                # Nothing that these arguments still bring is news.
+                (once,) = self.lost
+                at += len(list(takewhile(once.__eq__, islice(digests, at, None))))
             if matcher is not None:
                 at += len(list(takewhile(matcher, islice(texts, at, None))))
-                if at == len(texts):
-                    return
-            self._fit(texts[at], digests[at])
-            at += 1
+            if at < len(texts):
+                self._fit(texts[at], digests[at])
+                at += 1
 
     def _fit(self, text: str, digest: int) -> None:
-        if not self.kept and self.lost.keys() == {digest}:
-            return
         has = format_of(text)
         for once in [*self.lost]:
             if once != digest:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from itertools import chain, compress, repeat
+from itertools import chain, compress, islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.learn.formats import all_have
@@ -34,6 +34,8 @@ __all__ = ["Observer", "infer"]
 
 MOST_LAYOUTS = 4_000
 """Layouts remembered at once. Doubling it doubles what irregular results take beside their shape, about 4 MB."""
+MOST_AT_ONCE = 8_192
+"""Items of arrays in one column. Doubling it doubles what a long array takes beside its shape, about 1 MB a level."""
 _DIGESTS = 1 << 64
 
 
@@ -164,8 +166,11 @@ class Observer:
         if place.items is None:
             place.cut = True
             return
-        owners = list(chain.from_iterable(map(repeat, digests, lengths)))
-        self._column(place.items, list(chain.from_iterable(arrays)), owners)
+        # A few at a time: a column must not take memory as an array of millions does.
+        items, owners = chain.from_iterable(arrays), chain.from_iterable(map(repeat, digests, lengths))
+        inner = place.items
+        while column := list(islice(items, MOST_AT_ONCE)):
+            self._column(inner, column, list(islice(owners, len(column))))
 
     def _objects(self, place: GrowingPlace, objects: _Objects, digests: _Digests) -> None:
         if place.level >= self._deepest:

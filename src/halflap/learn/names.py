@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from halflap.learn.shape import LONGEST_KEY, Tag
+from halflap.learn.shape import LONGEST_KEY
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["TAG_KEYS", "TAG_RANKS", "is_name", "is_tag_value", "tag_of"]
+__all__ = ["TAG_KEYS", "TAG_RANKS", "is_name", "is_tag_value"]
 
 TAG_RANKS = {
     key: rank
@@ -123,11 +120,3 @@ def is_tag_value(value: Any) -> bool:
 @lru_cache(maxsize=8192)
 def _is_word_of_a_program(value: str) -> bool:
     return _VALUE(value) is not None and is_name(value)
-
-
-def tag_of(value: Mapping[Any, Any]) -> Tag | None:
-    keys = TAG_KEYS.intersection(value)
-    for key in sorted(keys, key=TAG_RANKS.__getitem__):
-        if is_tag_value(value[key]):
-            return Tag(key, value[key])
-    return None
