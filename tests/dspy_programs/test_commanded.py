@@ -1,4 +1,4 @@
-"""`halflap programs` with DSPy installed: run, export and optimize."""
+"""`halflap programs` with DSPy installed: run and export."""
 
 from __future__ import annotations
 
@@ -104,49 +104,3 @@ def test_export_writes_a_module_that_can_be_run_at_once(
             "choosing_worklets",
         ):
             assert called("export", wrong, "chooser", "--version=2.0.0").exit_code == 2
-
-
-def test_optimize_promotes_a_program_that_is_no_worse(tmp_path: Path) -> None:
-    def say(*, shown: bool) -> Say:
-        """Play a model that knows the answer if examples are shown to it, or only if none are."""
-
-        def answer(asked: Asked) -> Mapping[str, Any]:
-            knows = (len(asked.messages) > 2) is shown
-            return {**WORKLET_OUTPUTS, **({} if knows else {"worklet_id": "no idea"})}
-
-        return answer
-
-    own, data = tmp_path / "own", tmp_path / "data.jsonl"
-    write(own, worklet())
-    examples = [{**WORKLET_INPUTS, "case_context": str(number), **WORKLET_OUTPUTS} for number in range(6)]
-    data.write_text("\n".join(map(json.dumps, examples)))
-    with chatting(say(shown=True)) as chat:
-        file = tmp_path / "halflap.json"
-        file.write_text(json.dumps(settings(own, chat, programs={"cache": "off"})))
-
-        def called(*arguments: str) -> Any:
-            return CliRunner().invoke(app, ["programs", *arguments, "--json", "-c", str(file)])
-
-        def in_force() -> Any:
-            return json.loads(called("info", "worklet_selector").stdout)
-
-        asked = ["optimize", "worklet_selector", f"--train={data}"]
-        better = json.loads(called(*asked, "--metric=exact:worklet_id", "--promote").stdout)
-        assert (better["version"], better["versions"]) == ("1.1.0", ["1.0.0", "1.1.0"])
-        assert (better["score"], better["old_score"], better["promoted"]) == (1.0, 0.0, True)
-        found = in_force()
-        assert (found["version"], found["optimizer"]) == ("1.1.0", "BootstrapFewShot")
-        assert found["predictors"][0]["few_shot_example_count"] > 0
-        assert called("promote", "worklet_selector", "1.0.0").exit_code == 0
-        assert in_force()["version"] == "1.0.0"
-        chat.answer = say(shown=False)
-        worse = json.loads(called(*asked, "--metric=exact:worklet_id", "--promote").stdout)
-        assert (worse["version"], worse["promoted"], worse["old_score"]) == ("1.2.0", False, 1.0)
-        assert in_force()["version"] == "1.0.0"
-        for wrong in (
-            ["--metric=exacto"],
-            ["--metric=exact:nothing"],
-            ["--metric=exact", "--optimizer=Best"],
-        ):
-            assert called(*asked, *wrong).exit_code == 2
-        assert called("promote", "worklet_selector", "9.9.9").exit_code == 2

@@ -20,9 +20,8 @@ from halflap.cli.app import app
 from halflap.core.errors import FileError, ProgramFailedError, UsageError
 from halflap.core.values import CallContext
 from halflap.dspy.child.metrics import find_metric
-from halflap.dspy.examples import Example, read_examples, split
 from halflap.dspy.library import Library
-from halflap.dspy.optimize import next_version, optimize
+from halflap.dspy.optimize import Example, next_version, optimize, read_examples, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -108,7 +108,7 @@ def test_a_program_with_missing_tools_is_broken_until_they_appear(tmp_path: Path
         write(root, manifest(name, {**REACT, "tools": [tool]}))
 
     async def scenario() -> None:
-        config = {"programs": {"root": str(root)}}
+        config = {"programs": {"root": str(root)}, "server": {"families": ["dspy"]}}
         async with opened(tmp_path, config, {"sales": sales()}) as (_, client):
 
             async def listed() -> tuple[list[str], list[str]]:

@@ -66,6 +66,7 @@ def test_the_second_execution_comes_from_the_cache(tmp_path: Path, root: Path, r
         run(scenario(chat))
 
 
+@pytest.mark.slow
 def test_a_sandboxed_program_gets_the_outputs_and_all_is_recorded(
     tmp_path: Path, root: Path, run: Run
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_sandboxed_program_gets_the_outputs_and_all_is_recorded(
         run(scenario(chat))
 
 
+@pytest.mark.slow
 def test_failures_have_their_codes(tmp_path: Path, root: Path, run: Run) -> None:
     def say(asked: Asked) -> Answer | str | Mapping[str, Any]:
         about = asked.inputs["case_context"]
@@ -121,6 +123,7 @@ def test_failures_have_their_codes(tmp_path: Path, root: Path, run: Run) -> None
         run(scenario(chat))
 
 
+@pytest.mark.slow
 def test_the_time_limit_of_the_calling_program_holds(tmp_path: Path, root: Path, run: Run) -> None:
     async def scenario(chat: ChatServer) -> str:
         config = settings(root, chat, execution={"timeout_seconds": 2})
@@ -133,6 +136,7 @@ def test_the_time_limit_of_the_calling_program_holds(tmp_path: Path, root: Path,
         assert run(scenario(chat)).startswith("[Script execution failed]")
 
 
+@pytest.mark.slow
 def test_a_cancelled_execution_is_recorded_as_cancelled(tmp_path: Path, root: Path, run: Run) -> None:
     async def scenario(chat: ChatServer) -> str:
         async with opened(tmp_path, settings(root, chat)) as (gateway, _):
@@ -147,6 +151,7 @@ def test_a_cancelled_execution_is_recorded_as_cancelled(tmp_path: Path, root: Pa
         assert run(scenario(chat)) == "cancelled"
 
 
+@pytest.mark.slow
 def test_a_running_execution_keeps_its_program_across_a_reload(tmp_path: Path, root: Path, run: Run) -> None:
     let_go = threading.Event()
 
@@ -180,6 +185,7 @@ def test_a_running_execution_keeps_its_program_across_a_reload(tmp_path: Path, r
         run(scenario(chat))
 
 
+@pytest.mark.slow
 def test_the_key_is_not_in_the_record_of_a_failure(tmp_path: Path, root: Path, run: Run) -> None:
     key = "sk-verysecretkey12345"
 
@@ -196,6 +202,7 @@ def test_the_key_is_not_in_the_record_of_a_failure(tmp_path: Path, root: Path, r
     assert key[:8].encode() not in kept
 
 
+@pytest.mark.slow
 def test_a_broken_reload_keeps_the_old_version_in_use(tmp_path: Path, root: Path, run: Run) -> None:
     async def scenario(chat: ChatServer) -> None:
         async with opened(tmp_path, settings(root, chat)) as (_, client):
@@ -221,6 +228,7 @@ def test_a_broken_reload_keeps_the_old_version_in_use(tmp_path: Path, root: Path
         run(scenario(chat))
 
 
+@pytest.mark.slow
 def test_a_watched_folder_is_reloaded_unless_it_is_broken(
     tmp_path: Path, root: Path, caplog: pytest.LogCaptureFixture, run: Run
 ) -> None:

@@ -15,7 +15,7 @@ from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import read_net
 from halflap.workflows.model.net import Specification
 from halflap.workflows.run import process
-from halflap.workflows.yawl import write_yawl
+from halflap.workflows.yawl import read_yawl, write_yawl
 from server.faces import in_memory
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ WEIGHTS = {"performance": 1, "maintainability": 0, "compliance": 0}
 ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "optimized": ("optimize_workflow", FAST),
     "optimized again": ("optimize_workflow", FAST),
+    "in yawl": ("optimize_workflow", {"workflow_spec": _yawl(), "optimization_target": "behavioral"}),
     "constrained": ("optimize_workflow", {**FAST, "constraints": {"max_parallel": 1}}),
     "compared": ("validate_footprint", {**SWAPPED, "validation_mode": "strict"}),
     "default": (
@@ -194,6 +195,13 @@ def test_a_workflow_is_optimised_the_same_way_each_time_and_validated(answers: d
     assert found["validation"]["validation_passed"]
     read_net(found["optimized_workflow"])
     assert answers["optimized again"].structured_content == found
+
+
+def test_a_workflow_given_in_yawl_is_returned_in_yawl(answers: dict[str, Any]) -> None:
+    found = answers["in yawl"].structured_content
+    assert set(found["optimized_workflow"]) == {"yawl"}
+    assert "receive" in read_yawl(found["optimized_workflow"]["yawl"]).net.tasks
+    assert all(set(one["workflow"]) == {"yawl"} for one in found["pareto_front"])
 
 
 def test_constraints_are_kept(answers: dict[str, Any]) -> None:

@@ -140,7 +140,7 @@ def optimize_workflow(
 ) -> None:
     """Make a workflow better, and say what was done at each step, what it gained, and how alike the two are.
 
-    The new workflow is written to the file that --output names, or else to stdout; what was done is told on stderr. With --json
+    The new workflow is written to the file that --output names, or else to stdout; the steps go to stderr. With --json
     it is what gepa_optimize_workflow answers.
     """
     specification, one = read_net(file, net)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["show_drafts", "show_report"]
 
 _MOST = 3
-"""So many findings of a rule are shown, without `--all`."""
+"""Findings shown per rule without `--all`."""
 _MOST_FIXES = 3
 _LEAST_GAIN = 0.05
 """Less would be shown as nothing."""

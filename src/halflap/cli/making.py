@@ -165,9 +165,8 @@ def optimize(
 
     Old and new are scored on held-out examples. Nothing is overwritten.
     """
-    from halflap.dspy.examples import read_examples  # noqa: PLC0415 -- no other command needs it
     from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
-    from halflap.dspy.optimize import OPTIMIZERS  # noqa: PLC0415 -- as above
+    from halflap.dspy.optimize import OPTIMIZERS, read_examples  # noqa: PLC0415 -- as above
 
     if optimizer not in OPTIMIZERS:
         raise UsageError(f"There is no optimizer {optimizer!r}. Choose from {', '.join(OPTIMIZERS)}.")

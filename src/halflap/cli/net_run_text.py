@@ -21,7 +21,7 @@ _RAISED = re.compile(r"^(?:RuntimeError|ValueError): (.*)", re.MULTILINE | re.DO
 
 
 def fails_again(execution: Execution, journal: Journal) -> bool:
-    """Say whether to go on with it would only fail in the same way: by what is known, and not by what a tool said."""
+    """Return whether resuming would certainly fail in the same way."""
     done = _said(execution)
     return not execution.ok and (journal.fails_again or (done is not None and bool(done["fails_again"])))
 
@@ -34,7 +34,7 @@ def tell_run(
     *,
     as_json: bool,
 ) -> None:
-    """Say what the tasks returned; of a run that failed, what those did that were done, and which was not.
+    """Return lines with what the tasks returned; of a failed run, which tasks were done and which was not.
 
     `items` is what became of each, of tasks that are done for many and were not for all.
     """

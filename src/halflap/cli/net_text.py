@@ -27,12 +27,12 @@ __all__ = [
 ]
 
 _MOST = 30
-"""So many activities are shown as a matrix; of more, each with those that it has to do with."""
+"""Up to this many activities are shown as a matrix; with more, each with its relations."""
 _LONGEST = 28
 _LONGEST_ID = 5_000
 """No label is longer, even if all of it is escaped."""
 _MOST_NAMED = 100
-"""So many others are listed after each sign."""
+"""Activities listed after each sign."""
 _NARROW = 40
 _MOST_CELLS = 20
 _GAP = 2
@@ -41,12 +41,12 @@ _PARETO = {"expected_makespan": "time", "expected_cost": "cost", "size": "size"}
 
 
 def width() -> int:
-    """Give how wide the output is; away from a terminal, as wide as it needs to be."""
+    """Return the width of the output; unlimited in a pipe."""
     return data_console().width if sys.stdout.isatty() else sys.maxsize
 
 
 def soundness_lines(judged: Soundness) -> Iterator[str]:
-    """Tell whether a workflow is sound, and what shows that it is not."""
+    """Describe whether a workflow is sound, with a trace to each failure."""
     if judged.sound is None:
         yield f"Whether it is sound is not known: {judged.problem}"
     elif judged.sound:
@@ -117,7 +117,7 @@ def _list(found: Footprint) -> Iterator[str]:
 
 
 def comparison(found: Comparison) -> Iterator[str]:
-    """Tell the verdict on two workflows."""
+    """Describe the verdict on two workflows."""
     told = found.response()
     yield f"{'Passed' if found.passed else 'Not passed'} ({found.mode})."
     yield from (f"  {reason}" for reason in found.reasons)
@@ -146,7 +146,7 @@ def comparison(found: Comparison) -> Iterator[str]:
 
 
 def score_lines(told: Mapping[str, Any]) -> Iterator[str]:
-    """Tell the scores, each with what it was counted from."""
+    """Describe the scores, each with what it was computed from."""
     raw = told["raw"]
     yield f"total  {told['total_score']:.3f}"
     for name, value in told["dimension_scores"].items():
@@ -181,7 +181,7 @@ def _rule_lines(rules: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def optimized_lines(told: Mapping[str, Any]) -> Iterator[str]:
-    """Tell what was done to a workflow, step by step, and what came of it."""
+    """Describe each step of an optimisation, and its result."""
     if not told["changed"]:
         yield "Nothing better was found: it stays as it is."
     for number, one in enumerate(told["transformations"], 1):

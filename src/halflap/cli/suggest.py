@@ -173,7 +173,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _how_sure(one: Mapping[str, Any]) -> str:
-    """Say how sure a workflow is, or that it cannot be run as it is, and why."""
+    """Return the confidence of a workflow, or what has to be filled in."""
     sure = f"{one['confidence']:.2f} sure"
     if not one["missing"]:
         return sure

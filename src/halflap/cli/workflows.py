@@ -81,7 +81,7 @@ def _workflow() -> None:
 @workflow.command()
 @reported
 def validate(file: FileArgument, net: NetOption = None, as_json: JsonOption = False) -> None:
-    """Say whether a workflow is sound, with what shows it if not, and show its footprint.
+    """Check whether a workflow is sound, with a trace to each failure, and show its footprint.
 
     The exit code is 1 if it is not sound, or if that is not known, and 2 if it is no workflow.
     """
@@ -154,7 +154,7 @@ def compare(
     ] = Mode.BALANCED,
     as_json: JsonOption = False,
 ) -> None:
-    """Say whether one workflow may stand for another: traces, footprints, soundness, the order of what depends on what.
+    """Compare two workflows: traces, footprints, soundness, and the order of dependent tasks.
 
     The exit code is 1 if it may not, or if that is not known. With --json it is what gepa_validate_footprint answers.
     """
@@ -241,6 +241,6 @@ def export_yawl(file: FileArgument, net: NetOption = None, output: OutputOption 
 
 
 def _remarks(specification: Specification, net: Net) -> None:
-    """Say on stderr what a reader should know, beside the data."""
+    """Print notes to stderr, apart from the data."""
     for remark in dict.fromkeys((*specification.notes, *net.notes)):
         note(f"Note: {one_line(remark, 2_000)}")

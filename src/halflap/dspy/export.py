@@ -18,10 +18,10 @@ from pydantic_core import PydanticUndefined
 
 from halflap.core.errors import ProgramBrokenError, ProgramInputsError, UsageError
 from halflap.dspy.child.modules import build_steps, predicts_of
+from halflap.dspy.child.types import LIMITS, NotExpressibleError, schema_of
 from halflap.dspy.field_values import check_inputs, plain
 from halflap.dspy.manifest import MANIFEST, read_manifest
 from halflap.dspy.state import read_state
-from halflap.dspy.types import LIMITS, NotExpressibleError, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,7 +129,7 @@ def _predictor(name: str, step: Any, tools: Mapping[str, Tool], problems: list[s
     for _, predict in step.named_predictors():
         if predict.lm is not None or predict.config or predict.callbacks:
             problems.append(
-                f"{name} has a model, model settings or callbacks of its own; `programs.lm` sets these for all."
+                f"{name} has a model, model settings or its own callbacks; `programs.lm` sets these for all."
             )
     found = {
         "name": name,

@@ -85,7 +85,7 @@ def plain(value: Any, schema: Mapping[str, Any]) -> Any:
         return [plain(one, schema.get("items", {})) for one in value]
     if isinstance(value, float) and value.is_integer() and "integer" in _types(schema):
         return int(value)
-    # In DSPy's chat form every text is text, also one that stands for nothing.
+    # In DSPy's chat form every text is text, also one that means nothing.
     return None if value in _NOTHING and {"string", "null"} <= {*_types(schema)} else value
 
 

@@ -28,14 +28,10 @@ if TYPE_CHECKING:
 
     Call = Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
 
-__all__ = ["KIND", "LACKING", "DspyPrograms", "Loaded", "ProgramResult"]
+__all__ = ["DspyPrograms", "Loaded", "ProgramResult"]
 
 logger = logging.getLogger(__name__)
 
-KIND = "dspy"
-"""The kind of run that a DSPy program is recorded as."""
-LACKING = "it uses tools that are not in the catalogue"
-"""How the reason begins if a program itself is fine."""
 _PREFIX = f"{DSPY}__"
 _WATCH_SECONDS = 1.0
 
@@ -54,9 +50,7 @@ class Loaded:
             "name": manifest.name,
             "version": manifest.version,
             "predictor_count": len(manifest.predictors),
-            "optimizer": manifest.optimizer,
-            "validation_score": manifest.validation_score,
-            "serialized_at": manifest.serialized_at,
+            **manifest.model_dump(include={"optimizer", "validation_score", "serialized_at"}),
         }
 
     def info(self) -> dict[str, Any]:
@@ -67,9 +61,7 @@ class Loaded:
             "version": manifest.version,
             "dspy_version": manifest.dspy_version,
             "source_hash": self.stored.source_hash,
-            "optimizer": manifest.optimizer,
-            "validation_score": manifest.validation_score,
-            "serialized_at": manifest.serialized_at,
+            **manifest.model_dump(include={"optimizer", "validation_score", "serialized_at"}),
             "loaded_at": self._time,
             "predictors": [
                 {
@@ -242,7 +234,11 @@ class DspyPrograms:
         missing = [
             f"{tool} ({why})" for tool in stored.manifest.tools if (why := self._absence(tool)) is not None
         ]
-        return f"{LACKING}: {', '.join(missing)}. `halflap list` shows which there are." if missing else ""
+        return (
+            f"it uses tools that are not in the catalogue: {', '.join(missing)}. `halflap list` shows which there are."
+            if missing
+            else ""
+        )
 
     def _still(self, name: str) -> str:
         return self._in_use[name].still_in_use if name in self._in_use else ""
@@ -332,7 +328,7 @@ class DspyPrograms:
         repeatable: bool,
         admit: Callable[[], Coroutine[Any, Any, None]],
     ) -> ProgramResult:
-        """Execute a program as a run of its own, with its caller's permissions and deadline."""
+        """Execute a program as a separate run, with its caller's permissions and deadline."""
         del repeatable
         check_depth(context)
         loaded = self._in_use.get(tool) or await self.find(tool)
@@ -355,7 +351,7 @@ class DspyPrograms:
         record = RunRecord(
             id=new_id(),
             principal=context.principal,
-            kind=KIND,
+            kind=DSPY,
             name=stored.name,
             code=None,
             code_hash=stored.source_hash,

@@ -1,6 +1,6 @@
 """What the person is shown of a program before they let it call a tool.
 
-The program is written by whoever wants the person's yes. So names in comments and texts come last, and a long line is
+The program's author wants the user's consent. So names in comments and texts come last, and a long line is
 shown around the name, not from its beginning. Nothing is parsed: each step takes time in proportion to the text.
 """
 
@@ -107,7 +107,7 @@ def _quiet(code: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _part(code: str, found: _Found) -> tuple[tuple[int, int], str]:
-    """Give the place of a line, or of the part of it around a name, and what is shown of it."""
+    """Return the place of a line, or of the part around a name, and its shown text."""
     begin = code.rfind("\n", 0, found.at) + 1
     end = code.find("\n", found.at)
     end = len(code) if end < 0 else end

@@ -47,7 +47,7 @@ def parse_address(address: str) -> tuple[str, int]:
 
 
 def keep_token(folder: Path) -> tuple[str, Path, bool]:
-    """Give the bearer token, its file, and whether it was made just now."""
+    """Return the bearer token, its file, and whether it is new."""
     file = folder / "http_token"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ async def serve_http(
 
 
 def allowed_hosts(host: str, config: HttpConfig) -> frozenset[str]:
-    """Say under which names we may be addressed: our own, this machine's, and the configured ones."""
+    """Return the host names that are accepted: our own, this machine's, and the configured ones."""
     own = {host} if host not in {"0.0.0.0", "::"} else set()  # noqa: S104 -- compared, not bound
     return frozenset(name.lower() for name in (*_LOOPBACK, *own, *config.allowed_hosts))
 

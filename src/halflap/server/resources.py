@@ -35,7 +35,7 @@ class RunResources:
     async def list(
         self, context: ServerRequestContext[Any, Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """Name the outputs of the newest runs of whoever asks."""
+        """List the outputs of the caller's newest runs."""
         runs = await self._gateway.runs(_LISTED, principal=principal_of(context))
         return types.ListResourcesResult(
             resources=[
@@ -53,7 +53,7 @@ class RunResources:
     async def list_templates(
         self, _context: ServerRequestContext[Any, Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        """Say how the output of any run is named."""
+        """Return the template of a run's output."""
         template = types.ResourceTemplate(
             uri_template=_URI,
             name="run-output",
@@ -66,11 +66,11 @@ class RunResources:
     async def read(
         self, context: ServerRequestContext[Any, Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        """Give the output of a run."""
+        """Return the output of a run."""
         found = _PATTERN.fullmatch(str(params.uri))
         try:
             if found is None:
-                raise RunNotFoundError(str(params.uri))  # noqa: TRY301 -- the same to whoever asks
+                raise RunNotFoundError(str(params.uri))  # noqa: TRY301 -- the same for every caller
             run, _ = await self._gateway.run(found[1], principal=principal_of(context))
             if run.id != found[1]:
                 raise RunNotFoundError(found[1])  # noqa: TRY301 -- the beginning of an identifier is none

@@ -11,10 +11,10 @@ import dspy
 from dspy.adapters.types.tool import convert_input_schema_to_tool_args
 
 from halflap.dspy.child.model import JOB, Job
+from halflap.dspy.child.types import limits_of, python_type
 from halflap.dspy.field_values import plain
 from halflap.dspy.spec import INPUTS, Manifest, Predictor
 from halflap.dspy.state import PredictorState
-from halflap.dspy.types import limits_of, python_type
 from halflap.schema import argument_problems, compile_schema
 
 if TYPE_CHECKING:

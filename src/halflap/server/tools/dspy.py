@@ -80,7 +80,7 @@ class _WrongError(Exception):
 
 
 def dspy_family(gateway: Gateway) -> list[FrontTool]:
-    """Give the tools of the family, bound to a gateway."""
+    """Return the tools of the family, bound to a gateway."""
 
     async def execute(arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any] | Question:
         name, inputs = _program(arguments), _inputs(arguments)
@@ -246,12 +246,12 @@ def _list_of(described: str, **fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _gives(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what an answer is: these fields, or an error object. A program's own fields may be called as those of one are."""
+    """Return the schema of an answer: these fields, or an error object."""
     return {"type": "object", "properties": fields, "anyOf": [{"required": list(fields)}, _FAILURE]}
 
 
 def _answering(handler: Handler) -> Callable[[Mapping[str, Any], Caller], Awaitable[Answer | Question]]:
-    """Have every failure answered by an error object."""
+    """Turn every failure into an error object."""
 
     async def answer(arguments: Mapping[str, Any], caller: Caller) -> Answer | Question:
         try:

@@ -169,7 +169,7 @@ _BETTER: Mapping[str, Mapping[str, Any]] = {
 
 
 def gepa_family(gateway: Gateway) -> list[FrontTool]:
-    """Give the tools of the family, bound to a gateway."""
+    """Return the tools of the family, bound to a gateway."""
     jobs = Jobs(gateway.config.workflows.timeout_seconds)
 
     def tool(job: str, name: str, title: str, described: str, **of: Mapping[str, Any]) -> FrontTool:
@@ -265,7 +265,7 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
 def _answering(
     handler: Callable[[Mapping[str, Any], Caller], Awaitable[dict[str, Any]]],
 ) -> Callable[[Mapping[str, Any], Caller], Awaitable[Answer]]:
-    """Have every failure answered by an error object."""
+    """Turn every failure into an error object."""
 
     async def answer(arguments: Mapping[str, Any], caller: Caller) -> Answer:
         try:

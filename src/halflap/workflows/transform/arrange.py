@@ -55,7 +55,9 @@ class Arranger:
         found = Atoms(block)
         needed = found.needed(facts or ground.facts)
         # A condition or silent task that does nothing would be a branch of its own.
-        left = [at for at, one in enumerate(found.atoms) if not _idle(ground, one)]
+        left = _in_known_order(
+            ground, found.atoms, needed, [at for at, one in enumerate(found.atoms) if not _idle(ground, one)]
+        )
         place = {at: new for new, at in enumerate(left)}
         self.atoms = [found.atoms[at] for at in left]
         self.needs = [
@@ -171,6 +173,19 @@ class Arranger:
 
     def _length(self, mask: int) -> float:
         return max(self._ends(mask).values(), default=0.0)
+
+
+def _in_known_order(ground: Ground, atoms: list[Block], needed: list[int], left: list[int]) -> list[int]:
+    """Return the same atoms in the same order, however they stood, so that they are arranged once."""
+    left = sorted(left, key=lambda at: ground.numbers.setdefault(atoms[at], len(ground.numbers)))
+    done = ~sum(1 << at for at in left)
+    order: list[int] = []
+    while left:
+        at = next(at for at in left if not needed[at] & ~done)
+        left.remove(at)
+        order.append(at)
+        done |= 1 << at
+    return order
 
 
 def _idle(ground: Ground, block: Block) -> bool:

@@ -37,6 +37,10 @@ class Ground:
     """
     arranged: dict[Block, tuple[Block, ...]] = field(default_factory=dict)
     """Arrangements of a block, so that each is made once."""
+    plans: dict[tuple[tuple[Block, ...], tuple[int, ...], int | None], Block] = field(default_factory=dict)
+    """The same by the atoms that are arranged, what each needs, and how many may run at once."""
+    numbers: dict[Block, int] = field(default_factory=dict)
+    """Atoms in the order in which they were first arranged."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "timing", Timing(self.facts, quick=True))

@@ -66,7 +66,10 @@ def _arrangements(ground: Ground, old: Block) -> Iterator[Block]:
         arrangers.append(Arranger(ground, old, ground.by_label))
     seen = {old}
     for arranger, width in product(arrangers, widths):
-        new = arranger.arranged(width)
+        key = (tuple(arranger.atoms), tuple(arranger.needs), width)
+        if key not in ground.plans:
+            ground.plans[key] = arranger.arranged(width)
+        new = ground.plans[key]
         if new not in seen and timing.estimate(new) < timing.estimate(old) - _CLOSE:
             seen.add(new)
             yield new

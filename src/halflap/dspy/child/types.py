@@ -102,7 +102,7 @@ def schema_of(annotation: Any) -> dict[str, Any]:
         raise NotExpressibleError(str(error).partition("\n")[0]) from None
     if annotation is Any:
         raise NotExpressibleError(
-            "Any is no type: name one, since the model is told and its answer is read by it"
+            "Any is not specific enough: name the type that the model should answer with"
         )
     return _simplified(schema, schema.pop("$defs", {}), 0)
 
