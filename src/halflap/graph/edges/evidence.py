@@ -38,7 +38,7 @@ _NAMED_AFTER = 0.85
 """A value named after the thing itself: `reservations[]` for `reservation_id`."""
 _SAME_NAME = 0.8
 """The same name of several words that identifies nothing: `departure_date`."""
-_SAME_WORD = 0.595
+_SAME_WORD = 0.59
 """The same name of one word: `city`."""
 _DESCRIBED = 0.72
 """The parameter's description names thing and attribute: `a commit SHA`."""
@@ -64,7 +64,7 @@ _ECHO = 0.9
 _OTHER_SERVER_KEY = 0.6
 """Servers number their things themselves."""
 _OTHER_SERVER = 0.9
-_LEARNED = 0.55
+_LEARNED = 0.54
 """A field that was seen too seldom to be certain."""
 _OPEN_VALUE = 0.7
 """Any text where only some values are allowed."""
