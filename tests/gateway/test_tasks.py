@@ -23,7 +23,7 @@ async def _all_orders(call: Any, customer: str) -> Any:
     while page["pagination"]["has_more"]:
         page = await call("order_history", customer_id=customer, cursor=page["pagination"]["next_cursor"])
         whole["orders"] += page["orders"]
-    return page | {"orders": whole["orders"], "pagination": page["pagination"] | {"next_cursor": None}}
+    return page | {"orders": whole["orders"]}
 
 
 async def _details(call: Any, query: str) -> list[Any]:

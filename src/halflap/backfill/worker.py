@@ -116,7 +116,7 @@ def _read_log(
             "`halflap schema forget --origin backfill` and read all logs again."
         )
         return LogRead(known=known, problem=problem, is_refused=True), None
-    learner.begin(alone=False, position=known.bytes if known else 0)
+    learner.begin(alone=False, position=known.bytes if known else 0, continues=known is not None)
     start = known or Mark(0, 0, "")
     counts = learn_lines(log.lines(start.bytes), learner, sha, control or _control)
     if not counts.bytes and not counts.bad_count:

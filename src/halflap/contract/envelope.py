@@ -147,6 +147,7 @@ def envelope_schema(data: Mapping[str, Any], codes: Iterable[str]) -> dict[str, 
 _SUCCESS = {"description": "Whether the operation succeeded"}
 _METADATA: dict[str, Any] = {
     "type": "object",
+    "description": "How the answer came about",
     "required": ["execution_time_ms", "source", "cached"],
     "properties": {
         "execution_time_ms": {

@@ -43,11 +43,12 @@ def _empty_output_schema(server: LintServer, _: Limits) -> Iterator[Problem]:
 
 
 def _is_open(kind: Type) -> bool:
-    """Return whether a type allows anything: no fields, or one wrapper field that allows anything."""
+    """Return whether a type allows anything; a lone `result` is the wrapper that libraries add."""
     if kind.kind == "object":
-        inside = [one.type for one in kind.fields]
-        inside += [kind.extra] if kind.extra is not None else []
-        return len(inside) <= 1 and all(_is_open(one) for one in inside)
+        fields = {one.name: one.type for one in kind.fields}
+        return (not fields and (kind.extra is None or _is_open(kind.extra))) or (
+            list(fields) == ["result"] and _is_open(fields["result"])
+        )
     if kind.kind == "array":
         return kind.items is None or _is_open(kind.items)
     members = [one for one in kind.members if one.kind != "null"]

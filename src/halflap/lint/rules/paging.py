@@ -37,15 +37,16 @@ _MORE = frozenset(
 
 
 def _cursor_parameter(tool: LintTool) -> SchemaField | None:
-    return _named(tool.inputs, _CURSORS, depth=1)
+    return _named(tool.inputs, _CURSORS)
 
 
 def _next_cursor(tool: LintTool) -> SchemaField | None:
-    return _named(tool.outputs, _NEXT, depth=2)
+    return _named(tool.outputs, _NEXT)
 
 
-def _named(fields: tuple[SchemaField, ...], names: frozenset[str], depth: int) -> SchemaField | None:
-    return next((one for one in fields if len(one.keys) <= depth and " ".join(one.words) in names), None)
+def _named(fields: tuple[SchemaField, ...], names: frozenset[str]) -> SchemaField | None:
+    """Return the first field with one of these names that is not inside a list: items do not say where they are."""
+    return next((one for one in fields if "[]" not in one.where and " ".join(one.words) in names), None)
 
 
 def _returns_list(tool: LintTool) -> bool:
@@ -55,7 +56,7 @@ def _returns_list(tool: LintTool) -> bool:
 
 def _paging_without_cursor(server: LintServer, _: Limits) -> Iterator[Problem]:
     for tool in server.tools:
-        page = _named(tool.inputs, _PAGES, depth=1)
+        page = _named(tool.inputs, _PAGES)
         if page is not None and _cursor_parameter(tool) is None and _returns_list(tool):
             yield Problem(
                 tool,
@@ -95,10 +96,10 @@ def _next_cursor_not_accepted(server: LintServer, _: Limits) -> Iterator[Problem
 
 def _paging_without_has_more(server: LintServer, _: Limits) -> Iterator[Problem]:
     for tool in server.tools:
-        pager = _cursor_parameter(tool) or _named(tool.inputs, _PAGES, depth=1)
+        pager = _cursor_parameter(tool) or _named(tool.inputs, _PAGES)
         if pager is None or not tool.outputs or not _returns_list(tool):
             continue
-        if _named(tool.outputs, _MORE, depth=2) is None and _next_cursor(tool) is None:
+        if _named(tool.outputs, _MORE) is None and _next_cursor(tool) is None:
             yield Problem(
                 tool,
                 "output",
