@@ -69,13 +69,11 @@ class Learner:
         self._waiting = 0
         self.begin(alone=False)
 
-    def begin(self, *, alone: bool, position: int = 0, continues: bool = False) -> None:
-        """Start another log, or a part of one at this position.
-
-        `alone` as in RecordReader; `continues` says that the log was read up to this position before.
-        """
+    def begin(self, *, alone: bool, position: int = 0) -> None:
+        """Start another log, or a part of one at this position; `alone` as in RecordReader."""
         self._records = RecordReader(self, alone=alone)
-        self._continues = continues
+        self.ends_open = False
+        """Whether the last line has no line break yet."""
         self._log += 1
         if self._trails is not None:
             self._trails.forget()
@@ -89,7 +87,7 @@ class Learner:
 
     def learn(self, line: bytes) -> bool:
         """Learn from a line. Returns False for the last line if more of it has yet to be written."""
-        is_whole, text = line.endswith(b"\n"), ""
+        is_whole = line.endswith(b"\n")
         try:
             text = line.decode("utf-8-sig").strip()
             if len(line) >= MAX_LINE and not is_whole:
@@ -105,9 +103,9 @@ class Learner:
             if not is_whole:
                 return False
             self._blame(json_problem(error))
-        # The line break of a last line that was counted before is not another line.
-        self._lines += bool(text or self._bytes or not self._continues)
         self._bytes += len(line)
+        self._lines += 1
+        self.ends_open = not is_whole
         self._waiting += len(line)
         if self._waiting > _BATCH_BYTES:
             self._observe()

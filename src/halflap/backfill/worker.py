@@ -116,7 +116,7 @@ def _read_log(
             "`halflap schema forget --origin backfill` and read all logs again."
         )
         return LogRead(known=known, problem=problem, is_refused=True), None
-    learner.begin(alone=False, position=known.bytes if known else 0, continues=known is not None)
+    learner.begin(alone=False, position=known.bytes if known else 0)
     start = known or Mark(0, 0, "")
     counts = learn_lines(log.lines(start.bytes), learner, sha, control or _control)
     if not counts.bytes and not counts.bad_count:
@@ -124,9 +124,9 @@ def _read_log(
     if counts.nameless and not counts.observations:
         problem = "It names tools without their server. Say which server they belong to: --server NAME"
         return LogRead(counts, known, problem, is_refused=True), None
-    mark = Mark(
-        start.bytes + counts.bytes, start.lines + counts.lines, sha.hexdigest(), rules.server or start.server
-    )
+    # The line break of an open last line will come with the next part, so it is counted then.
+    lines = start.lines + counts.lines - learner.ends_open
+    mark = Mark(start.bytes + counts.bytes, lines, sha.hexdigest(), rules.server or start.server)
     return LogRead(counts, known), mark
 
 
