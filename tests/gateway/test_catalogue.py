@@ -12,7 +12,7 @@ from halflap import Gateway, ToolNotFoundError
 from halflap.core.errors import ToolBlockedError, ToolHeldError, UpstreamError
 from halflap.core.values import Changes
 from servers.memory import Memory, definition
-from support import comes
+from support import comes, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -256,3 +256,10 @@ async def test_a_server_cannot_free_a_blocked_tool_by_taking_its_name_for_anothe
         assert {gateway.snapshot.tools[name].original_name for name in left} == {"wipe.x", "wipe_x"}
         for name in left:
             assert (await gateway.inspect(name))["annotations"]["destructive"] is True
+
+
+async def test_a_server_that_keeps_failing_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    async with Gateway.open({"servers": [python_server("dies", "dies_at_start.py")]}) as gateway:
+        for _ in range(5):
+            await gateway.refresh()
+    assert len([one for one in caplog.records if one.levelname == "WARNING" and "dies" in one.message]) == 1

@@ -157,8 +157,9 @@ class Refresher:
         try:
             await upstream.list()
         except UpstreamError as error:
+            # Said once until it works again: it may be asked with every request, and stderr may be a pipe that fills up.
+            logger.log(logging.DEBUG if server in self._failures else logging.WARNING, "%s", error)
             self._failures[server] = error.reason
-            logger.warning("%s", error)
 
     async def close(self) -> None:
         for task in self._tasks.values():
