@@ -8,7 +8,7 @@ import pytest
 
 from halflap.clients import place_of, places
 
-WORK = Path("/work/here")
+WORK = Path("/projects/here")
 OWN = {
     "linux": {
         "claude-code": ["/h/.claude.json"],
