@@ -22,7 +22,6 @@ from halflap.cli.options import (
 from halflap.cli.output import (
     note,
     one_line,
-    plural,
     print_json,
     print_lines,
     print_table,
@@ -206,27 +205,3 @@ def _lines(told: Explanation) -> list[str]:
         for one in link["evidence"]:
             lines.append(f"    {one['kind']:<9} {one['weight']:.2f}  {one_line(one['detail'], 300)}".rstrip())
     return lines
-
-
-@graph.command()
-@reported
-def rebuild(
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
-    verbose: VerboseOption = False,
-) -> None:
-    """Compute all links again and store them."""
-    tools, edges = asyncio.run(_rebuilt(read_config(config)))
-    if as_json:
-        print_json({"tools": tools, "edges": edges})
-        return
-    print_lines([f"{plural(edges, 'link')} between {plural(tools, 'tool')}"])
-
-
-async def _rebuilt(config: Config) -> tuple[int, int]:
-    async with opened(config) as gateway:
-        with working("Finding links between tools"):
-            found = await gateway.rebuild_graph(behind=False)
-            edges = await asyncio.to_thread(lambda: sum(1 for _ in found.edges()))
-            warn_about_servers(gateway)
-            return len(found.tools), edges

@@ -173,10 +173,10 @@ async def _drift(config: Config, name: str | None) -> list[dict[str, Any]]:
 
 
 def _drift_json(one: DriftEvent | Breach, tool: Tool | None) -> dict[str, Any]:
-    from halflap.observe import drift_told  # noqa: PLC0415 -- only this command needs it
+    from halflap.observe import drift_json  # noqa: PLC0415 -- only this command needs it
     from halflap.store import Breach  # noqa: PLC0415
 
-    (told,) = drift_told([], [one]) if isinstance(one, Breach) else drift_told([one], [])
+    (told,) = drift_json([], [one]) if isinstance(one, Breach) else drift_json([one], [])
     return {
         "tool": f"{one.server}.{one.tool}" if tool is None else tool.name,
         **told,
