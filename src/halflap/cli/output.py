@@ -293,7 +293,7 @@ def outline(data: Any, indent: str = "") -> Iterator[str]:
             for at, line in enumerate(outline(one, f"{indent}  ")):
                 yield line if at else f"{indent}- {line.strip()}"
     elif data is not None and data != "":
-        yield from (indent + line for line in _scalar(data).split("\n"))
+        yield from ((indent + line).rstrip() for line in _scalar(data).split("\n"))
 
 
 def _short(value: Any) -> str | None:

@@ -254,8 +254,8 @@ def _suggestion_lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _step_lines(step: Mapping[str, Any]) -> Iterator[str]:
-    marks = ["for each " + ", ".join(f"{one['step']}: {one['path']}" for one in step["fan_out"])]
-    marks = marks if step["fan_out"] else []
+    each = ", ".join(f"{one['step']}: {one['path']}" for one in step["fan_out"] or ())
+    marks = [f"for each of {each}"] if each else []
     marks += ["all pages"] if step["paginates"] else []
     marks += ["may change something"] if step.get("may_change_something") else []
     sources = ", ".join(sorted({one["from"] for one in step["crosses_servers"]}))

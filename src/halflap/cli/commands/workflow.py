@@ -126,7 +126,7 @@ def compare(
         typer.Option(
             "--mode",
             "-m",
-            help="strict: the same traces. balanced: 0.8 of the footprint, and dependent tasks keep their order. "
+            help="How similar they must be. strict: the same traces. balanced: 0.8 of the footprint, and dependent tasks keep their order. "
             "lenient: 0.5, and the same activities.",
         ),
     ] = "balanced",
@@ -188,7 +188,7 @@ def optimize(
         typer.Option(
             "--target",
             "-t",
-            help="behavioral keeps the traces, performance allows every permitted change, balanced keeps most of the "
+            help="What may change: behavioral keeps the traces, performance allows every permitted change, balanced keeps most of the "
             "footprint.",
         ),
     ] = "balanced",
