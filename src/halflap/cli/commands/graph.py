@@ -16,7 +16,6 @@ from halflap.cli.output import (
     note,
     one_line,
     outline,
-    plural,
     print_json,
     print_lines,
     warn_about_servers,
@@ -113,21 +112,6 @@ async def explain(invocation: Invocation, source: ToolName, target: ToolName) ->
     data = found.to_json()
     verdict = "No link" if found.edge is None else "Linked"
     invocation.show(data, [f"{verdict}: {ends[0]} → {ends[1]}", *outline(data)])
-
-
-@graph.command()
-@command()
-async def rebuild(invocation: Invocation) -> None:
-    """Compute all links again and store them."""
-    async with invocation.gateway() as gateway:
-        with working("Finding links between tools"):
-            found = await gateway.rebuild_graph(behind=False)
-            edges = await asyncio.to_thread(lambda: sum(1 for _ in found.edges()))
-            warn_about_servers(gateway)
-    tools = len(found.tools)
-    invocation.show(
-        {"tools": tools, "edges": edges}, [f"{plural(edges, 'link')} between {plural(tools, 'tool')}"]
-    )
 
 
 @command()

@@ -35,7 +35,7 @@ from halflap.cli.output import (
 )
 from halflap.core.errors import ShapeBrokenError, ToolNotFoundError, UsageError
 from halflap.learn import confidence, schema_of
-from halflap.observe import drift_told, iso, known_of, merged, whole
+from halflap.observe import drift_json, iso, known_of, merged, whole
 from halflap.schema import compact, json_problem, parse_json, result_type
 from halflap.store import Breach
 
@@ -202,7 +202,7 @@ async def drift(invocation: Invocation, name: OptionalTool = None) -> None:
     changes: list[DriftEvent | Breach] = [*events, *breaches]
     for one in changes:
         tool = tools.get((one.server, one.tool))
-        (described,) = drift_told([], [one]) if isinstance(one, Breach) else drift_told([one], [])
+        (described,) = drift_json([], [one]) if isinstance(one, Breach) else drift_json([one], [])
         is_current = tool is not None and one.definition_hash in {tool.schema_hash, ""}
         full = f"{one.server}.{one.tool}" if tool is None else tool.name
         found.append({"tool": full, **described, "current": is_current})
