@@ -6,13 +6,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from halflap.graph.emit.syntax import assign, attribute, call, constant, function, load, shown
-from halflap.graph.outputs import FAILURE_WORDS
-from halflap.graph.ports import Sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from halflap.graph.emit.names import Names
+    from halflap.graph.ports import Sign
     from halflap.graph.workflow import Task, Workflow
 
 __all__ = ["Failures"]
@@ -70,9 +69,7 @@ class Failures:
 
 
 def _signs(task: Task) -> tuple[Sign, ...]:
-    envelope = task.ports.envelope
-    own = () if envelope is None else (Sign("false", envelope.success),)
-    return tuple(dict.fromkeys((*own, *task.ports.signs)))
+    return task.ports.signs
 
 
 def _get(result: str, key: str) -> ast.expr:
@@ -83,7 +80,4 @@ def _condition(result: str, sign: Sign) -> ast.expr:
     value = _get(result, sign.key)
     if sign.kind == "false":
         return ast.Compare(value, [ast.Is()], [constant(False)])
-    if sign.kind == "word":
-        words = ast.Tuple([constant(one) for one in FAILURE_WORDS], ast.Load())
-        return ast.Compare(call(attribute(call("str", value), "lower")), [ast.In()], [words])
     return value

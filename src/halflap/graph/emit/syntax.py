@@ -55,15 +55,12 @@ class Presence:
         for place in ports.told:
             for size in range(len(place.path) + 1):
                 part = place.path[:size]
-                self._seldom[part] = self._seldom.get(part, True) and place.presence < 1
+                self._seldom[part] = self._seldom.get(part, True) and place.is_seldom
         # What a type says about its keys holds, however many places are inside them.
         for place in ports.told:
             self._read(place.path, place.type)
-        if ports.envelope is not None:
-            # There is no place for the envelope itself.
-            for name in {one.path[0].key for one in ports.told if one.path}:
-                sure = name == "data" and ports.envelope.is_sure
-                self._seldom[(key(name),)] = not sure
+        if ports.result is not None:
+            self._read((), ports.result)
 
     def _read(self, path: Path, kind: Type) -> None:
         """Read from a type whether it may be null, and which of its keys may be missing."""
