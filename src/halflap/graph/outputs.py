@@ -172,8 +172,8 @@ class _Walk:
             if len(path) - len(start.path) < MAX_DEPTH:
                 whole = _Part(path, kind, description, is_seldom, is_optional)
                 todo.extend(self._inside(whole, [one for one in parts if one.kind == "object"]))
-                for array in (one for one in parts if one.kind == "array" and one.items is not None):
-                    todo.append(whole._replace(path=(*path, EACH), type=array.items))
+                items = (one.items for one in parts if one.kind == "array" and one.items is not None)
+                todo.extend(whole._replace(path=(*path, EACH), type=one) for one in items)
 
     def _inside(self, whole: _Part, objects: list[Type]) -> Iterator[_Part]:
         path, _, _, is_seldom, is_optional = whole

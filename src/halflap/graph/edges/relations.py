@@ -97,7 +97,8 @@ def _names_in(text: str) -> frozenset[str]:
 
 def mentions(ports: Ports) -> frozenset[str]:
     """Return all names in the descriptions of a tool and its fields and parameters."""
-    texts = {ports.description, *(one.description for one in (*ports.slots, *ports.places))}
+    texts = {ports.description, *(one.description for one in ports.slots)}
+    texts |= {one.description for one in ports.places}
     return frozenset().union(*map(_names_in, texts))
 
 
