@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from halflap.graph.edges.model import Evidence
-from halflap.graph.edges.relations import relation_keys
 from halflap.graph.naming import (
     is_abbreviation,
     is_secret,
@@ -30,8 +29,20 @@ if TYPE_CHECKING:
     from halflap.graph.naming import Identity, Words
     from halflap.graph.paths import Path
     from halflap.graph.ports import Place, Ports, Slot
+    from halflap.schema import Type
 
-__all__ = ["COMPANION", "LEAST", "Features", "Given", "Taken", "given_of", "name_weight", "score", "taken_of"]
+__all__ = [
+    "COMPANION",
+    "LEAST",
+    "Features",
+    "Given",
+    "Taken",
+    "given_of",
+    "name_weight",
+    "relation_keys",
+    "score",
+    "taken_of",
+]
 
 LEAST = 0.5
 """Links below this are not shown or used. Lowering it finds more ways, and more wrong ones."""
@@ -155,6 +166,14 @@ def taken_of(ports: Ports, slot: Slot) -> Taken:
     return Taken(
         ports.server, identity, form_of(slot.type), described, relations, is_secret(words_of(keys[-1]))
     )
+
+
+def relation_keys(server: str, kind: Type, way: Literal["produces", "consumes"]) -> Iterator[str]:
+    """Yield keys for what the schema of the contract kit says that a value identifies."""
+    for part in (kind, *kind.members):
+        for direction, thing in part.relations:
+            if direction == way:
+                yield f"{server}\0{phrase(words_of(thing)) or thing}"
 
 
 @lru_cache(maxsize=1 << 13)

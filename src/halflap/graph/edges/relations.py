@@ -1,4 +1,4 @@
-"""Relations that a server declares itself: what a field produces and a parameter consumes, and tool names in descriptions.
+"""Relations that a server declares by naming its tools in descriptions.
 
 `Use with order_history` at a field, or `as returned by list_orders` at a parameter, relates two tools of one server. Only
 exact names of tools of the same server count, so no text can reach another server's tools.
@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from halflap.graph.edges.assembly import add
 from halflap.graph.edges.model import Evidence
-from halflap.graph.naming import phrase, words_of
 from halflap.graph.types import conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from halflap.graph.edges.assembly import Candidate
     from halflap.graph.edges.evidence import Given
     from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
     from halflap.graph.types import Form
-    from halflap.schema import Type
 
-__all__ = ["DECLARED", "add_declared", "mentions", "relation_keys"]
+__all__ = ["DECLARED", "add_declared", "mentions"]
 
 DECLARED = 0.9
 _SUPPORT = 0.5
@@ -100,11 +98,3 @@ def mentions(ports: Ports) -> frozenset[str]:
     texts = {ports.description, *(one.description for one in ports.slots)}
     texts |= {one.description for one in ports.places}
     return frozenset().union(*map(_names_in, texts))
-
-
-def relation_keys(server: str, kind: Type, way: Literal["produces", "consumes"]) -> Iterator[str]:
-    """Yield keys for what the schema of the contract kit says that a value identifies."""
-    for part in (kind, *kind.members):
-        for direction, thing in part.relations:
-            if direction == way:
-                yield f"{server}\0{phrase(words_of(thing)) or thing}"
