@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.core.values import Result, Tool
-from halflap.sandbox.sandbox import Media
+from halflap.sandbox.media import Media
 from halflap.schema import Reading, read_result, reading_of
 
 if TYPE_CHECKING:
