@@ -49,6 +49,8 @@ class _Leaver:
 class _Child:
     """A process that is this test, at the other end of the channel."""
 
+    is_alive = True
+
     def __init__(self) -> None:
         self.channel, self.theirs = socket.socketpair()
         self.channel.setblocking(False)

@@ -80,6 +80,8 @@ class SandboxProcess:
                     break
                 except BlockingIOError:
                     await self._readable()
+        if not self.child.is_alive:
+            raise OSError("the process ended while it waited")
         if body != frame(protocol.READY):
             raise OSError(
                 body[len(frame(b"-")) :].decode(errors="replace") or "the process ended before it was ready"

@@ -66,7 +66,8 @@ def _described(error: BaseException, source: str, results: Results) -> dict[str,
     said = hint(cause, source, results)
     is_unknown = said is None and isinstance(cause, NameError) and type(cause.name) is str
     return {
-        "type": type(error).__name__,
+        # A class of the program may compute its name.
+        "type": type.__dict__["__name__"].__get__(type(error)),
         "message": _message(error)[:_LONGEST],
         "traceback": text,
         "hint": said,
