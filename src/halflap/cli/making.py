@@ -26,7 +26,6 @@ from halflap.cli.progress import counting, working
 from halflap.core.errors import UsageError
 from halflap.core.values import DSPY
 from halflap.dspy.key import redacted
-from halflap.gateway import FIRST_LISTING_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +110,7 @@ async def _export(
 
     async with opened(config) as gateway:
         with working(f"Writing {one_line(name)}"):
-            await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=False)
+            await gateway.settle()
             tools = gateway.snapshot.tools
             stored: Stored = await asyncio.to_thread(
                 partial(write, module, name, library, tools=tools, **said)
@@ -231,7 +230,7 @@ async def _optimize(
         tools = await gateway.dspy_needing_confirmation(stored.name)
         context = gateway.under_rule(confirmed(tools, f"{DSPY}__{stored.name}", yes=yes))
         if programs.code_of(f"{DSPY}__{stored.name}"):
-            await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=False)
+            await gateway.settle()
         with counting() as told:
 
             def progress(at: Progress) -> None:

@@ -185,7 +185,7 @@ async def opened(config: Config) -> AsyncIterator[Gateway]:
     """Open the gateway, and say so if it can't store anything."""
     from halflap.gateway import Gateway
 
-    async with Gateway.open(config) as gateway:
+    async with Gateway.open(config, refresh_stale=False) as gateway:
         if gateway.store_trouble is not None:
             note(f"Note: {gateway.store_trouble} Continuing in memory: nothing will be remembered.")
         yield gateway
@@ -213,7 +213,7 @@ async def resolve(gateway: Gateway, name: str) -> str:
 
     found = meant()
     if not found and any(one.name not in gateway.snapshot.servers for one in gateway.config.servers):
-        await gateway.settle(behind=False)
+        await gateway.settle()
         found = meant()
     if len(found) > 1:
         raise UsageError(f"Several tools are named {name!r}: {', '.join(found)}. Use the full name.")

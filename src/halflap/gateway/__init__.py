@@ -7,6 +7,5 @@ questions that need several parts. Nothing here speaks MCP to clients or prints.
 
 from halflap.gateway.findings import NO_SERVER_TODO
 from halflap.gateway.gateway import Gateway
-from halflap.gateway.lazy import FIRST_LISTING_SECONDS
 
-__all__ = ["FIRST_LISTING_SECONDS", "NO_SERVER_TODO", "Gateway"]
+__all__ = ["NO_SERVER_TODO", "Gateway"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from halflap.config import Config, ServerConfig, load_config
 from halflap.core.errors import RunNotFoundError, StoreError, UsageError
 from halflap.core.values import DSPY, SCRIPTS, CallContext, Changes, RegisteredTool
-from halflap.gateway.lazy import FIRST_LISTING_SECONDS, Lazy
+from halflap.gateway.lazy import Lazy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -47,9 +47,12 @@ class Gateway:
     Opening reads the catalogue that the last run left; no server starts before it is needed.
     """
 
-    def __init__(self, config: Config, servers: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, config: Config, servers: Mapping[str, Any] | None = None, *, refresh_stale: bool = True
+    ) -> None:
         self.config = _with_servers(config, servers or {})
         self._in_process = servers or {}
+        self._refresh_stale = refresh_stale
         self._client_roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
         self._parts = Lazy(self._build)
         self._retiring: set[asyncio.Task[None]] = set()
@@ -61,13 +64,15 @@ class Gateway:
         config: Config | Mapping[str, Any] | str | Path | None = None,
         *,
         servers: Mapping[str, Any] | None = None,
+        refresh_stale: bool = True,
     ) -> AsyncIterator[Gateway]:
         """Open a gateway on a `Config`, a mapping in its form, a file's path, or the user's own file.
 
         `servers` are MCP server objects of the `mcp` package that live in this process, by name; they are used
-        beside the configured ones.
+        beside the configured ones. `refresh_stale` lists servers whose list is stale again in the background, which a
+        program that ends soon does not need.
         """
-        gateway = cls(await _configured(config), servers)
+        gateway = cls(await _configured(config), servers, refresh_stale=refresh_stale)
         try:
             await gateway.prepare()
             yield gateway
@@ -112,20 +117,17 @@ class Gateway:
 
     # Tools
 
-    async def tools(self, *, wait_seconds: float = FIRST_LISTING_SECONDS) -> tuple[RegisteredTool, ...]:
+    async def tools(self) -> tuple[RegisteredTool, ...]:
         """Return all callable tools, sorted by name.
 
-        Servers that were never listed are started and waited for, at most this long; a stale list is returned as it
-        is, and refreshed in the background.
+        Servers that were never listed are started and waited for, for a few seconds; a stale list is returned as it is.
         """
-        await self.settle(wait_seconds=wait_seconds)
+        await self.settle()
         return await (await self._parts.get()).tools.all()
 
-    async def settle(self, *, wait_seconds: float = FIRST_LISTING_SECONDS, behind: bool = True) -> None:
-        """List the servers that were never listed, and wait for them; `behind` refreshes stale lists in the background."""
-        await (await self._parts.get()).listings.ensure_listed(
-            wait_seconds=wait_seconds, refresh_stale=behind
-        )
+    async def settle(self) -> None:
+        """List the servers that were never listed, and wait for them for a few seconds."""
+        await (await self._parts.get()).listings.ensure_listed()
 
     async def warm_up(self) -> None:
         """Begin to list servers that were never listed, and start the sandbox and the check."""
@@ -143,17 +145,15 @@ class Gateway:
 
     def unavailable(self) -> dict[str, str]:
         """Return the servers that cannot be reached right now, with the reason."""
-        return {} if self._parts.made is None else self._parts.made.tools.unavailable()
+        return {} if self._parts.made is None else self._parts.made.listings.unavailable()
 
     async def inspect(self, name: str) -> dict[str, Any]:
         """Return what a tool takes and returns, declared and learned, and what its server says about it."""
         return await (await self._parts.get()).tools.inspect(name)
 
-    async def search(
-        self, query: str, *, limit: int = 10, server: str | None = None, behind: bool = True
-    ) -> list[Hit]:
+    async def search(self, query: str, *, limit: int = 10, server: str | None = None) -> list[Hit]:
         """Find callable tools by what they do, best first; an exact name is always first."""
-        return await (await self._parts.get()).tools.search(query, limit, server, refresh_stale=behind)
+        return await (await self._parts.get()).tools.search(query, limit, server)
 
     async def get_schema(self, tool_name: str) -> ToolSchema:
         """Return a tool's parsed schema. A stale one is marked so, and refreshed in the background."""
@@ -190,7 +190,7 @@ class Gateway:
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
     ) -> Result:
         """Call a tool with its arguments as a mapping; `context` says on whose behalf."""
-        return await (await self._parts.get()).caller.call(name, arguments, context)
+        return await (await self._parts.get()).tools.call(name, arguments, context)
 
     async def execute(
         self, code: str, context: CallContext | None = None, *, kind: str = "program", name: str | None = None
@@ -304,11 +304,6 @@ class Gateway:
         """Why nothing is kept, if so."""
         return None if self._parts.made is None else self._parts.made.store_trouble
 
-    @property
-    def store_place(self) -> str:
-        """Where the store is, without any password."""
-        return "" if self._parts.made is None else self._parts.made.store.location
-
     # What was learned
 
     async def known(self, tool: Tool) -> Known | None:
@@ -372,13 +367,13 @@ class Gateway:
 
     # How tools fit together
 
-    async def graph(self, *, behind: bool = True) -> Graph:
+    async def graph(self) -> Graph:
         """Return the data-flow graph over all callable tools, as it is now."""
-        return await (await self._parts.get()).composer.graph(behind=behind)
+        return await (await self._parts.get()).composer.graph()
 
-    async def explain_edge(self, source: str, target: str, *, behind: bool = True) -> Explanation:
+    async def explain_edge(self, source: str, target: str) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""
-        return await (await self._parts.get()).composer.explain(source, target, behind=behind)
+        return await (await self._parts.get()).composer.explain(source, target)
 
     def tool_named(self, graph: Graph, name: str) -> str:
         """Return the full name of a tool of the graph; raises where there is none, or it may not be called."""
@@ -392,7 +387,6 @@ class Gateway:
         limit: int | None = None,
         *,
         may_change: bool = False,
-        behind: bool = True,
         nets: bool = False,
     ) -> dict[str, Any]:
         """Return workflows for what is wanted, or candidates for a goal, with what is missing. Nothing is called.
@@ -402,9 +396,7 @@ class Gateway:
         workflow comes as a net, too.
         """
         composer = (await self._parts.get()).composer
-        return await composer.suggest(
-            goal, have, want, limit, may_change=may_change, behind=behind, nets=nets
-        )
+        return await composer.suggest(goal, have, want, limit, may_change=may_change, nets=nets)
 
     async def metrics(self) -> dict[str, Any]:
         """Count tools by what is known of their results, edges by coverage and evidence, and the cost of learning."""
@@ -459,7 +451,9 @@ class Gateway:
 
     async def _build(self) -> Parts:
         module = await asyncio.to_thread(import_module, "halflap.gateway.build")
-        parts: Parts = await module.build(self.config, self._in_process, self._list_roots)
+        parts: Parts = await module.build(
+            self.config, self._in_process, self._list_roots, refresh_stale=self._refresh_stale
+        )
         return parts
 
     @property

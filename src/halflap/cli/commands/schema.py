@@ -328,6 +328,6 @@ async def stubs(
     check_server(config, server)
     async with invocation.gateway(config) as gateway:
         with working("Listing the servers' tools"):
-            await gateway.settle(behind=False)
+            await gateway.settle()
         warn_about_servers(gateway, server)
         write_text(await gateway.stubs(server), output)
