@@ -44,7 +44,7 @@ class NamespacesUnusableError(OSError):
 class Orders:
     """How examinations are to be confined."""
 
-    seconds: float = 2.0
+    seconds: float = 4.0
     memory_bytes: int = 768 * 1024 * 1024
     cpu_seconds: int = 3
     namespaces: bool = True

@@ -40,6 +40,8 @@ def main(channel: int, folder: str, plan: Plan) -> NoReturn:
             os.chdir(folder)
             for run in (_FIRST, _SECOND):
                 os.mkdir(run, 0o700)  # noqa: PTH102 -- as above
+            # ty has no business beside the folder of its run.
+            os.chmod(folder, 0o300)  # noqa: PTH101 -- as above
             # A layer that the server reported is put on, or nothing is examined.
             lock.lock_examination(plan.locks)
             answer = _examine(talk, plan)

@@ -161,7 +161,7 @@ class _Examination:
         """
         for node in nodes:
             around = [node, *self._tree.around(node)[:2]]
-            if any(self._tree.is_tool(one) for one in around[1:]):
+            if any(self._tree.is_tool(one) and getattr(one, "func", None) is not node for one in around[1:]):
                 return True
             keyed = next((one for one in around[:2] if isinstance(one, ast.Subscript)), None)
             if keyed is not None and not (
