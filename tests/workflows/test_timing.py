@@ -19,8 +19,9 @@ from workflows.nets import block_net, net, trees
 from workflows.timed import line, task
 
 if TYPE_CHECKING:
-    from halflap.workflows.model.net import Net
     from halflap.workflows.score.performance import Performance
+
+    from halflap.workflows.model.net import Net
     from workflows.nets import Tree
 
 

@@ -12,9 +12,9 @@ from halflap.workflows.analysis.study import Unknown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from halflap.workflows.analysis.compare import Comparison
     from halflap.workflows.analysis.footprint import Footprint
     from halflap.workflows.analysis.soundness import Soundness
+    from halflap.workflows.answers import Verdict
 
 __all__ = [
     "comparison",
@@ -116,10 +116,10 @@ def _list(found: Footprint) -> Iterator[str]:
     yield "→ is directly followed by, ← follows directly, || both; all others: neither"
 
 
-def comparison(found: Comparison) -> Iterator[str]:
+def comparison(found: Verdict) -> Iterator[str]:
     """Describe the verdict on two workflows."""
     told = found.response()
-    yield f"{'Passed' if found.passed else 'Not passed'} ({found.mode})."
+    yield f"{'Passed' if found.passed else 'Not passed'} ({found.validation_mode})."
     yield from (f"  {reason}" for reason in found.reasons)
     same = told["behavioral_equivalence"]
     yield {True: "The traces are the same.", False: "The traces are not the same.", None: "Whether the traces are the same is not known."}[same]  # fmt: skip
@@ -128,7 +128,7 @@ def comparison(found: Comparison) -> Iterator[str]:
         trace = _names(example["trace"]) if example["trace"] else "the empty trace"
         which = "first" if example["only_in"] == "original_workflow" else "second"
         yield f"  only the {which} has: {trace}"
-    if found.agreement is not None:
+    if found.differing_cells is not None:
         cells, pairs = told["footprint_compatibility"], told["directly_follows_similarity"]
         yield f"The footprints agree in {cells:.3f} of the cells; {pairs:.3f} of the neighbours are common."
         for one in told["differences"][:_MOST_CELLS]:
@@ -142,7 +142,7 @@ def comparison(found: Comparison) -> Iterator[str]:
         if one.trace:
             yield f"    shown by: {_names(one.trace)}"
     yield from (f"Note: {shown(warning, 2_000)}" for warning in found.warnings)
-    yield from (f"Not known: {shown(why, 2_000)}" for why in found.unknown)
+    yield from (f"Not known: {shown(why, 2_000)}" for why in found.inconclusive_because)
 
 
 def score_lines(told: Mapping[str, Any]) -> Iterator[str]:
