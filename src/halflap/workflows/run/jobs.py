@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict
@@ -98,7 +98,8 @@ class _Optimizing(Goal):
 
 def _read(kind: type[T], given: Mapping[str, Any]) -> tuple[T, list[Workflow]]:
     """Validate arguments and read the workflows in them; a `WorkflowError` has every problem of all."""
-    there = {name: value for name, value in given.items() if value is not None and value not in ({}, "")}
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    there = {name: value for name, value in given.items() if name not in known or value not in (None, {}, "")}
     problems: list[tuple[str, str]] = []
     asked: T | None = None
     try:
