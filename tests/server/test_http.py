@@ -201,16 +201,13 @@ def test_it_listens_on_this_machine_alone_at_a_free_port(face: Served) -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_client_of_either_era_gets_the_tools(run: Run, face: Served, mode: str) -> None:
-    async def scenario() -> None:
-        async with client_of(face, mode) as client:
-            assert client.protocol_version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
-            assert "list_callable_tools" in {tool.name for tool in (await client.list_tools()).tools}
-            listed = await client.call_tool("list_callable_tools", {})
-            names = ["mcp__old__bare", "mcp__old__hello", "mcp__old__sloppy"]
-            assert listed.structured_content == {"result": names}
-
-    run(scenario())
+async def test_a_client_of_either_era_gets_the_tools(face: Served, mode: str) -> None:
+    async with client_of(face, mode) as client:
+        assert client.protocol_version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
+        assert "list_callable_tools" in {tool.name for tool in (await client.list_tools()).tools}
+        listed = await client.call_tool("list_callable_tools", {})
+        names = ["mcp__old__bare", "mcp__old__hello", "mcp__old__sloppy"]
+        assert listed.structured_content == {"result": names}
 
 
 def test_several_clients_are_served_at_once(run: Run, face: Served) -> None:

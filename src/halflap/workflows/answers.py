@@ -36,15 +36,6 @@ class Answer(BaseModel):
         return self.model_dump(mode="json", by_alias=True)
 
 
-class Conclusive(Answer):
-    """An answer of which parts may be unknown."""
-
-    conclusive: bool
-    """Whether everything could be computed"""
-    inconclusive_because: list[str]
-    """What could not be computed, and why"""
-
-
 # Comparison -------------------------------------------------------------------------------------------
 
 
@@ -85,7 +76,7 @@ class Anomaly(Answer):
     """Task ids of a case that shows it"""
 
 
-class Verdict(Conclusive):
+class Verdict(Answer):
     """Whether one workflow may replace another, with everything that rests on."""
 
     validation_passed: bool
@@ -118,6 +109,10 @@ class Verdict(Conclusive):
     """Soundness failures with traces, reversed orders, missing or new activities"""
     warnings: list[str]
     """Assumptions behind the verdict"""
+    conclusive: bool
+    """Whether everything could be computed"""
+    inconclusive_because: list[str]
+    """What could not be computed, and why"""
 
     @property
     def passed(self) -> bool:
@@ -220,7 +215,7 @@ class RawScores(Answer):
     """Counts for each pattern"""
 
 
-class Scores(Conclusive):
+class Scores(Answer):
     """How good a workflow is."""
 
     total_score: Share
@@ -235,6 +230,10 @@ class Scores(Conclusive):
     """What each score was computed from"""
     recommendations: list[Advice]
     """What to change, mistakes first"""
+    conclusive: bool
+    """Whether everything could be computed"""
+    inconclusive_because: list[str]
+    """What could not be computed, and why"""
 
 
 # Optimisation -----------------------------------------------------------------------------------------
