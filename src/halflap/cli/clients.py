@@ -179,9 +179,9 @@ def _report_found(gathered: Gathered, plan: Import, home: Path) -> None:
 
 
 def _with_secrets(plan: Import) -> list[str]:
-    from halflap.calls import configured_secrets  # noqa: PLC0415 -- loads much
-    from halflap.clients import read_entry  # noqa: PLC0415
-    from halflap.config import Config  # noqa: PLC0415
+    from halflap.calls import configured_secrets
+    from halflap.clients import read_entry
+    from halflap.config import Config
 
     found = []
     for one in plan.new:
@@ -321,7 +321,7 @@ def _snippet(place: Place, entry: dict[str, Any]) -> str:
     for key in reversed(place.keys):
         value = {key: value}
     if place.file.suffix == ".toml":
-        import tomlkit  # noqa: PLC0415 -- few clients use TOML
+        import tomlkit
 
         return str(tomlkit.dumps(value))
     return yaml_block(value) if place.file.suffix == ".yaml" else json.dumps(value, indent=2)

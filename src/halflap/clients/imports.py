@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from halflap.clients.edit import open_document
 from halflap.clients.files import FileText, read_file, replace_file
 from halflap.clients.translate import read_entry, same_server
-from halflap.config import UpstreamDefaults
 from halflap.config.problems import Problems
 from halflap.config.servers import ServerReader
 from halflap.config.source_lines import parse
@@ -56,7 +55,7 @@ def read_own_config(path: Path) -> OwnConfig:
     source = parse(file.data, path, problems)
     if source is None:
         raise ConfigError(problems.found)
-    servers = ServerReader(source, path.parent, problems, None, UpstreamDefaults()).read()
+    servers = ServerReader(source, problems, None).read()
     wrong = [*problems.found, *(problem for server in servers for problem in server.problems)]
     if wrong:
         raise ConfigError(wrong)

@@ -35,9 +35,9 @@ def yaml_block(value: Mapping[str, Any]) -> str:
 
 class YamlDocument(Document):
     def _read(self) -> dict[str, Any]:
-        from halflap.config.yaml_reader import compose, value_of  # noqa: PLC0415 -- it loads PyYAML's parser
+        from halflap.config.yaml_reader import read_yaml  # noqa: PLC0415 -- it loads PyYAML's parser
 
-        value: Any = value_of(compose(self.body)) if self.body.strip() else {}
+        value: Any = read_yaml(self.body)[0] if self.body.strip() else {}
         return {} if value is None else value
 
     def _put(self, keys: Keys, value: Any, comments: Sequence[str]) -> None:
