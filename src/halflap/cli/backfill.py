@@ -100,7 +100,9 @@ async def _backfill(
 ) -> Summary:
     async with Gateway.open(config) as gateway:
         with advancing("Reading") as told:
-            work = await gateway.backfill(server, jobs=jobs, strict=strict, dry_run=dry_run, told=told)
+            work = await gateway.learned.backfill(
+                server, jobs=jobs, strict=strict, dry_run=dry_run, progress=told
+            )
             loop = asyncio.get_running_loop()
 
             def interrupt() -> None:

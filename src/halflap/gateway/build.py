@@ -19,6 +19,7 @@ from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError, 
 from halflap.core.values import DSPY, SCRIPTS
 from halflap.gateway.compose import Composer
 from halflap.gateway.doctor import Doctor
+from halflap.gateway.execution import Executor
 from halflap.gateway.lazy import Lazy
 from halflap.gateway.learned import LearnedSchemas
 from halflap.gateway.linter import Linter
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.config import Config
     from halflap.core.errors import HalflapError
-    from halflap.core.values import Listing
+    from halflap.core.values import Listing, Tool
     from halflap.dspy.source import DspyPrograms
     from halflap.gateway.lazy import Closable
     from halflap.sandbox import Programs
@@ -139,6 +140,7 @@ class Parts:
             breaches=self._breaches,
             knowledge=knowledge,
             learner=self._learner,
+            recorder=self.recorder,
         )
 
         # Calls
@@ -167,6 +169,9 @@ class Parts:
         self.calls.register(self.scripts)
 
         # Answers
+        self.executor = Executor(
+            config, self.catalog, self._policy, self.tools, self.scripts, self.programs, self.dspy
+        )
         self.composer = Composer(
             config=config,
             store=store,
@@ -265,7 +270,7 @@ class Parts:
             lambda call: runtime.Runtime(
                 config.programs,
                 call=call,
-                tool=lambda name: self._snapshot().tools.get(name),
+                tool=self._tool,
                 data_dir=config.data_dir,
             ),
             call=self.tools.call,
@@ -310,6 +315,9 @@ class Parts:
         )
         made: Programs = programs.Programs(services, self._code_of)
         return made
+
+    def _tool(self, name: str) -> Tool | None:
+        return self.catalog.snapshot.tools.get(name)
 
     def _absence(self, tool: str) -> str | None:
         """Return why a tool is not in the catalogue; None if it is."""

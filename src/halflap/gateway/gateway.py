@@ -7,31 +7,29 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from halflap.config import Config, ServerConfig, load_config
 from halflap.core.errors import RunNotFoundError, StoreError, UsageError
-from halflap.core.values import DSPY, SCRIPTS, CallContext, Changes, RegisteredTool
 from halflap.gateway.lazy import Lazy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
-    from halflap.backfill import Backfill
     from halflap.calls import Recorder
     from halflap.catalog import Hit, Snapshot
     from halflap.core.errors import ArgumentProblem
-    from halflap.core.values import Result, Tool
+    from halflap.core.values import CallContext, Changes, RegisteredTool, Result, Tool
     from halflap.dspy.source import DspyPrograms, ProgramResult
     from halflap.gateway.build import Parts
     from halflap.gateway.doctor import ServerReport
+    from halflap.gateway.learned import LearnedSchemas
     from halflap.gateway.linter import Linted
     from halflap.graph.edges import Explanation, Graph
-    from halflap.observe import Imported, Known
     from halflap.sandbox import Checked, Execution, Programs
     from halflap.schema import ToolSchema
     from halflap.scripts import Scripts
-    from halflap.store import Breach, CallRecord, DriftEvent, Purged, RunRecord, Store, StoredShape, ToolKey
+    from halflap.store import CallRecord, Purged, RunRecord, Store
 
 __all__ = ["Gateway"]
 
@@ -118,10 +116,7 @@ class Gateway:
     # Tools
 
     async def tools(self) -> tuple[RegisteredTool, ...]:
-        """Return all callable tools, sorted by name.
-
-        Servers that were never listed are started and waited for, for a few seconds; a stale list is returned as it is.
-        """
+        """Return all callable tools, sorted by name. Servers that were never listed are awaited for a few seconds."""
         await self.settle()
         return await (await self._parts.get()).tools.all()
 
@@ -199,18 +194,15 @@ class Gateway:
 
         A program that fails is an answer too: see `Execution.outcome`. Raises `SandboxError` where no program can run.
         """
-        await self._refresh_own(code)
-        return await (await self.programs()).execute(code, context or CallContext(), kind=kind, name=name)
+        return await (await self._parts.get()).executor.execute(code, context, kind=kind, name=name)
 
     async def check(self, code: str) -> Checked:
         """Return what is wrong with a program without running it: certain mistakes, and doubts."""
-        await self._refresh_own(code)
-        return await (await self.programs()).check(code)
+        return await (await self._parts.get()).executor.check(code)
 
     async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
         """Return the tools that a program, or a script it names, may call only after the person confirmed it."""
-        await self._refresh_own(code)
-        return await (await self.programs()).destructive(code)
+        return await (await self._parts.get()).executor.needing_confirmation(code)
 
     async def programs(self) -> Programs:
         """Return what runs programs; the sandbox itself starts with the first one."""
@@ -228,40 +220,16 @@ class Gateway:
     async def execute_dspy(
         self, name: str, inputs: Mapping[str, Any], context: CallContext | None = None
     ) -> ProgramResult:
-        """Run a saved DSPy program by its own name, as any tool is called.
-
-        Raises `ProgramError` if there is none of that name, the inputs do not fit it, or it fails.
-        """
-        programs = await self.dspy()
-        stored = (await programs.find(name)).stored
-        work = await asyncio.to_thread(import_module, "halflap.dspy.field_values")
-        work.check_inputs(stored.manifest, inputs)
-        context = self.under_rule(context or CallContext())
-        if self.config.uses_programs:
-            result = await self.call_tool(f"{DSPY}__{name}", inputs, context)
-        else:
-            # Without a model it is not among the tools; running it anyway gives the error that says what is missing.
-            result = await programs.call(name, inputs, context, repeatable=False, admit=_admit_all)
-        return cast("ProgramResult", result)
+        """Run a saved DSPy program by its own name; raises `ProgramError` if it is missing or fails, or inputs do not fit."""
+        return await (await self._parts.get()).executor.execute_dspy(name, inputs, context)
 
     def under_rule(self, context: CallContext) -> CallContext:
         """Add the rule of what programs may call to a call's context."""
-        from halflap.sandbox.run.permissions import Permissions  # noqa: PLC0415 -- takes a while, see `build`
-
-        return replace(context, rule=Permissions(self._prepared.calls.policy, self.config.execution, context))
+        return self._prepared.executor.under_rule(context)
 
     async def dspy_needing_confirmation(self, name: str) -> tuple[Tool, ...]:
         """Return the tools that a DSPy program, or what it calls, may call only after the person confirmed it."""
-        programs = await self.dspy()
-        await programs.find(name)
-        tool = f"{DSPY}__{name}"
-        if programs.code_of(tool):
-            return await (await self.programs()).destructive_within(tool)
-        # It calls nothing, so no server has to be asked for its tools.
-        itself = self.snapshot.tools.get(tool)
-        if itself is None or not self.config.execution.confirm_destructive:
-            return ()
-        return (itself,) if self._prepared.calls.policy.is_destructive(itself) else ()
+        return await (await self._parts.get()).executor.dspy_needing_confirmation(name)
 
     # Records
 
@@ -306,64 +274,10 @@ class Gateway:
 
     # What was learned
 
-    async def known(self, tool: Tool) -> Known | None:
-        """Return what was learned of a tool from all results so far, if anything."""
-        return await (await self._parts.get()).learned.of(tool)
-
-    async def learned_rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
-        """Return everything that was learned, of every origin and definition; `tool` is the server's own name."""
-        return await (await self._parts.get()).learned.rows(server, tool)
-
-    async def unlisted(self, name: str) -> Sequence[StoredShape]:
-        """Return what was learned of a tool that no server lists now, by the name it would have here."""
-        return await (await self._parts.get()).learned.unlisted(name)
-
-    async def drift(
-        self, server: str | None = None, tool: str | None = None
-    ) -> tuple[Sequence[DriftEvent], Sequence[Breach]]:
-        """Return how results drifted from what was learned, and which declarations they broke."""
-        return await (await self._parts.get()).learned.drift(server, tool)
-
-    async def export_learned(self) -> dict[str, Any]:
-        """Return everything that was learned, in a form that another gateway can import.
-
-        Raises `UsageError` where learning is switched off.
-        """
-        return await (await self._parts.get()).learned.export()
-
-    async def import_learned(self, data: Any) -> Imported:
-        """Import what another gateway learned; the same export counts only once.
-
-        Raises `ShapeError`, and imports nothing, where anything in it is invalid.
-        """
-        return await (await self._parts.get()).learned.import_from(data)
-
-    async def forget_learned(
-        self, server: str | None = None, tool: str | None = None, *, origin: str | None = None
-    ) -> Sequence[tuple[str, ToolKey]]:
-        """Forget what was learned of a server, of one of its tools, or from one origin; returns what was forgotten.
-
-        Logs that were read before count again when they are read again.
-        """
-        return await (await self._parts.get()).learned.forget(server, tool, origin)
-
-    async def backfill(
-        self,
-        server: str | None = None,
-        *,
-        jobs: int | None = None,
-        strict: bool = False,
-        dry_run: bool = False,
-        told: Callable[[int, int], None] | None = None,
-    ) -> Backfill:
-        """Return what learns from logs: `await (await gateway.backfill()).run([path])`.
-
-        `server` owns the tools that a log names without a server. Raises `StoreError` where nothing would be kept.
-        """
-        await self._traces()
-        return await self._prepared.learned.backfill(
-            server, jobs=jobs, strict=strict, dry_run=dry_run, told=told
-        )
+    @property
+    def learned(self) -> LearnedSchemas:
+        """What was learned: `of` a tool, `rows`, `drift`, `export`, `import_from`, `forget`, `backfill`; once prepared."""
+        return self._prepared.learned
 
     # How tools fit together
 
@@ -405,10 +319,7 @@ class Gateway:
     # Health
 
     async def lint(self, servers: Collection[str] = ()) -> Linted:
-        """List the tools of these servers, or all, and apply the linter's rules to them.
-
-        Raises `UsageError` where there is no server of a name.
-        """
+        """List the tools of these servers, or all, and apply the linter's rules to them."""
         return await (await self._parts.get()).linter.lint(servers)
 
     async def reports(self) -> tuple[ServerReport, ...]:
@@ -422,11 +333,7 @@ class Gateway:
         on_progress: Callable[[Sequence[str], int], None] | None = None,
         stop: asyncio.Event | None = None,
     ) -> dict[str, Any]:
-        """Start every server, or only these, and return what `halflap doctor --json` prints.
-
-        `on_progress` gets the names of the servers that are still awaited, and how many there are in all. Once `stop`
-        is set, nothing more is waited for, and what is known by then is the answer.
-        """
+        """Start every server, or only these, and return what `halflap doctor --json` prints; see `Doctor.examine`."""
         return await (await self._parts.get()).doctor.examine(servers, on_progress=on_progress, stop=stop)
 
     # Roots
@@ -461,14 +368,6 @@ class Gateway:
         assert self._parts.made is not None, "the gateway is not prepared"
         return self._parts.made
 
-    async def _refresh_own(self, code: str) -> None:
-        """Read scripts and DSPy programs again if a program names any."""
-        parts = await self._parts.get()
-        if f"{SCRIPTS}__" in code:
-            await parts.scripts.look()
-        if f"{DSPY}__" in code and self.config.uses_programs:
-            await (await parts.dspy.get()).look()
-
     async def _traces(self) -> Store:
         """Return the store once it has everything that happened so far."""
         parts = await self._parts.get()
@@ -482,10 +381,6 @@ async def _close_after(parts: Lazy[Parts], seconds: float) -> None:
         await asyncio.sleep(seconds)
     finally:
         await parts.close()
-
-
-async def _admit_all() -> None:
-    pass
 
 
 async def _configured(config: Config | Mapping[str, Any] | str | Path | None) -> Config:
