@@ -135,7 +135,7 @@ def test_the_page_fits_the_terminal_and_lists_every_server(done: dict[str, Done]
     assert done["terminal"].code == 1
     assert max(map(len, lines)) <= 60
     for name, state in (("plain", "ready"), ("dies", "failed"), ("off", "disabled")):
-        assert any(re.search(rf"\b{name} +{state}\b", line) for line in lines)
+        assert re.search(rf"\b{name}\n +{state}\b", "\n".join(lines))
     assert not any(bad in done["terminal"].out for bad in ("\x1b]", "\x1b[2J", "\x9b", "\a"))
 
 

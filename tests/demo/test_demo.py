@@ -59,8 +59,15 @@ def broken(place: Path, server: str, instead: str) -> Done:
 
 
 def run(place: Path, *options: str) -> Done:
-    quiet = {"TMPDIR": str(place / "tmp"), "HOME": str(place / "nowhere"), "COLUMNS": "80"}
-    return halflap("demo", *options, home=place, cwd=place / "project", **quiet)
+    return halflap(
+        "demo",
+        *options,
+        home=place,
+        cwd=place / "project",
+        TMPDIR=str(place / "tmp"),
+        HOME=str(place / "nowhere"),
+        COLUMNS="80",
+    )
 
 
 def assert_nothing_is_left(place: Path) -> None:
