@@ -236,7 +236,7 @@ def explain(
     """Explain the code of an error, or of something that doctor found."""
     texts = explanations()
     if code is None:
-        firsts = {one: " ".join(_plain(text.partition("\n\n")[0]).split()) for one, text in texts.items()}
+        firsts = {one: _first_sentence(text) for one, text in texts.items()}
         data = [{"code": one, "meaning": first} for one, first in firsts.items()]
         invocation.show(data, Table(["code", "meaning"], list(firsts.items()), wrap=True))
         return
@@ -258,6 +258,11 @@ def explanations() -> dict[str, str]:
         text = f"{cause[0].upper()}{cause[1:]}.\n\n**Found by** `halflap doctor`, as a {severity}.\n\n**Fix.** {fix}"
         found.setdefault(code, text)
     return found
+
+
+def _first_sentence(text: str) -> str:
+    paragraph = " ".join(_plain(text).partition("\n\n")[0].split())
+    return paragraph.partition(". ")[0].rstrip(".") + "."
 
 
 def _plain(text: str) -> str:
