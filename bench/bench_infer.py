@@ -29,7 +29,7 @@ from halflap.learn import NOTHING, Observer, infer, merge
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ROUNDS = 5
+ROUNDS = 3
 SMALL, LARGE, ODD = 100_000, 500, 2_000
 BATCH = 1 << 19
 WEBHOOKS = Path(__file__).parent.parent.parent / "shared" / "data" / "webhooks.jsonl.gz"

@@ -23,7 +23,6 @@ from halflap.learn.shape import (
     MOST_VARIANTS,
     Formats,
     Key,
-    Lengths,
     Place,
     Record,
     Sample,
@@ -103,8 +102,6 @@ def _place(place: Place) -> dict[str, Any]:
         data["values"] = None
     elif place.values:
         data["values"] = [[value, _tally(place.values[value])] for value in sorted(place.values, key=repr)]
-    if place.lengths is not None:
-        data["lengths"] = list(place.lengths)
     if place.items is not None:
         data["items"] = _place(place.items)
     if place.records:
@@ -148,7 +145,6 @@ class _PlaceForm(_Form):
     formats: _FormatNames | None = None
     lost: dict[_Digest, _FormatNames] = {}
     values: Annotated[list[tuple[_Value, _Times]], Field(max_length=MOST_VALUES)] | None = []
-    lengths: tuple[_Count, _Count] | None = None
     items: _PlaceForm | None = None
     records: Annotated[list[_RecordForm], Field(max_length=MOST_VARIANTS)] = []
     mixed: StrictBool = False
@@ -171,7 +167,6 @@ class _PlaceForm(_Form):
             kinds={kind: _read_tally(times) for kind, times in self.kinds.items()},
             formats=None if self.formats is None else self._formats(self.formats),
             values=None if self.values is None else {one: _read_tally(times) for one, times in self.values},
-            lengths=None if self.lengths is None else Lengths(*self.lengths),
             items=None if self.items is None else self.items.place(left - 1),
             records=records,
             mixed=self.mixed,

@@ -199,7 +199,7 @@ def _unknown_tags(known: dict[str, list[Any]]) -> list[_Schema]:
 
 
 def _marks(place: Place) -> _Schema:
-    """Note what the schema cannot say: where a shape was cut, which values and lengths there were."""
+    """Note what the schema cannot say: where a shape was cut, which values there were."""
     causes = {
         "depth": place.cut,
         "variants": place.mixed,
@@ -208,8 +208,6 @@ def _marks(place: Place) -> _Schema:
     marks: _Schema = (
         {"cut": [cause for cause, holds in causes.items() if holds]} if any(causes.values()) else {}
     )
-    if place.lengths is not None:
-        marks["lengths"] = list(place.lengths)
     if place.values:
         marks["values"] = sorted(place.values, key=repr)
     return marks
