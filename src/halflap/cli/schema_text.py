@@ -82,7 +82,7 @@ def _schema_fields(
     words = [types] if isinstance(types, str) else list(types)
     if "format" in part:
         words = [f"{word} ({part['format']})" if word == "string" else word for word in words]
-    branches = part.get("oneOf", [])
+    branches = part.get("anyOf", [])
     words += [f"object of {len(branches)} kinds"] if branches else []
     yield path, (" | ".join(words) or "any", presence)
     for name, member in part.get("properties", {}).items():

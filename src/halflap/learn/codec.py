@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import reduce
-from operator import or_
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
@@ -36,6 +35,7 @@ __all__ = ["VERSION", "from_json", "to_json"]
 VERSION = 1
 _MOST_COUNTED = 10**15
 _LATEST = 10**12
+_LONGEST_PATH = 500
 
 
 def to_json(shape: Shape) -> dict[str, Any]:
@@ -74,9 +74,6 @@ def from_json(data: Any, where: str = "") -> Shape:
             f"The shape cannot be read: {where or 'it'} has more places than are ever kept."
         )
     return shape
-
-
-_LONGEST_PATH = 500
 
 
 def _hex(digest: int) -> str:
@@ -153,10 +150,6 @@ class _PlaceForm(_Form):
     def place(self, left: int) -> Place:
         if left < 0:
             raise ShapeBrokenError("The shape cannot be read: it is deeper than it says.")
-        if self.values is not None and len({(type(one), one) for one, _ in self.values}) < len(self.values):
-            raise ShapeBrokenError("The shape cannot be read: it has a value twice.")
-        if len({one.tag for one in self.records}) < len(self.records):
-            raise ShapeBrokenError("The shape cannot be read: it has a tag twice.")
         records: dict[Tag | None, Record] = {}
         for form in self.records:
             # What passed as a tag by earlier rules, or by whoever wrote this, may be data by ours.
@@ -174,11 +167,13 @@ class _PlaceForm(_Form):
         )
 
     def _formats(self, names: list[str]) -> Formats:
-        kept = sum(map(bit_of, set(names)))
-        lost = {int(digest, 16): sum(map(bit_of, set(names))) for digest, names in self.lost.items()}
-        every = [kept, *lost.values()]
-        if sum(every) != reduce(or_, every) or 0 in lost.values():
-            raise ShapeBrokenError("The shape cannot be read: a format is both kept and lost, or lost twice.")
+        kept = left = _bits(names)
+        lost: dict[int, int] = {}
+        for digest, others in self.lost.items():
+            bits = _bits(others) & ~left
+            left |= bits
+            if bits:
+                lost[int(digest, 16)] = bits
         return Formats(kept, lost)
 
 
@@ -211,9 +206,7 @@ class _ShapeForm(_Form):
     root: _PlaceForm
 
     def shape(self) -> Shape:
-        if self.sample != sorted(set(self.sample)):
-            raise ShapeBrokenError("The shape cannot be read: its sample is not in order.")
-        sample = Sample(tuple(int(digest, 16) for digest in self.sample))
+        sample = Sample.of(int(digest, 16) for digest in self.sample)
         return Shape(
             self.root.place(self.depth), self.observations, sample, self.first, self.last, self.depth
         )
@@ -221,3 +214,7 @@ class _ShapeForm(_Form):
 
 def _read_tally(times: int | tuple[int, str]) -> Tally:
     return Tally(times, None) if isinstance(times, int) else Tally(times[0], int(times[1], 16))
+
+
+def _bits(names: list[str]) -> int:
+    return sum(map(bit_of, set(names)))

@@ -13,7 +13,6 @@ from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from halflap.learn.formats import ALL, format_of
-from halflap.learn.kept_values import Unkept
 from halflap.learn.layout import KIND_OF, MATCHER_OF, Group, Layout, fold, keep, known_layout
 from halflap.learn.merge import (
     bounded,
@@ -24,7 +23,7 @@ from halflap.learn.merge import (
     merge_records,
     unnamed,
 )
-from halflap.learn.names import TAG_KEYS, TAG_RANKS, is_name, is_tag_value
+from halflap.learn.names import TAG_KEYS, TAG_RANKS, Unkept, is_name, is_tag_value
 from halflap.learn.shape import (
     DEEPEST,
     LONGEST_VALUE,
