@@ -26,22 +26,28 @@ _HOUR_MS = 3_600_000
 
 
 class Replay:
-    """A server that offers tools by their definitions; each call returns the next of the tool's results."""
+    """A server that offers tools by their definitions; each call returns the next result for its arguments.
+
+    By arguments, since calls that are made at the same time may arrive in any order.
+    """
 
     def __init__(self, definitions: Iterable[Mapping[str, Any]], about: str | None = None) -> None:
         self._tools = [mcp_types.Tool.model_validate(one) for one in definitions]
-        self.results: dict[str, deque[Any]] = defaultdict(deque)
+        self._results: dict[tuple[str, str], deque[Any]] = defaultdict(deque)
         self.called: list[str] = []
         self.server: Server[Any] = Server(
             "replay", instructions=about, on_list_tools=self._list, on_call_tool=self._call
         )
+
+    def add(self, tool: str, arguments: Mapping[str, Any], result: Any) -> None:
+        self._results[tool, json.dumps(arguments, sort_keys=True)].append(result)
 
     async def _list(self, *_: object) -> mcp_types.ListToolsResult:
         return mcp_types.ListToolsResult(tools=self._tools, ttl_ms=_HOUR_MS)
 
     async def _call(self, _: object, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         self.called.append(params.name)
-        waiting = self.results[params.name]
+        waiting = self._results[params.name, json.dumps(params.arguments or {}, sort_keys=True)]
         value = waiting.popleft() if waiting else "ok"
         text = value if isinstance(value, str) else json.dumps(value)
         return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text=text)])
@@ -58,8 +64,8 @@ async def opened(servers: Mapping[str, Replay], **config: Any) -> AsyncIterator[
 async def replayed(gateway: Gateway, replay: Replay, calls: Iterable[Call]) -> None:
     """Call tools of the server `replay` with given arguments, so that the gateway sees the given results."""
     for some in batched(calls, AT_A_TIME):
-        for tool, _, result in some:
-            replay.results[tool].append(result)
+        for tool, arguments, result in some:
+            replay.add(tool, arguments, result)
         await asyncio.gather(
             *(gateway.call_tool(f"mcp__replay__{tool}", arguments) for tool, arguments, _ in some)
         )

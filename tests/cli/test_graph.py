@@ -70,7 +70,6 @@ def done(place: Path) -> Iterator[dict[str, Done]]:
             "explain": inside("graph", "explain", "find_customer", "list_customer_orders", "--json"),
             "explain none": inside("graph", "explain", "get_order", "find_customer", "--json"),
             "explain unknown": inside("graph", "explain", "get_order", "mcp__shop__fnd_customer"),
-            "rebuild": inside("graph", "rebuild", "--json"),
             "suggest": halflap(*wanted, "--have", "phone=555", "-c", SHOP, home=place),
             "suggest --json": inside(*wanted, "--have", "phone=555", "--json"),
             "program": inside(*wanted, "--have", "customer_id=7", "--program"),
@@ -114,7 +113,6 @@ def test_the_json_has_nodes_and_edges(done: dict[str, Done]) -> None:
     assert ("mcp__shop__list_customer_orders", "mcp__shop__get_order") in pairs
     one = done["tool"].json
     assert all("mcp__shop__find_customer" in (edge["from"], edge["to"]) for edge in one["edges"])
-    assert done["rebuild"].json == {"tools": 3, "edges": len(data["edges"])}
 
 
 def test_pictures_are_written_to_stdout_or_a_file(done: dict[str, Done], place: Path) -> None:

@@ -157,7 +157,7 @@ def test_a_run_is_shown_with_code_output_and_calls(done: dict[str, Done]) -> Non
 
 def test_control_characters_do_not_reach_the_terminal(place: Path) -> None:
     shown = in_terminal("runs", "show", BAD, home=place)
-    assert "NameError: boom" in shown.out
+    assert r"NameError: \u001b[31mboom" in shown.out
     assert "\x1b[31m" not in shown.out
 
 

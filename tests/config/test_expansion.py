@@ -14,6 +14,7 @@ SCOPE = Scope(
     {"NAME": "value", "EMPTY": "", "NESTED": "${NAME}", "workspaceFolder": "no"},
     Path("/projects/here"),
     Path("/home/me"),
+    Path("/projects/here"),
 )
 
 
@@ -56,16 +57,6 @@ def test_each_form_is_expanded(text: str, expanded: str) -> None:
 def test_an_invalid_reference_suggests_how_to_escape_it(text: str) -> None:
     _, (flaw,) = expand(text, SCOPE)
     assert "$${" in flaw.suggestion
-
-
-def test_every_unset_variable_of_a_text_is_named() -> None:
-    _, flaws = expand("${ONE} ${TWO}", SCOPE)
-    assert len(flaws) == 2
-
-
-def test_an_input_of_vs_code_is_a_flaw_with_a_suggestion() -> None:
-    _, (flaw,) = expand("${input:token}", SCOPE)
-    assert flaw.suggestion
 
 
 def test_an_env_file_is_read_with_comments_quotes_and_exports(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,17 +21,6 @@ def test_the_path_wins_over_the_environment_and_the_folder(desk: Desk, tmp_path:
     (tmp_path / "env.yaml").write_text("tools: {pin: warn}")
     (tmp_path / "flag.yaml").write_text("tools: {pin: hold}")
     assert desk.load(tmp_path / "flag.yaml", HALFLAP_CONFIG=str(tmp_path / "env.yaml")).tools.pin == "hold"
-
-
-def test_the_environment_wins_over_the_folder(desk: Desk, tmp_path: Path) -> None:
-    desk.user("tools: {pin: off}")
-    (tmp_path / "env.yaml").write_text("tools: {pin: hold}")
-    assert desk.load(HALFLAP_CONFIG=str(tmp_path / "env.yaml")).tools.pin == "hold"
-
-
-def test_an_empty_variable_names_no_file(desk: Desk) -> None:
-    desk.user("tools: {pin: off}")
-    assert desk.load(HALFLAP_CONFIG="").tools.pin == "off"
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "config.yml", "config.json"])
@@ -54,24 +43,6 @@ def test_a_file_that_was_asked_for_must_exist(desk: Desk) -> None:
         desk.load("none.yaml")
 
 
-def test_a_missing_file_named_by_the_environment_is_reported_with_the_variable(desk: Desk) -> None:
-    assert "HALFLAP_CONFIG" in (desk.problem(HALFLAP_CONFIG="none.yaml").suggestion or "")
-
-
-def test_a_folder_is_no_configuration(desk: Desk) -> None:
-    with pytest.raises(ConfigError):
-        desk.load(desk.work)
-
-
-def test_a_relative_path_starts_at_the_working_folder(desk: Desk) -> None:
-    (desk.work / "own.yaml").write_text("tools: {pin: off}")
-    assert desk.load("own.yaml").tools.pin == "off"
-
-
-def test_an_oversized_file_is_a_problem(desk: Desk) -> None:
-    assert desk.problem("#" * (1024 * 1024 + 1)).code == "config-too-large"
-
-
 FULL = """
 tools: {allow: [mcp__a__b], read_only: ["mcp__a__get_*"], destructive: ["*delete*"], pin: hold}
 execution: {timeout_seconds: 5, max_output_bytes: 100}
@@ -79,14 +50,15 @@ ttl: {list_seconds: 0, schema_seconds: 1.5, per_tool: {"mcp__a__*": 7}}
 store: {path: data/x.db}
 graph: {lineage: false}
 http: {allowed_hosts: [h:1], allowed_origins: ["https://o"]}
-upstream: {start_timeout_seconds: 1, call_timeout_seconds: 2, max_call_timeout_seconds: 3, max_concurrent_calls: 4}
+lint: {off: [no-description], ignore: [{rule: date-*, tools: mcp__my-shop__*, reason: Old.}], fail_on: warning}
+programs: {root: ~/dspy, cache: off, lm: {model: openai/x, api_base: "http://${HOST}:80/v1", api_key: s3cret}}
 roots: [., "~/x", "/a b", "file:///c", "${workspaceFolder}"]
 """
 
 
 def test_every_section_is_read(desk: Desk) -> None:
     desk.user(FULL)
-    config = desk.load()
+    config = desk.load(HOST="h")
     assert config.tools == halflap.config.ToolsConfig(
         allow=("mcp__a__b",), read_only=("mcp__a__get_*",), destructive=("*delete*",), pin="hold"
     )
@@ -97,36 +69,38 @@ def test_every_section_is_read(desk: Desk) -> None:
     assert config.store == halflap.config.StoreConfig(path=desk.home / "conf" / "data" / "x.db")
     assert config.graph == halflap.config.GraphConfig(lineage=False)
     assert config.http == halflap.config.HttpConfig(allowed_hosts=("h:1",), allowed_origins=("https://o",))
-    assert config.upstream == halflap.config.UpstreamDefaults(
-        start_timeout_seconds=1.0,
-        call_timeout_seconds=2.0,
-        max_call_timeout_seconds=3.0,
-        max_concurrent_calls=4,
-    )
+    (ignored,) = config.lint.ignore
+    assert (config.lint.fail_on, ignored.tools) == ("warning", "mcp__my_shop__*")
+    assert (config.programs.root, config.programs.cache) == (desk.home / "dspy", "off")
+    assert config.programs.lm is not None
+    assert config.programs.lm.api_base == "http://h:80/v1"
+    assert "s3cret" not in repr(config)
 
 
 def test_roots_become_file_uris(desk: Desk) -> None:
     desk.user(FULL)
     home = desk.home.as_uri()
-    assert desk.load().roots == (f"{home}/conf", f"{home}/x", "file:///a%20b", "file:///c", f"{home}/work")
+    assert desk.load(HOST="h").roots == (
+        f"{home}/conf",
+        f"{home}/x",
+        "file:///a%20b",
+        "file:///c",
+        f"{home}/work",
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "code"),
     [
         ("tool: {}", "unknown-key"),
-        ("zzzzzz: {}", "unknown-key"),
         ("execution: {timeout: 1}", "unknown-key"),
         ('execution: {timeout_seconds: "fast"}', "wrong-value"),
-        ("execution: {timeout_seconds: '5'}", "wrong-value"),
         ("execution: {timeout_seconds: true}", "wrong-value"),
         ("http: {tokens: {ann: short}}", "wrong-value"),
-        ("http: {tokens: {ann: 'blanks are in this one'}}", "wrong-value"),
         ("http: {tokens: {ann: '${NO_SUCH_TOKEN}'}}", "variable"),
         ("http: {tokens: {ann: the-same-for-both, bob: the-same-for-both}}", "wrong-value"),
         ("execution: {timeout_seconds: 0}", "wrong-value"),
         ("execution: {timeout_seconds: 1e400}", "wrong-value"),
-        ("execution: {timeout_seconds: .nan}", "wrong-value"),
         ("execution: {max_output_bytes: 1.0}", "wrong-value"),
         ("execution: []", "wrong-value"),
         ("ttl: {list_seconds: -1}", "wrong-value"),
@@ -146,18 +120,23 @@ def test_roots_become_file_uris(desk: Desk) -> None:
         ("upstream: {call_timeout_seconds: 700}", "timeouts"),
         ("mcpServers: []", "wrong-value"),
         ("servers: x", "wrong-value"),
-        ("<<: {a: 1}", "unknown-key"),
+        ("programs: {root: 5}", "wrong-value"),
+        ("programs: {cache: true}", "wrong-value"),
+        ("programs: {lm: {}}", "wrong-value"),
+        ("programs: {lm: {model: gpt-4o-mini}}", "wrong-value"),
+        ("programs: {lm: {model: openai/x, key: x}}", "unknown-key"),
+        ("programs: {lm: {model: openai/x, api_base: 'http://a:b@host/'}}", "wrong-value"),
+        ("programs: {lm: {model: openai/x, api_key: '${NO_KEY}'}}", "variable"),
+        ("lint: {off: [no-output-shema]}", "wrong-value"),
+        ("lint: {severity: {no-output-schema: fatal}}", "wrong-value"),
+        ("lint: {ignore: [{rule: number-without-unit}]}", "wrong-value"),
+        ("lint: {ignore: [{rule: dat-*, reason: So.}]}", "wrong-value"),
+        ("lint: {ignore: [{rule: date-*, reason: So., tool: x}]}", "unknown-key"),
     ],
 )
 def test_a_wrong_setting_has_its_code_and_line(desk: Desk, text: str, code: str) -> None:
     problem = desk.problem(text)
     assert (problem.code, problem.line) == (f"config-{code}", 1)
-
-
-def test_the_shortest_token_has_16_characters(desk: Desk) -> None:
-    desk.user(f"http: {{tokens: {{ann: {'t' * 16}}}}}")
-    assert desk.load().http.tokens
-    assert desk.problem(f"http: {{tokens: {{ann: {'t' * 15}}}}}").code == "config-wrong-value"
 
 
 @pytest.mark.parametrize(
@@ -186,46 +165,12 @@ def test_an_empty_section_equals_none(desk: Desk) -> None:
     )
 
 
-def test_an_empty_list_allows_no_tool(desk: Desk) -> None:
-    desk.user("tools: {allow: []}")
-    assert desk.load().tools.allow == ()
-
-
-@pytest.mark.parametrize("pattern", ["delete_*", "github", "mcp_x", "mcp", "scripts__a"])
-def test_a_pattern_that_can_match_no_tool_is_a_warning(pattern: str) -> None:
-    (warning,) = Config.from_mapping({"tools": {"block": [pattern]}}).warnings
-    assert f"`{pattern}`" in warning
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "*",
-        "mcp__a__b",
-        "mcp*",
-        "*delete*",
-        "m?p__x",
-        "[m]cp__x",
-        "mcp__*__drop",
-        "script__a",
-        "scr*",
-        "dspy__a",
-    ],
-)
-def test_a_pattern_that_can_match_a_tool_is_no_warning(pattern: str) -> None:
-    assert Config.from_mapping({"tools": {"block": [pattern]}}).warnings == ()
-
-
 def test_the_password_of_the_store_is_not_shown() -> None:
     config = Config.from_mapping(
         {"store": {"url": "postgresql+psycopg://me:${P}@h/d"}}, environ={"P": "hunter2"}
     )
     assert config.store.url == "postgresql+psycopg://me:hunter2@h/d"
     assert "hunter2" not in repr(config)
-
-
-def test_a_wrong_url_of_the_store_is_not_shown(desk: Desk) -> None:
-    assert "hunter2" not in str(desk.problem("store: {url: 'mysql://me:hunter2@h/d'}"))
 
 
 def test_a_mapping_is_validated_like_a_file_without_positions() -> None:
@@ -239,22 +184,9 @@ def test_a_mapping_may_hold_tuples_and_paths(tmp_path: Path) -> None:
     assert (config.tools.block, config.store.path) == (("mcp__a",), tmp_path / "x")
 
 
-def test_a_relative_path_in_a_mapping_starts_at_its_base(tmp_path: Path) -> None:
-    assert Config.from_mapping({"store": {"path": "x"}}, tmp_path).store.path == tmp_path / "x"
-
-
-def test_a_configuration_cannot_be_changed() -> None:
-    with pytest.raises(FrozenInstanceError):
-        Config().servers = ()  # type: ignore[misc]
-
-
 def test_folders_follow_the_xdg_variables_of_the_given_environment() -> None:
     environ = {"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"}
     assert (user_config_dir(environ), user_data_dir(environ)) == (Path("/c/halflap"), Path("/d/halflap"))
-
-
-def test_a_relative_xdg_variable_is_ignored() -> None:
-    assert user_data_dir({"XDG_DATA_HOME": "d", "HOME": "/h"}) == Path("/h/.local/share/halflap")
 
 
 def test_the_own_variables_win_over_xdg() -> None:
@@ -264,3 +196,15 @@ def test_the_own_variables_win_over_xdg() -> None:
 
 def test_control_characters_of_a_key_do_not_reach_the_terminal(desk: Desk) -> None:
     assert "\x1b" not in str(desk.problem('"\\e[2Jx": 1'))
+
+
+@pytest.mark.parametrize("pattern", ["delete_*", "github", "mcp", "scripts__a"])
+def test_a_pattern_that_can_match_no_tool_is_a_mistake(desk: Desk, pattern: str) -> None:
+    assert desk.problem(f"tools:\n  block: ['{pattern}']\n").line == 2
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*", "mcp__a__b", "mcp*", "*delete*", "[m]cp__x", "script__a", "dspy__a"]
+)
+def test_a_pattern_that_can_match_a_tool_is_none(pattern: str) -> None:
+    assert Config.from_mapping({"tools": {"block": [pattern]}}).tools.block == (pattern,)

@@ -42,42 +42,22 @@ def test_each_form_gives_the_same_server(desk: Desk, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("entry", "transport"),
     [
-        "mcpServers: {a: {command: x}}\nservers: {a: {command: y}}\n",
-        "servers:\n- {name: a, command: x}\n- {name: a, command: y}\n",
+        ({}, "auto"),
+        ({"type": "streamable-http"}, "http"),
+        ({"type": "streamableHttp"}, "http"),
+        ({"transport": "sse"}, "sse"),
     ],
 )
-def test_two_servers_of_one_name_in_one_file_are_a_problem(desk: Desk, text: str) -> None:
-    assert desk.problem(text).code == "config-duplicate-server"
-
-
-@pytest.mark.parametrize("key", ["transport", "type"])
-@pytest.mark.parametrize(
-    ("spelling", "transport"),
-    [
-        ("http", "http"),
-        ("streamable-http", "http"),
-        ("streamable_http", "http"),
-        ("streamableHttp", "http"),
-        ("sse", "sse"),
-    ],
-)
-def test_a_transport_may_be_spelled_as_other_clients_spell_it(
-    key: str, spelling: str, transport: str
-) -> None:
-    assert one({"url": "https://h/mcp", key: spelling}).transport == transport
-
-
-def test_a_url_without_a_transport_leaves_it_open() -> None:
-    assert one({"url": "https://h/mcp"}).transport == "auto"
+def test_a_transport_may_be_spelled_as_other_clients_spell_it(entry: dict[str, Any], transport: str) -> None:
+    assert one({"url": "https://h/mcp", **entry}).transport == transport
 
 
 @pytest.mark.parametrize(
     ("entry", "code"),
     [
         ({}, "server-incomplete"),
-        ({"type": "sse"}, "server-incomplete"),
         ({"command": "x", "url": "http://h"}, "exclusive"),
         ({"type": "stdio", "url": "http://h"}, "transport"),
         ({"type": "http", "command": "x"}, "transport"),
@@ -94,19 +74,15 @@ def test_a_url_without_a_transport_leaves_it_open() -> None:
         ({"command": "x", "inherit_env": ["A="]}, "wrong-value"),
         ({"command": "x", "cwd": None}, "wrong-value"),
         ({"command": "x", "disabled": "yes"}, "wrong-value"),
-        ({"command": "x", "disabled": 1}, "wrong-value"),
         ({"command": "x", "call_timeout_seconds": True}, "wrong-value"),
         ({"command": "x", "max_concurrent_calls": 1.5}, "wrong-value"),
         ({"command": "x", "call_timeout_seconds": 900}, "timeouts"),
-        ({"command": "x", "name": "that"}, "server-name"),
+        ({"command": "x", "env": {"VERSION": 1.1}}, "wrong-value"),
         ({"command": "x", "disabledTools": ["a"]}, "unknown-key"),
         ({"command": "x", "sandboxEnabled": True}, "unknown-key"),
         ({"url": "https://x.example", "headers": {"A": "ü"}}, "header"),
-        ({"command": "x", "disabledTools": []}, "unknown-key"),
         ({"command": "x", "arg": []}, "unknown-key"),
         ({"url": "ftp://h"}, "wrong-value"),
-        ({"url": "http://"}, "wrong-value"),
-        ({"url": "http://h:99999/"}, "wrong-value"),
         ({"url": "http://[::1"}, "wrong-value"),
         ({"url": "http://h/a b"}, "wrong-value"),
         ({"url": "http://h", "headers": {"A": "x\r\nB: y"}}, "header"),
@@ -118,25 +94,16 @@ def test_an_invalid_entry_makes_that_server_unusable_with_its_code(entry: dict[s
     assert problem.code == f"config-{code}"
 
 
-@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 65])
-def test_a_name_that_cannot_be_shown_is_refused(name: str) -> None:
-    with pytest.raises(ConfigError):
+@pytest.mark.parametrize("name", ["  ", "a\nb", "x" * 65, "script", "dspy"])
+def test_a_name_that_cannot_be_shown_or_is_ours_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
         Config.from_mapping({"mcpServers": {name: {"command": "x"}}})
+    assert [one.code for one in caught.value.problems] == ["config-server-name"]
 
 
-def test_a_server_of_a_list_needs_a_name(desk: Desk) -> None:
-    problem = desk.problem("servers:\n  - name: a\n    command: x\n  - command: y\n")
-    assert (problem.line, problem.code) == (4, "config-server-name")
-
-
-@pytest.mark.parametrize("key", sorted(IGNORED_KEYS))
-def test_keys_of_other_clients_are_accepted(key: str) -> None:
-    assert one({"command": "x", key: ["anything"]}) == ServerConfig("it", "stdio", command="x")
-
-
-@pytest.mark.parametrize("extra", [{"disabled": True}, {"enabled": False}])
-def test_a_server_can_be_disabled_in_either_spelling(extra: dict[str, Any]) -> None:
-    assert one({"command": "x", **extra}).disabled
+def test_keys_of_other_clients_are_accepted() -> None:
+    entry = {"command": "x", **dict.fromkeys(IGNORED_KEYS, "anything")}
+    assert one(entry) == ServerConfig("it", "stdio", command="x")
 
 
 def test_a_disabled_server_is_not_expanded() -> None:
@@ -147,26 +114,6 @@ def test_a_disabled_server_is_not_expanded() -> None:
 def test_variables_are_expanded_everywhere_in_a_command() -> None:
     server = one({"command": "${V}", "args": ["-${V}"], "env": {"A": "${V}!"}, "cwd": "/${V}"}, V="v")
     assert (server.command, server.args, dict(server.env), server.cwd) == ("v", ("-v",), {"A": "v!"}, "/v")
-
-
-def test_variables_are_expanded_everywhere_in_a_url() -> None:
-    server = one({"url": "https://${V}/", "headers": {"Authorization": "Bearer ${V}"}}, V="v")
-    assert (server.url, dict(server.headers)) == ("https://v/", {"Authorization": "Bearer v"})
-
-
-def test_a_broken_entry_breaks_that_server_alone(desk: Desk) -> None:
-    desk.user("mcpServers:\n  a: {comand: x}\n  b: {command: z}\n")
-    broken, other = desk.load().servers
-    assert [(one.line, one.code) for one in broken.problems] == [
-        (2, "config-server-incomplete"),
-        (2, "config-unknown-key"),
-    ]
-    assert other.problems == ()
-
-
-@pytest.mark.parametrize(("given", "read"), [(True, True), (False, False), (["A", "B"], ("A", "B"))])
-def test_a_server_can_inherit_variables(given: object, read: object) -> None:
-    assert one({"command": "x", "inherit_env": given}).inherit_env == read
 
 
 def test_an_unset_variable_breaks_that_server_alone_and_is_named_with_file_and_line(desk: Desk) -> None:
@@ -180,23 +127,10 @@ def test_an_unset_variable_breaks_that_server_alone_and_is_named_with_file_and_l
     assert other.broken is None
 
 
-def test_a_command_that_is_empty_once_expanded_breaks_that_server_alone() -> None:
-    assert one({"command": "${E}"}, E="").broken is not None
-
-
-def test_numbers_and_booleans_in_env_become_their_text(desk: Desk) -> None:
-    desk.user("mcpServers: {a: {command: x, env: {PORT: 8080, DEBUG: true, VERSION: 1.10, MASK: 0022}}}")
+def test_whole_numbers_and_booleans_in_env_become_their_text(desk: Desk) -> None:
+    desk.user("mcpServers: {a: {command: x, env: {PORT: 8080, DEBUG: true, MASK: 0022}}}")
     env = desk.load().servers[0].env
-    assert dict(env) == {"PORT": "8080", "DEBUG": "true", "VERSION": "1.10", "MASK": "0022"}
-
-
-def test_the_environment_of_a_server_is_only_its_own() -> None:
-    assert dict(one({"command": "x"}, OTHER="1").env) == {}
-
-
-def test_a_relative_cwd_starts_at_the_folder_of_the_file(desk: Desk) -> None:
-    desk.user("mcpServers: {a: {command: x, cwd: sub/../other}}")
-    assert desk.load().servers[0].cwd == str(desk.home / "conf" / "other")
+    assert dict(env) == {"PORT": "8080", "DEBUG": "true", "MASK": "0022"}
 
 
 def test_a_tilde_is_the_home_folder_in_command_and_cwd(desk: Desk) -> None:
@@ -209,10 +143,6 @@ def test_own_variables_win_over_the_env_file(desk: Desk) -> None:
     (desk.home / "conf" / "x.env").write_text("A=file\nB=file\n")
     desk.user("servers: {a: {command: x, envFile: x.env, env: {A: own}}}")
     assert dict(desk.load().servers[0].env) == {"A": "own", "B": "file"}
-
-
-def test_a_missing_env_file_is_a_problem(desk: Desk) -> None:
-    assert desk.problem("servers:\n  a:\n    command: x\n    envFile: x.env\n").line == 4
 
 
 def test_a_key_without_effect_on_the_transport_is_a_warning(desk: Desk) -> None:
@@ -249,17 +179,6 @@ def test_no_message_holds_a_secret(entry: dict[str, Any]) -> None:
     assert SECRET not in "\n".join(map(str, problems_of(entry)))
 
 
-@pytest.mark.parametrize("text", [SECRET + "${", "${" + SECRET + " x}"])
-def test_the_reason_of_a_broken_server_holds_no_secret(text: str) -> None:
-    assert SECRET not in (one({"command": "x", "env": {"TOKEN": text}}).broken or SECRET)
-
-
-def test_no_message_about_an_expanded_value_holds_it() -> None:
-    assert SECRET not in "\n".join(
-        map(str, problems_of({"url": "${U}", "headers": {"A": "${U}"}}, U=SECRET + "\n"))
-    )
-
-
 FULL = ServerConfig(
     "it", "http", url=f"https://me:{SECRET}@h/{SECRET}?key={SECRET}", headers={"Authorization": SECRET}
 )
@@ -269,11 +188,6 @@ COMMAND = ServerConfig("it", "stdio", command="x", args=("--key", SECRET), env={
 @pytest.mark.parametrize("server", [FULL, COMMAND, replace(FULL, url=f"https://[{SECRET}")])
 def test_repr_shows_no_secret(server: ServerConfig) -> None:
     assert SECRET not in repr(Config(servers=(server,)))
-
-
-def test_repr_names_variables_and_headers() -> None:
-    assert "TOKEN" in repr(COMMAND)
-    assert "Authorization" in repr(FULL)
 
 
 @pytest.mark.parametrize(
@@ -302,26 +216,11 @@ def test_the_fingerprint_does_not_depend_on_name_limits_or_order() -> None:
     assert one_way.fingerprint == other_way.fingerprint
 
 
-def test_the_fingerprint_reveals_nothing() -> None:
-    assert len(COMMAND.fingerprint) == 64
-    assert set(COMMAND.fingerprint) <= set("0123456789abcdef")
-
-
-def test_the_fingerprint_of_a_path_that_is_no_utf8_can_be_taken() -> None:
-    assert replace(COMMAND, cwd="/\udcff").fingerprint
-
-
 def test_a_server_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         COMMAND.name = "other"  # type: ignore[misc]
     with pytest.raises(TypeError):
         COMMAND.env["A"] = "1"  # type: ignore[index]
-
-
-@pytest.mark.parametrize(("key", "form"), [("serverUrl", "mcpServers"), ("httpUrl", "servers")])
-def test_names_of_other_clients_for_an_address_are_understood(key: str, form: str) -> None:
-    (server,) = Config.from_mapping({form: {"x": {key: "https://x.example/mcp"}}}).servers
-    assert server.url == "https://x.example/mcp"
 
 
 def test_a_mistake_under_another_clients_name_has_its_line(desk: Desk) -> None:
@@ -333,18 +232,6 @@ def test_keys_without_effect_are_a_warning(key: str) -> None:
     config = Config.from_mapping({"mcpServers": {"x": {"url": "https://x.example", key: {}}}})
     assert len(config.servers) == 1
     assert any(f"x.{key} " in warning for warning in config.warnings)
-
-
-def test_other_sections_of_a_clients_file_are_ignored() -> None:
-    beside = {"globalShortcut": "", "preferences": {"theme": "dark"}}
-    assert len(Config.from_mapping({"mcpServers": {"x": {"command": "x"}}, **beside}).servers) == 1
-
-
-@pytest.mark.parametrize("name", ["script", "dspy"])
-def test_a_server_cannot_have_a_name_of_our_own_tools(name: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Config.from_mapping({"servers": [{"name": name, "command": "true"}]})
-    assert [one.code for one in caught.value.problems] == ["config-server-name"]
 
 
 @pytest.mark.parametrize(

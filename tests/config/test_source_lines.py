@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ from hypothesis import strategies as st
 
 from halflap.config import Config
 from halflap.config.problems import Problems
-from halflap.config.source_lines import Source, parse, parse_json, read_bytes, source_of
-from halflap.config.yaml_reader import Loader, compose, value_of
+from halflap.config.source_lines import Source, parse, parse_json, source_of
+from halflap.config.yaml_reader import Loader, read_yaml
 from halflap.core.errors import ConfigError
 from support import little_work
 
@@ -67,7 +66,7 @@ def test_json_is_read_as_the_standard_library_does(
 
 @given(VALUES, st.booleans())
 def test_yaml_gives_back_what_was_dumped(value: Any, flow: bool) -> None:
-    assert value_of(compose(yaml.dump(value, Dumper=Yaml12Dumper, default_flow_style=flow))) == value
+    assert read_yaml(yaml.dump(value, Dumper=Yaml12Dumper, default_flow_style=flow))[0] == value
 
 
 @given(st.text(max_size=60) | st.text(st.sampled_from("{}[],:\"'\\/*# \n\tanu1-.e"), max_size=40))
@@ -77,40 +76,16 @@ def test_no_text_makes_a_reader_crash(text: str) -> None:
         assert value is not None or problems
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=5), VALUES, min_size=1))
-def test_every_key_of_a_json_file_has_its_line(value: dict[str, Any]) -> None:
-    text = (
-        "{\n"
-        + ",\n".join(f"{json.dumps(key)}: {json.dumps(member)}" for key, member in value.items())
-        + "\n}"
-    )
-    if all(character.isprintable() and character <= "\uffff" for key in value for character in key):
-        lines = [source(text, "x.json").line((key,)) for key in value]
-        assert lines == list(range(2, len(value) + 2))
-
-
 @pytest.mark.parametrize(
-    "word", ["off", "on", "yes", "no", "y", "12:30:45", "2020-01-01", "0x1f", "0o17", ".inf", "1_000"]
+    "word", ["off", "on", "yes", "no", "y", "12:30:45", "2020-01-01", "0x1f", "010", ".inf", "1_000"]
 )
 def test_words_of_yaml_1_1_stay_strings(word: str) -> None:
     assert read(f"key: {word}") == ({"key": word}, [])
 
 
-def test_a_leading_zero_makes_no_octal_number() -> None:
-    assert read("key: 010")[0] == {"key": 10}
-
-
 def test_json_may_have_comments_trailing_commas_tabs_and_a_byte_order_mark() -> None:
     text = '\ufeff{ // one\n\t"a": [1, 2,], /* two\n */ "b": {"c": null,},\n}\n'
     assert read(text, "config.json") == ({"a": [1, 2], "b": {"c": None}}, [])
-
-
-def test_what_looks_like_a_comment_in_a_json_string_is_text() -> None:
-    assert read('{"a": "http://x /* y */"}', "config.json")[0] == {"a": "http://x /* y */"}
-
-
-def test_a_file_that_starts_with_a_brace_is_json_whatever_its_name() -> None:
-    assert read('{"a": 1, // x\n}', "config.yaml") == ({"a": 1}, [])
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "config.json"])
@@ -122,10 +97,6 @@ def test_an_empty_file_is_an_empty_mapping(text: str, name: str) -> None:
 @pytest.mark.parametrize("text", ["- a\n", "[1]", "word", "~"])
 def test_a_file_that_is_no_mapping_is_refused(text: str) -> None:
     only_problem(text)
-
-
-def test_a_member_has_the_line_of_its_key_in_yaml() -> None:
-    assert source("a: 1\n\nb:\n  c: 2\n").line(("b",)) == 3
 
 
 def test_a_place_that_is_not_there_has_the_line_of_the_one_above() -> None:
@@ -140,13 +111,8 @@ def test_a_place_that_is_not_there_has_the_line_of_the_one_above() -> None:
         ("{\n  a: 1}", 2),
         ('{"a":\n True}', 2),
         ('{"a": "C:\\Users"}', 1),
-        ('{"a": "x', 1),
-        ('{"a": "x\n"}', 1),
         ('{\n"a": [1', 2),
         ('{"a": 1}\n}', 2),
-        ('{"a": 01}', 1),
-        ('{"a": 1,,}', 1),
-        ('{"a": 1 # x\n}', 1),
     ],
 )
 def test_a_mistake_in_json_has_its_line(text: str, line: int) -> None:
@@ -164,7 +130,6 @@ def test_a_mistake_in_json_has_its_line(text: str, line: int) -> None:
         ("a: \x01", 1),
         ("? [a]\n: b", 1),
         ("a: !!python/object/apply:os.system ['true']", 1),
-        ("a: !!int x", 1),
     ],
 )
 def test_a_mistake_in_yaml_has_its_line(text: str, line: int) -> None:
@@ -187,14 +152,6 @@ def test_a_key_that_occurs_twice_is_reported_with_both_lines(text: str, name: st
     assert "line 1" in problem
 
 
-def test_a_file_that_is_not_utf8_is_refused_with_the_line() -> None:
-    assert only_problem(b"a: 1\nb: \xff\n").startswith("config.yaml:2: ")
-
-
-def test_aliases_are_followed() -> None:
-    assert read("a: &x [1]\nb: *x\n")[0] == {"a": [1], "b": [1]}
-
-
 def test_exponential_aliases_are_refused_quickly() -> None:
     lines = ["a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
@@ -202,12 +159,9 @@ def test_exponential_aliases_are_refused_quickly() -> None:
         only_problem("\n".join(lines))
 
 
-def test_an_alias_inside_itself_is_refused() -> None:
-    only_problem("a: &a [*a]")
-
-
 @pytest.mark.parametrize(
-    "text", ["a: " + "[" * 50_000, "- " * 50_000, "? " * 50_000, '{"a":' * 50_000, "[" * 500_000]
+    "text",
+    ["a: &a [*a]", "a: " + "[" * 50_000, "- " * 50_000, "? " * 50_000, '{"a":' * 50_000, "[" * 500_000],
 )
 def test_deep_nesting_is_refused(text: str) -> None:
     only_problem(text)
@@ -219,31 +173,11 @@ def test_a_number_of_thousands_of_digits_is_refused(name: str) -> None:
     only_problem(text, name)
 
 
-def test_a_number_too_large_for_a_float_is_read_as_infinite_and_left_to_validation() -> None:
-    assert math.isinf(read('{"a": 1e999}')[0]["a"])
-
-
-def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    import os  # noqa: PLC0415 - only here, and only on Unix
-
-    os.mkfifo(tmp_path / "pipe")
-    problems = Problems()
-    assert read_bytes(tmp_path / "pipe", problems, regular=True) is None
-
-
 @pytest.mark.parametrize("value", [{"a": b"x"}, {1: 2}, {"b": object()}])
 def test_a_python_value_that_no_file_can_hold_is_refused(value: Any) -> None:
     problems = Problems()
     source_of(value, problems)
     assert len(problems.found) == 1
-
-
-def test_a_python_value_that_contains_itself_is_refused() -> None:
-    loop: list[Any] = []
-    loop.append(loop)
-    problems = Problems()
-    source_of({"a": loop}, problems)
-    assert [one.code for one in problems.found] == ["config-too-large"]
 
 
 def test_half_a_surrogate_pair_is_one_problem() -> None:

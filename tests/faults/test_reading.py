@@ -100,7 +100,7 @@ def mounted(tmp_path: Path) -> Iterator[Path]:
 def assert_read_only(home: Path) -> None:
     done = halflap("runs", home=home)
     assert (done.code, done.out.split("\t")[0]) == (0, RUN)
-    assert "It can be read, but nothing is recorded in it now." in done.err
+    assert "It can be read, but nothing is recorded now." in done.err
     shown = halflap("runs", "show", RUN[:16], "--json", home=home)
     assert (shown.code, shown.json["output"], len(shown.json["calls"])) == (0, "1\n", 1)
     assert halflap("runs", "show", "0123", home=home).code == 2

@@ -69,7 +69,7 @@ def ports(
         Place(
             path(text.rstrip("?")),
             known.get(text.rstrip("?"), STRING),
-            presence=0.5 if "?" in text else 1.0,
+            is_seldom="?" in text,
             form=form_of(known.get(text.rstrip("?"), STRING)),
         )
         for text in gives.split()

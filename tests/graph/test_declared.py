@@ -4,7 +4,7 @@ import pytest
 
 from graph.making import graph_of, mappings, pair, tool
 from halflap.graph.edges import explain
-from halflap.graph.edges.relations import names_in
+from halflap.graph.edges.relations import mentions
 
 
 def taking(description: str, name: str = "thing") -> dict[str, object]:
@@ -99,7 +99,7 @@ class TestOtherServers:
 
 def test_a_very_long_description_is_bounded() -> None:
     text = "".join(f"from a_{at} " for at in range(50_000)) + "`" * 100_000
-    assert len(names_in(text)) <= 1_000
+    assert len(mentions(tool("s", "get", description=text))) <= 1_000
 
 
 def made(way: str, thing: str, **more: object) -> dict[str, object]:

@@ -67,34 +67,3 @@ def test_compatible(given: dict[str, Any], asked: dict[str, Any]) -> None:
 )
 def test_incompatible(given: dict[str, Any], asked: dict[str, Any]) -> None:
     assert not fits(given, asked)
-
-
-def text(**said: Any) -> dict[str, Any]:
-    return {"type": "string", **said}
-
-
-@pytest.mark.parametrize(
-    ("given", "asked"),
-    [
-        (text(minLength=20), text(maxLength=10)),
-        (text(format="uuid"), text(maxLength=20)),
-        (text(maxLength=8), text(format="uuid")),
-        ({"enum": ["open", "closed"]}, text(maxLength=3)),
-        ({"enum": ["open", "closed"]}, text(pattern="^[A-Z]{3}$")),
-    ],
-)
-def test_lengths_and_patterns_that_cannot_match_conflict(given: Any, asked: Any) -> None:
-    assert not fits(given, asked)
-
-
-@pytest.mark.parametrize(
-    ("given", "asked"),
-    [
-        (STRING, text(maxLength=3, pattern="^[A-Z]{3}$")),
-        (text(maxLength=40), text(maxLength=3)),
-        (text(pattern="^[a-z]+$"), text(pattern="^[A-Z]+$")),
-        ({"enum": ["open"]}, text(pattern="(")),
-    ],
-)
-def test_unknown_lengths_are_no_obstacle(given: Any, asked: Any) -> None:
-    assert fits(given, asked)

@@ -44,7 +44,7 @@ def world(tool: str, server: str, field: str, parameter: str, inner: str) -> Gra
         server,
         (
             Place((key(field), EACH, key(inner)), Type("string")),
-            Place((key("next_cursor"),), Type("string"), presence=0.5),
+            Place((key("next_cursor"),), Type("string"), is_seldom=True),
         ),
         (
             Slot((key(field),), Type("any"), required=True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import Answered
@@ -11,6 +12,7 @@ from halflap.core.values import Tool
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+NOW = time.time()
 TOOL = Tool("mcp__x__t", "x", "t", "A tool.", {"type": "object"}, hash="h1")
 
 
@@ -28,9 +30,8 @@ def called(
     """Return a call of a run, with its value."""
     defined = Tool(f"mcp__x__{tool}", "x", tool, "A tool.", {"type": "object"}, hash="h1")
     wire = json.dumps(structured(result))
-    return Answered(
-        f"c{number}", defined, json.dumps(arguments), wire, float(number), run, principal, number + 0.5
-    )
+    at = NOW + number
+    return Answered(f"c{number}", defined, json.dumps(arguments), wire, at, run, principal, at + 0.5)
 
 
 def answered(result: Mapping[str, Any], number: int = 0, tool: Tool = TOOL) -> Answered:

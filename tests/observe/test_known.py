@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 
 from halflap.learn import Learned, infer
-from halflap.observe import known_of, observed_told, use_of
+from halflap.observe import known_of, observed_json, usage_note
 from halflap.observe.known import merged
 from halflap.store import StoredShape, ToolKey
 
@@ -71,7 +71,7 @@ def wide(names: int, levels: int) -> dict[str, Any]:
     [
         [{"type": "a", **dict.fromkeys(NAMES, 1)}],
         [{"type": f"kind_{chr(97 + number)}"} for number in range(20)],
-        [{"type": "a", **{name: wide(60, 1) for name in NAMES[:20]}}],
+        pytest.param([{"type": "a", **{name: wide(60, 1) for name in NAMES[:20]}}], marks=pytest.mark.slow),
     ],
     ids=["names", "tags", "places"],
 )
@@ -95,14 +95,14 @@ def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
     deep = {name: {inner: {"kept": 1, "note": "x"} for inner in NAMES[:30]} for name in NAMES[:60]}
     known = known_of(KEY, Learned(structured=infer([deep] * 2, range(2))))
     assert known is not None
-    told = observed_told(known)
+    told = observed_json(known)
     assert len(json.dumps(told["observedSchema"])) <= 20_000 < len(json.dumps(known.schema))
     assert told["observedSchema"]["properties"][NAMES[0]] == {
         "type": "object",
         "x-halflap": {"cut": ["depth"]},
     }
     assert jsonschema_rs.validator_for(told["observedSchema"]).is_valid(deep)
-    assert "there is more below" in use_of(known)
+    assert "there is more below" in usage_note(known)
     assert len(repr(known.stub)) < len(repr(known.type)) / 20
 
 
@@ -113,15 +113,15 @@ def test_of_very_many_variants_what_they_have_in_common_is_shown() -> None:
     ]
     known = known_of(KEY, Learned(structured=infer(kinds, range(15))))
     assert known is not None
-    assert len(json.dumps(known.told)) < 20_500 < len(json.dumps(known.schema))
-    fits = jsonschema_rs.validator_for(known.told)
+    assert len(json.dumps(known.shown)) < 20_500 < len(json.dumps(known.schema))
+    fits = jsonschema_rs.validator_for(known.shown)
     assert all(fits.is_valid(value) for value in kinds)
-    assert "anyOf" not in known.told
+    assert "anyOf" not in known.shown
 
 
 def test_a_schema_of_ordinary_size_is_shown_whole() -> None:
     known = known_of(KEY, Learned(structured=infer(HERE, [1, 2])))
     assert known is not None
-    assert known.told is known.schema
+    assert known.shown is known.schema
     assert known.stub == known.type
-    assert "x-halflap" not in observed_told(known)["observedSchema"]
+    assert "x-halflap" not in observed_json(known)["observedSchema"]

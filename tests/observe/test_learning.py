@@ -26,201 +26,162 @@ def opened(**settings: Any) -> AbstractAsyncContextManager[Gateway]:
     return Gateway.open(settings, servers={"r": records(), "s": echo()})
 
 
-def test_inspect_shows_what_was_learned_beside_what_is_declared(run: Run) -> None:
-    async def scenario() -> None:
+async def test_inspect_shows_what_was_learned_beside_what_is_declared() -> None:
+    async with opened() as gateway:
+        before = await gateway.inspect(ONE)
+        for number in (1, 2, 3):
+            await gateway.call(ONE, number=number)
+        told = await gateway.inspect(ONE)
+        assert (told["outputSchema"], told["observations"]) == (None, 3)
+        assert told["observedSchema"]["properties"]["since"] == {"type": "string", "format": "date"}
+        assert 0.5 < told["confidence"] < 0.6
+        assert told["lastObserved"].startswith("20")
+        assert "observedSchema" in told["note"]
+        learned = ("observedSchema", "observations", "confidence", "lastObserved")
+        rest = {key: value for key, value in told.items() if key not in learned}
+        assert {**rest, "note": before["note"]} == before
+
+
+async def test_where_learning_is_off_nothing_is_shown_or_learned() -> None:
+    async with opened() as gateway:
+        await gateway.call(ONE, number=1)
+    async with opened(learning={"enabled": False}) as gateway:
+        before = await gateway.inspect(ONE)
+        await gateway.call(ONE, number=2)
+        assert await gateway.inspect(ONE) == before
+        assert not before.keys() & {"observedSchema", "observations", "confidence", "drift"}
+        assert (await gateway.get_schema(ONE)).returns is None
+        assert not await gateway.learned_rows()
+        for work in (gateway.backfill(), gateway.export_learned(), gateway.import_learned({})):
+            with pytest.raises(UsageError):
+                await work
+    async with opened() as gateway:
+        assert [row.learned.observations for row in await gateway.learned_rows()] == [1]
+
+
+async def test_the_next_gateway_knows_what_was_learned() -> None:
+    for number in (1, 2):
         async with opened() as gateway:
-            before = await gateway.inspect(ONE)
-            for number in (1, 2, 3):
-                await gateway.call(ONE, number=number)
-            told = await gateway.inspect(ONE)
-            assert (told["outputSchema"], told["observations"]) == (None, 3)
-            assert told["observedSchema"]["properties"]["since"] == {"type": "string", "format": "date"}
-            assert 0.5 < told["confidence"] < 0.6
-            assert told["lastObserved"].startswith("20")
-            assert "observedSchema" in told["note"]
-            learned = ("observedSchema", "observations", "confidence", "lastObserved")
-            rest = {key: value for key, value in told.items() if key not in learned}
-            assert {**rest, "note": before["note"]} == before
-
-    run(scenario())
+            await gateway.call(ONE, number=number)
+    async with opened() as gateway:
+        assert (await gateway.inspect(ONE))["observations"] == 2
 
 
-def test_where_learning_is_off_nothing_is_shown_or_learned(run: Run) -> None:
-    async def scenario() -> None:
-        async with opened() as gateway:
+async def test_repeating_one_call_adds_no_confidence() -> None:
+    async with opened() as gateway:
+        for _ in range(4):
             await gateway.call(ONE, number=1)
-        async with opened(learning={"enabled": False}) as gateway:
-            before = await gateway.inspect(ONE)
-            await gateway.call(ONE, number=2)
-            assert await gateway.inspect(ONE) == before
-            assert not before.keys() & {"observedSchema", "observations", "confidence", "drift"}
-            assert (await gateway.get_schema(ONE)).returns is None
-            assert not await gateway.learned_rows()
-            for work in (gateway.backfill(), gateway.export_learned(), gateway.import_learned({})):
-                with pytest.raises(UsageError):
-                    await work
-        async with opened() as gateway:
-            assert [row.learned.observations for row in await gateway.learned_rows()] == [1]
-
-    run(scenario())
+        told = await gateway.inspect(ONE)
+        assert (told["observations"], told["confidence"]) == (4, 0.0)
 
 
-def test_the_next_gateway_knows_what_was_learned(run: Run) -> None:
-    async def scenario() -> None:
+async def test_signatures_say_what_was_learned_where_nothing_is_declared() -> None:
+    async with opened() as gateway:
         for number in (1, 2):
-            async with opened() as gateway:
-                await gateway.call(ONE, number=number)
-        async with opened() as gateway:
-            assert (await gateway.inspect(ONE))["observations"] == 2
-
-    run(scenario())
-
-
-def test_repeating_one_call_adds_no_confidence(run: Run) -> None:
-    async def scenario() -> None:
-        async with opened() as gateway:
-            for _ in range(4):
-                await gateway.call(ONE, number=1)
-            told = await gateway.inspect(ONE)
-            assert (told["observations"], told["confidence"]) == (4, 0.0)
-
-    run(scenario())
+            await gateway.call(ODD, number=number, result=structured({"a": number}))
+            await gateway.call("mcp__s__add", a=number, b=1)
+        assert (await gateway.get_schema(ODD)).format_compact().endswith("-> {a: integer}")
+        declared = await gateway.get_schema("mcp__s__add")
+        assert declared.learned_type is not None
+        assert declared.format_compact().endswith("-> integer")
+        (hit,) = await gateway.search(ODD, limit=1)
+        assert hit.signature.endswith("-> {a: integer}")
+        assert "-> _mcp__r__odd__gives:" in await gateway.stubs("r")
 
 
-def test_signatures_say_what_was_learned_where_nothing_is_declared(run: Run) -> None:
-    async def scenario() -> None:
-        async with opened() as gateway:
-            for number in (1, 2):
-                await gateway.call(ODD, number=number, result=structured({"a": number}))
-                await gateway.call("mcp__s__add", a=number, b=1)
-            assert (await gateway.get_schema(ODD)).format_compact().endswith("-> {a: integer}")
-            declared = await gateway.get_schema("mcp__s__add")
-            assert declared.learned_type is not None
-            assert declared.format_compact().endswith("-> integer")
-            (hit,) = await gateway.search(ODD, limit=1)
-            assert hit.signature.endswith("-> {a: integer}")
-            assert "-> _mcp__r__odd__gives:" in await gateway.stubs("r")
-
-    run(scenario())
+async def test_the_check_doubts_what_was_never_seen_and_stops_nothing_for_it() -> None:
+    async with opened() as gateway:
+        for number in (1, 2):
+            await gateway.call(ODD, number=number, result=structured({"rows": [{"name": "x"}]}))
+        await gateway.inspect(ODD)
+        call = f"r = await {ODD}(result={{'structuredContent': {{'items': 1}}}})\n"
+        checked = await gateway.check(f"{call}print(r['row'])")
+        assert not checked.mistakes
+        assert "'row'" in str(checked.doubts[0])
+        # A list has no keys; but that it is a list was only seen.
+        checked = await gateway.check(f"{call}print(r['rows']['name'])")
+        assert not checked.mistakes
+        assert "'name'" in str(checked.doubts[0])
 
 
-def test_the_check_doubts_what_was_never_seen_and_stops_nothing_for_it(run: Run) -> None:
-    async def scenario() -> None:
-        async with opened() as gateway:
-            for number in (1, 2):
-                await gateway.call(ODD, number=number, result=structured({"rows": [{"name": "x"}]}))
-            await gateway.inspect(ODD)
-            call = f"r = await {ODD}(result={{'structuredContent': {{'items': 1}}}})\n"
-            checked = await gateway.check(f"{call}print(r['row'])")
-            assert not checked.mistakes
-            assert "'row'" in str(checked.doubts[0])
-            # A list has no keys; but that it is a list was only seen.
-            checked = await gateway.check(f"{call}print(r['rows']['name'])")
-            assert not checked.mistakes
-            assert "'name'" in str(checked.doubts[0])
-            done = await gateway.execute(f"{call}print(r['items'])")
-            assert (done.ok, done.output) == (True, "1\n")
-            done = await gateway.execute(f"{call}print(r['rows'])")
-            assert not done.ok
-
-    run(scenario())
+async def test_results_are_learned_as_programs_see_them() -> None:
+    async with opened() as gateway:
+        await gateway.call("mcp__s__add", a=1, b=2)
+        assert (await gateway.inspect("mcp__s__add"))["observedSchema"]["type"] == "integer"
+        await gateway.call(ODD, number=1, result=text('{"a": 1}'))
+        await gateway.call(ODD, number=2, result=text("it failed", isError=True))
+        await gateway.call(ODD, number=3, result=text("42"))
+        told = await gateway.inspect(ODD)
+        assert told["observedSchema"]["type"] == ["string", "object"]
+        assert told["observations"] == 2
+        for _ in range(3):
+            await gateway.call("mcp__s__image")
+        pixel = (await gateway.inspect("mcp__s__image"))["observedSchema"]["items"]
+        assert "data" not in json.dumps(pixel)
+        assert "mimeType" in json.dumps(pixel)
+        # In a program it is no dict, so its type says nothing of keys.
+        assert (await gateway.get_schema("mcp__s__image")).format_compact().endswith("mcp__s__image()")
 
 
-def test_results_are_learned_as_programs_see_them(run: Run) -> None:
-    async def scenario() -> None:
-        async with opened() as gateway:
-            await gateway.call("mcp__s__add", a=1, b=2)
-            assert (await gateway.inspect("mcp__s__add"))["observedSchema"]["type"] == "integer"
-            await gateway.call(ODD, number=1, result=text('{"a": 1}'))
-            await gateway.call(ODD, number=2, result=text("it failed", isError=True))
-            await gateway.call(ODD, number=3, result=text("42"))
-            told = await gateway.inspect(ODD)
-            assert told["observedSchema"]["type"] == ["string", "object"]
-            assert told["observations"] == 2
-            for _ in range(3):
-                await gateway.call("mcp__s__image")
-            pixel = (await gateway.inspect("mcp__s__image"))["observedSchema"]["items"]
-            assert "data" not in json.dumps(pixel)
-            assert "mimeType" in json.dumps(pixel)
-            # In a program it is no dict, so its type says nothing of keys.
-            assert (await gateway.get_schema("mcp__s__image")).format_compact().endswith("mcp__s__image()")
-
-    run(scenario())
-
-
-def test_saved_scripts_are_learned_from_like_any_tool(run: Run, home: Path) -> None:
+@pytest.mark.slow
+async def test_saved_scripts_are_learned_from_like_any_tool(home: Path) -> None:
     folder = home / "data" / "scripts"
     folder.mkdir(parents=True)
     (folder / "total.py").write_text(
         '"""Give a total."""\n\n\nasync def main(n: int):\n    return {"total": n}\n'
     )
 
-    async def scenario() -> None:
-        async with opened() as gateway:
-            for number in (1, 2):
-                await gateway.call("script__total", n=number)
-            told = await gateway.inspect("script__total")
-            assert told["observedSchema"]["required"] == ["total"]
-
-    run(scenario())
+    async with opened() as gateway:
+        for number in (1, 2):
+            await gateway.call("script__total", n=number)
+        told = await gateway.inspect("script__total")
+        assert told["observedSchema"]["required"] == ["total"]
 
 
-def test_a_changed_definition_is_learned_from_afresh(run: Run) -> None:
+async def test_a_changed_definition_is_learned_from_afresh() -> None:
     server = records()
 
-    async def scenario() -> None:
-        name = "mcp__r__one"
-        async with Gateway.open({}, servers={"r": server}) as gateway:
-            await gateway.call(name, number=1)
-            server.tools = [definition("one", description="Another tool.", inputSchema={"type": "object"})]
-            server.answer = lambda *_: structured({"new": 1})
-            await gateway.refresh("r")
-            assert "observedSchema" not in await gateway.inspect(name)
-            await gateway.call(name)
-            assert (await gateway.inspect(name))["observedSchema"]["required"] == ["new"]
-            assert len(await gateway.learned_rows("r", "one")) == 2
-
-    run(scenario())
+    name = "mcp__r__one"
+    async with Gateway.open({}, servers={"r": server}) as gateway:
+        await gateway.call(name, number=1)
+        server.tools = [definition("one", description="Another tool.", inputSchema={"type": "object"})]
+        server.answer = lambda *_: structured({"new": 1})
+        await gateway.refresh("r")
+        assert "observedSchema" not in await gateway.inspect(name)
+        await gateway.call(name)
+        assert (await gateway.inspect(name))["observedSchema"]["required"] == ["new"]
+        assert len(await gateway.learned_rows("r", "one")) == 2
 
 
-def test_inspect_reports_drift_and_broken_declarations(run: Run) -> None:
-    async def scenario() -> None:
-        async with opened() as gateway:
-            for number in range(60):
-                await gateway.call(ODD, number=number, result=structured({"a": number}))
-            assert "drift" not in await gateway.inspect(ODD)
-            await gateway.call(ODD, number=60, result=text("gone"))
-            (drift,) = (await gateway.inspect(ODD))["drift"]
-            assert (drift["what"], drift["before"], drift["now"]) == ("new-type", "object", "string")
-            await gateway.call("mcp__s__breach")
-            (broken,) = (await gateway.inspect("mcp__s__breach"))["drift"]
-            assert (broken["what"], broken["path"], broken["times"]) == ("breaks-declared-schema", "count", 1)
-
-    run(scenario())
+async def test_inspect_reports_drift_and_broken_declarations() -> None:
+    async with opened() as gateway:
+        for number in range(60):
+            await gateway.call(ODD, number=number, result=structured({"a": number}))
+        assert "drift" not in await gateway.inspect(ODD)
+        await gateway.call(ODD, number=60, result=text("gone"))
+        (drift,) = (await gateway.inspect(ODD))["drift"]
+        assert (drift["what"], drift["before"], drift["now"]) == ("new-type", "object", "string")
+        await gateway.call("mcp__s__breach")
+        (broken,) = (await gateway.inspect("mcp__s__breach"))["drift"]
+        assert (broken["what"], broken["path"], broken["times"]) == ("breaks-declared-schema", "count", 1)
 
 
-def test_a_call_is_learned_from_once(run: Run) -> None:
-    async def scenario() -> None:
-        async with opened() as gateway:
-            await gateway.call(ONE, number=1)
-            await gateway.inspect(ONE)
-            assert await gateway._prepared.store.unobserved_calls(None, 9) == []
-        async with opened(learning={"enabled": False}) as gateway:
-            await gateway.call(ONE, number=2)
-            await gateway.recent_calls()
-            assert len(await gateway._prepared.store.unobserved_calls(None, 9)) == 1
-
-    run(scenario())
+async def test_a_call_is_learned_from_once() -> None:
+    async with opened() as gateway:
+        await gateway.call(ONE, number=1)
+        await gateway.inspect(ONE)
+        assert await gateway._prepared.store.unobserved_calls(None, 9) == []
+    async with opened(learning={"enabled": False}) as gateway:
+        await gateway.call(ONE, number=2)
+        await gateway.recent_calls()
+        assert len(await gateway._prepared.store.unobserved_calls(None, 9)) == 1
 
 
-def test_calls_that_are_not_recorded_are_learned_from(run: Run) -> None:
-    async def scenario() -> None:
-        async with opened(traces={"record": "off"}) as gateway:
-            await gateway.call(ONE, number=1)
-            assert (await gateway.inspect(ONE))["observations"] == 1
-            assert await gateway.recent_calls() == []
-
-    run(scenario())
+async def test_calls_that_are_not_recorded_are_learned_from() -> None:
+    async with opened(traces={"record": "off"}) as gateway:
+        await gateway.call(ONE, number=1)
+        assert (await gateway.inspect(ONE))["observations"] == 1
+        assert await gateway.recent_calls() == []
 
 
 def test_no_value_of_a_result_or_an_argument_is_on_disk(run: Run, home: Path) -> None:
@@ -234,36 +195,30 @@ def test_no_value_of_a_result_or_an_argument_is_on_disk(run: Run, home: Path) ->
     assert not any(value in kept for value in (b"xyzzy", b"777001", b"777002"))
 
 
-def test_with_values_repeated_words_become_enumerations(run: Run) -> None:
-    async def scenario() -> None:
-        async with opened(learning={"values": True}) as gateway:
-            for number in range(12):
-                colour = ("red", "green")[number % 2]
-                value = {"colour": colour, "api_key": "sk-proj-abcdefghijklmnop1234567890"}
-                await gateway.call(ODD, number=number, result=structured(value))
-            told = await gateway.inspect(ODD)
-            assert told["observedSchema"]["properties"]["colour"]["enum"] == ["green", "red"]
-            assert "abcdefghijklmnop" not in json.dumps(told)
-
-    run(scenario())
+async def test_with_values_repeated_words_become_enumerations() -> None:
+    async with opened(learning={"values": True}) as gateway:
+        for number in range(12):
+            colour = ("red", "green")[number % 2]
+            value = {"colour": colour, "api_key": "sk-proj-abcdefghijklmnop1234567890"}
+            await gateway.call(ODD, number=number, result=structured(value))
+        told = await gateway.inspect(ODD)
+        assert told["observedSchema"]["properties"]["colour"]["enum"] == ["green", "red"]
+        assert "abcdefghijklmnop" not in json.dumps(told)
 
 
-def test_a_store_that_cannot_be_read_keeps_no_tool_from_being_inspected(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+async def test_a_store_that_cannot_be_read_keeps_no_tool_from_being_inspected(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def scenario() -> None:
-        async with opened() as gateway:
-            before = await gateway.inspect(ONE)
+    async with opened() as gateway:
+        before = await gateway.inspect(ONE)
 
-            async def fail(*_: Any, **__: Any) -> None:
-                raise StoreError("The disk is gone.")
+        async def fail(*_: Any, **__: Any) -> None:
+            raise StoreError("The disk is gone.")
 
-            for method in ("learned", "drift", "add_learned", "salt"):
-                monkeypatch.setattr(type(gateway._prepared.store), method, fail)
-            assert gateway._prepared.learned.knowledge is not None
-            gateway._prepared.learned.knowledge.forget()
-            await gateway.call(ONE, number=1)
-            assert await gateway.inspect(ONE) == before
-            monkeypatch.undo()
-
-    run(scenario())
+        for method in ("learned", "drift", "add_learned", "salt"):
+            monkeypatch.setattr(type(gateway._prepared.store), method, fail)
+        assert gateway._prepared.learned.knowledge is not None
+        gateway._prepared.learned.knowledge.forget()
+        await gateway.call(ONE, number=1)
+        assert await gateway.inspect(ONE) == before
+        monkeypatch.undo()

@@ -84,23 +84,6 @@ def test_memory_that_ran_out_is_the_limit_in_whatever_it_became(desk: Desk, code
     assert execution.outcome == "memory", execution.text
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "raise MemoryError",
-        "class Mine(MemoryError): pass\nraise Mine('mine')",
-        "raise RuntimeError from MemoryError()",
-        "def g(): yield\ni = g(); next(i); i.throw(MemoryError('mine'))",
-        "try: bytearray(10**10)\nexcept MemoryError: raise RuntimeError('no') from None",
-    ],
-    ids=["raised", "a subclass", "a cause never raised", "thrown", "cut off"],
-)
-def test_a_memory_error_of_the_program_itself_is_not_the_limit(desk: Desk, code: str) -> None:
-    execution = desk.run(code)
-    assert execution.outcome == "failed", execution.text
-    assert "max_memory_mb" not in execution.text
-
-
 def test_output_is_cut_at_a_character_and_kept_whole(strict: Desk) -> None:
     execution = strict.run("print('x' + 'é' * 70)")
     lines = execution.text.splitlines()

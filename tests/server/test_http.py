@@ -201,16 +201,13 @@ def test_it_listens_on_this_machine_alone_at_a_free_port(face: Served) -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_client_of_either_era_gets_the_tools(run: Run, face: Served, mode: str) -> None:
-    async def scenario() -> None:
-        async with client_of(face, mode) as client:
-            assert client.protocol_version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
-            assert "list_callable_tools" in {tool.name for tool in (await client.list_tools()).tools}
-            listed = await client.call_tool("list_callable_tools", {})
-            names = ["mcp__old__bare", "mcp__old__hello", "mcp__old__sloppy"]
-            assert listed.structured_content == {"result": names}
-
-    run(scenario())
+async def test_a_client_of_either_era_gets_the_tools(face: Served, mode: str) -> None:
+    async with client_of(face, mode) as client:
+        assert client.protocol_version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
+        assert "list_callable_tools" in {tool.name for tool in (await client.list_tools()).tools}
+        listed = await client.call_tool("list_callable_tools", {})
+        names = ["mcp__old__bare", "mcp__old__hello", "mcp__old__sloppy"]
+        assert listed.structured_content == {"result": names}
 
 
 def test_several_clients_are_served_at_once(run: Run, face: Served) -> None:
@@ -269,10 +266,19 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Done
         yield at_once({name: ["serve", "--http", address] for name, address in addresses.items()}, home)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "code"), [("taken", 1), ("no such name", 1), ("no address", 2)])
 def test_an_address_that_cannot_be_used_is_an_error(refused: dict[str, Done], name: str, code: int) -> None:
     assert (refused[name].code, refused[name].out) == (code, "")
     assert refused[name].err.startswith("Error [serve]" if code == 1 else "Error [usage]")
+
+
+def test_a_port_that_is_taken_is_an_error() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(ServeError):
+            bind(*taken.getsockname())
 
 
 @pytest.mark.parametrize(

@@ -59,30 +59,24 @@ async def connected(
         await gateway.close()
 
 
-def test_the_clients_roots_come_after_the_configured_ones(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        folders = Folders("file:///home/somebody/project")
-        async with connected(folders, roots=[str(tmp_path)]) as (gateway, _):
-            text = (await gateway.call("mcp__echo__roots")).text
-            assert json.loads(text) == [tmp_path.as_uri(), "file:///home/somebody/project"]
-
-    run(scenario())
+async def test_the_clients_roots_come_after_the_configured_ones(tmp_path: Path) -> None:
+    folders = Folders("file:///home/somebody/project")
+    async with connected(folders, roots=[str(tmp_path)]) as (gateway, _):
+        text = (await gateway.call("mcp__echo__roots")).text
+        assert json.loads(text) == [tmp_path.as_uri(), "file:///home/somebody/project"]
 
 
 @pytest.mark.filterwarnings("ignore:The roots capability")
-def test_a_change_of_the_clients_roots_reaches_the_server(run: Run) -> None:
-    async def scenario() -> None:
-        folders = Folders("file:///one")
-        async with connected(folders, servers=[ROOTED]) as (gateway, client):
-            assert json.loads((await gateway.call("mcp__rooted__heard")).text) == []
-            folders.uris = ["file:///one", "file:///two"]
-            await client.send_roots_list_changed()
-            async with asyncio.timeout(PATIENCE):
-                while (text := (await gateway.call("mcp__rooted__heard")).text) == "[]":
-                    await asyncio.sleep(0.02)
-            assert json.loads(text) == [["file:///one", "file:///two"]]
-
-    run(scenario())
+async def test_a_change_of_the_clients_roots_reaches_the_server() -> None:
+    folders = Folders("file:///one")
+    async with connected(folders, servers=[ROOTED]) as (gateway, client):
+        assert json.loads((await gateway.call("mcp__rooted__heard")).text) == []
+        folders.uris = ["file:///one", "file:///two"]
+        await client.send_roots_list_changed()
+        async with asyncio.timeout(PATIENCE):
+            while (text := (await gateway.call("mcp__rooted__heard")).text) == "[]":
+                await asyncio.sleep(0.02)
+        assert json.loads(text) == [["file:///one", "file:///two"]]
 
 
 async def refuse(_context: object) -> ErrorData:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
-from halflap.store import StoredEdge, ToolKey, open_store
+from halflap.store import ToolKey, open_store
 from halflap.store.migrations import MIGRATIONS
 from halflap.store.sql import Store
 from store.rows import call
@@ -71,26 +70,6 @@ async def test_ever_new_ways_fill_no_disk(store: Store, monkeypatch: pytest.Monk
     assert set(found.counts.values()) == {Count(2, 2)}
 
 
-EDGE = StoredEdge(FIND, GET, "strict", 0.75, ("lineage", "name"), ({"from": "users[].id", "to": "id"},))
-BACK = StoredEdge(GET, FIND, "optional", 0.25, ("words",))
-
-
-async def test_edges_are_replaced_for_some_tools_or_for_all(store: Store) -> None:
-    assert await store.edges_version() is None
-    third = ToolKey("one", "third", "h")
-    beside = StoredEdge(third, GET, "partial", 0.5, ("format",))
-    await store.replace_edges([BACK, beside, EDGE], "m1")
-    assert await store.edges() == [EDGE, beside, BACK]
-    changed = replace(EDGE, confidence=0.9, source=FIND._replace(definition_hash="h2"))
-    await store.replace_edges([changed], "m2", tools=[("one", "find")])
-    assert await store.edges() == [changed, beside]
-    await store.replace_edges([], "m3", tools=[("one", "nothing")])
-    assert len(await store.edges()) == 2
-    await store.replace_edges([BACK], "m4")
-    assert await store.edges() == [BACK]
-    assert await store.edges_version() == "m4"
-
-
 async def test_how_long_calls_take_is_the_median_of_those_that_went_well(store: Store) -> None:
     times = [10.0, 30.0, 20.0, None]
     calls = [call(number, duration_ms=took) for number, took in enumerate(times)]
@@ -117,10 +96,8 @@ async def test_a_store_from_before_is_upgraded_with_a_backup_and_keeps_what_was_
     store = await open_store(file)
     assert (await store.learned())[0].learned == learned
     await store.add_learned("live", {}, lineage=lineage(flow=(1, 1)))
-    await store.replace_edges([EDGE], "m")
-    assert await store.edges() == [EDGE]
     await store.close()
     backups = await asyncio.to_thread(
         lambda: sorted(path.name.split("-")[0] for path in tmp_path.glob("*.bak"))
     )
-    assert backups == ["s.db.v5", "s.db.v6"]
+    assert backups == ["s.db.v5", "s.db.v6", "s.db.v7"]

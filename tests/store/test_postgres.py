@@ -11,7 +11,7 @@ import pytest
 from halflap.core.errors import StoreError
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
-from halflap.store import Purged, StoredEdge, ToolKey, WatermarkChange, open_store
+from halflap.store import Purged, ToolKey, WatermarkChange, open_store
 from halflap.store.migrations import MIGRATIONS, Migration
 from halflap.store.sql import Store
 from store.rows import call, hammer, putting, run_of, server, tool
@@ -33,7 +33,6 @@ CALL = call(1, run="00000001", principal=ODD, arguments=ODD, result="{}")
 FINISHED = run_of(1, output=ODD, code=ODD)
 LEARNED = Learned(structured=infer([{"a": 1}], [1]))
 FLOW = Flow(KEY, "a[]", OTHER, "id")
-EDGE = StoredEdge(KEY, OTHER, "strict", 0.75, ("name",), ({"from": "a", "to": "id"},))
 
 
 async def write(place: str) -> None:
@@ -44,7 +43,6 @@ async def write(place: str) -> None:
     for _ in range(2):
         await store.add_learned("live", {KEY: LEARNED, OTHER: LEARNED}, lineage=Lineage({FLOW: Count(2, 1)}))
     await store.add_learned("logs", {}, sources={"x": WatermarkChange(None, "1")})
-    await store.replace_edges([EDGE], "mark")
     await store.add_counters({"looked": 2})
     await store.close()
 
@@ -59,7 +57,6 @@ async def read(place: str) -> None:
     assert await store.run("0000000", principal="other") is None
     assert {one.key: one.learned.observations for one in await store.learned()} == {KEY: 2, OTHER: 2}
     assert (await store.lineage())["live"].counts == {FLOW: Count(4, 2)}
-    assert (await store.edges(), await store.edges_version()) == ([EDGE], "mark")
     assert await store.watermarks() == {"live": "", "x": "1"}
     assert await store.counters() == {"looked": 2.0}
     assert (await store.status()).calls == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from halflap.backfill.found import Counts
 from halflap.core.errors import BackfillError
 from halflap.learn import Learned, changes, merge
-from halflap.observe import drift_told
+from halflap.observe import drift_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,7 +99,7 @@ class Summary:
         return sum(tool.schema == change for tool in self.tools)
 
     def to_json(self) -> dict[str, Any]:
-        drift = [{"server": one.server, "tool": one.tool, **drift_told([one], [])[0]} for one in self.drift]
+        drift = [{"server": one.server, "tool": one.tool, **drift_json([one], [])[0]} for one in self.drift]
         return {
             "observations": self.observations,
             "tools": [tool.to_json() for tool in self.tools],

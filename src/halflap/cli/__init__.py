@@ -12,7 +12,7 @@ def main() -> None:
     """Run the command line."""
     _mend_streams()
     try:
-        from halflap.cli.app import run  # noqa: PLC0415 -- importing the package costs nothing
+        from halflap.cli.app import run
 
         run()
     except KeyboardInterrupt:

@@ -31,17 +31,17 @@ COMMANDS = {
     "trust": "trust.trust",
     "serve": "serve.serve",
     "doctor": "doctor.doctor",
-    "list": "tools.list_tools",
-    "search": "tools.search",
-    "inspect": "tools.inspect",
-    "call": "tools.call",
-    "run": "run.run",
-    "runs": "runs.runs",
-    "scripts": "scripts.scripts",
-    "schema": "schema.schema",
-    "graph": "graph.graph",
-    "suggest": "suggest.suggest",
-    "workflow": "workflows.workflow",
+    "list": "commands.tools.list_tools",
+    "search": "commands.tools.search",
+    "inspect": "commands.tools.inspect",
+    "call": "commands.tools.call",
+    "run": "commands.run.run",
+    "runs": "commands.runs.runs",
+    "scripts": "commands.run.scripts",
+    "schema": "commands.schema.schema",
+    "graph": "commands.graph.graph",
+    "suggest": "commands.graph.suggest",
+    "workflow": "commands.workflow.workflow",
     "programs": "programs.programs",
     "lint": "lint.lint",
     "backfill": "backfill.backfill",
@@ -83,7 +83,7 @@ class _Commands(_Group):
 
 
 def _loaded(name: str) -> TyperCommand | TyperGroup:
-    module, _, attribute = COMMANDS[name].partition(".")
+    module, _, attribute = COMMANDS[name].rpartition(".")
     found: typer.Typer | Callable[..., Any] = getattr(import_module(f"halflap.cli.{module}"), attribute)
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

@@ -74,7 +74,7 @@ def write_change(before: FileText, edit: Edit, mode: Mode) -> Written | None:
 
 def show_change(before: FileText, after: bytes | None) -> None:
     """Print a unified diff, with what looks secret redacted."""
-    from halflap.calls import MARK, Redactor  # noqa: PLC0415 -- loads much
+    from halflap.calls import MARK, Redactor
 
     old = "" if before.data is None else before.text
     new = "" if after is None else after.decode()
@@ -99,9 +99,9 @@ def show_change(before: FileText, after: bytes | None) -> None:
 
 def _secrets_in(path: Path, text: str) -> Iterator[str]:
     """Yield the secrets among a file's servers: what is known as secret, and all headers."""
-    from halflap.calls import configured_secrets  # noqa: PLC0415 -- loads much
-    from halflap.clients import open_document  # noqa: PLC0415
-    from halflap.core.errors import ClientFileError  # noqa: PLC0415
+    from halflap.calls import configured_secrets
+    from halflap.clients import open_document
+    from halflap.core.errors import ClientFileError
 
     try:
         value = open_document(path, text).value

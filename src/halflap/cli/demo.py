@@ -114,8 +114,8 @@ def demo(
     if server is not None:
         runpy.run_module(f"halflap.demo.{server.value}", run_name="__main__")
         return
-    from halflap.config import Config  # noqa: PLC0415 -- other commands don't need it
-    from halflap.demo import demo_config  # noqa: PLC0415
+    from halflap.config import Config
+    from halflap.demo import demo_config
 
     if save is not None:
         try:
@@ -137,7 +137,7 @@ def demo(
 
 
 async def _play(config: Any, show: Show, *, full: bool) -> None:
-    from halflap.gateway import Gateway  # noqa: PLC0415 -- other commands don't need it
+    from halflap.gateway import Gateway
 
     async with Gateway.open(config) as gateway:
         with working("Starting three servers"):
@@ -265,7 +265,7 @@ class _Steps:
         }
 
     async def _recorded(self, execution: Execution) -> list[tuple[str, str]]:
-        from halflap.core.values import Result  # noqa: PLC0415 -- as above
+        from halflap.core.values import Result
 
         _, calls = await self.gateway.run(execution.run)
         return [

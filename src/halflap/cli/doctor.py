@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.options import ConfigOption, JsonOption, VerboseOption
-from halflap.cli.output import data_console, one_line, plural, print_json, reported
+from halflap.cli.output import data_console, drift_line, one_line, plural, print_json, reported
 from halflap.cli.progress import awaiting
-from halflap.cli.tools import drift_line
 from halflap.config import load_config
 from halflap.gateway import Gateway
 
@@ -97,8 +96,8 @@ def _interruptible(stop: asyncio.Event) -> Iterator[None]:
 
 def _add_tokens(examined: dict[str, Any], gateway: Gateway) -> None:
     """Count what all definitions would cost a model, and what Halflap's own tools cost."""
-    from halflap.cli.tokens import TO_COUNT, tokenizer_name  # noqa: PLC0415 -- nothing else needs it
-    from halflap.server import Front  # noqa: PLC0415
+    from halflap.cli.tokens import TO_COUNT, tokenizer_name
+    from halflap.server import Front
 
     names = {row["name"] for row in examined["servers"]}
     costs = {
@@ -124,7 +123,7 @@ def _add_tokens(examined: dict[str, Any], gateway: Gateway) -> None:
 
 
 def _cost(definitions: Iterable[tuple[str, str, Mapping[str, Any]]]) -> dict[str, Any]:
-    from halflap.cli.tokens import count_tokens  # noqa: PLC0415 -- as above
+    from halflap.cli.tokens import count_tokens
 
     keys = ("name", "description", "input_schema")
     texts = [
@@ -141,8 +140,8 @@ def _cost(definitions: Iterable[tuple[str, str, Mapping[str, Any]]]) -> dict[str
 
 
 def _show(examined: dict[str, Any], *, log: bool) -> None:
-    from rich.table import Table  # noqa: PLC0415 -- --json doesn't need it
-    from rich.text import Text  # noqa: PLC0415
+    from rich.table import Table
+    from rich.text import Text
 
     console = data_console()
     mood = "green" if examined["healthy"] else "yellow" if examined["interrupted"] else "red"
@@ -176,8 +175,8 @@ def _show(examined: dict[str, Any], *, log: bool) -> None:
 
 
 def _print_servers(console: Console, rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table  # noqa: PLC0415 -- as above
-    from rich.text import Text  # noqa: PLC0415
+    from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     heads = ["", "Server", "State", "Tools", "Output known", "Start", "Tokens", "Sign-in", "Protocol"]

@@ -21,7 +21,7 @@ _WIDTH = 100
 
 
 def schema_tree(tool: str, schema: Mapping[str, Any]) -> Tree:
-    from rich.tree import Tree  # noqa: PLC0415 -- only the demo draws trees
+    from rich.tree import Tree
 
     def label(part: Mapping[str, Any]) -> str:
         kind = part.get("type", "any")
@@ -39,7 +39,7 @@ def schema_tree(tool: str, schema: Mapping[str, Any]) -> Tree:
 
 
 def escaped(text: str) -> str:
-    from rich.markup import escape  # noqa: PLC0415 -- as above
+    from rich.markup import escape
 
     return escape(harmless(text))
 
@@ -48,7 +48,7 @@ class Show:
     """Prints the steps, and keeps them as data and as a picture."""
 
     def __init__(self, *, quiet: bool, records: bool) -> None:
-        from rich.console import Console as RichConsole  # noqa: PLC0415 -- only commands that draw need it
+        from rich.console import Console as RichConsole
 
         width = min(RichConsole().width, _WIDTH)
         options: dict[str, Any] = {"highlight": False, "emoji": False}
@@ -86,7 +86,7 @@ class Show:
             sys.stdout.flush()
 
     def code(self, program: str, *, marked: Collection[int] = ()) -> None:
-        from rich.syntax import Syntax  # noqa: PLC0415 -- as above
+        from rich.syntax import Syntax
 
         self.print(
             Syntax(
@@ -101,8 +101,8 @@ class Show:
         )
 
     def panel(self, text: str) -> None:
-        from rich.panel import Panel  # noqa: PLC0415 -- as above
-        from rich.text import Text  # noqa: PLC0415
+        from rich.panel import Panel
+        from rich.text import Text
 
         self.print(Panel(Text(harmless(text).rstrip("\n")), border_style="dim", expand=False))
 

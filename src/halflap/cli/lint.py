@@ -109,8 +109,8 @@ async def _live(
 
 
 def _from_file(file: Path, wanted: Sequence[str], config: Config) -> tuple[Report, Sequence[LintServer]]:
-    from halflap.lint import lint as apply  # noqa: PLC0415 -- a wrong file name needs none of it
-    from halflap.lint import read_definitions  # noqa: PLC0415 -- as above
+    from halflap.lint import lint as apply
+    from halflap.lint import read_definitions
 
     source = "Standard input" if str(file) == "-" else str(file)
     read = read_definitions(_text_of(file, source), _PIPED if str(file) == "-" else file.stem, source)
@@ -143,7 +143,7 @@ def _text_of(file: Path, source: str) -> str:
 
 
 def _suggest(servers: Sequence[LintServer], *, as_json: bool) -> None:
-    from halflap.lint import drafts_of  # noqa: PLC0415 -- as above
+    from halflap.lint import drafts_of
 
     drafts = [draft for server in servers for draft in drafts_of(server)]
     if as_json:

@@ -41,7 +41,7 @@ def show_report(report: Report, console: Console, *, everything: bool, ignored: 
 
 
 def _server(server: ServerReport, console: Console, *, everything: bool) -> None:
-    from rich.text import Text  # noqa: PLC0415 -- only this way to show it needs it
+    from rich.text import Text
 
     name, count = one_line(server.server, 80), len(server.tools)
     if server.score is None:
@@ -71,7 +71,7 @@ def _server(server: ServerReport, console: Console, *, everything: bool) -> None
 
 
 def _rule(found: Sequence[Finding], console: Console, *, everything: bool) -> None:
-    from rich.text import Text  # noqa: PLC0415 -- as above
+    from rich.text import Text
 
     first = found[0]
     times = f" ×{len(found)}" if len(found) > 1 else ""  # noqa: RUF001 -- it is meant
@@ -101,7 +101,7 @@ def _names(tools: Sequence[str]) -> str:
 
 
 def _fixes(server: ServerReport, console: Console) -> None:
-    from rich.text import Text  # noqa: PLC0415 -- as above
+    from rich.text import Text
 
     best = [one for one in server.fixes[:_MOST_FIXES] if one.gain >= _LEAST_GAIN]
     if best:
@@ -110,7 +110,7 @@ def _fixes(server: ServerReport, console: Console) -> None:
 
 
 def _ignored(server: ServerReport, console: Console) -> None:
-    from rich.text import Text  # noqa: PLC0415 -- as above
+    from rich.text import Text
 
     for one in server.ignored:
         by = "the author" if one.ignored_by == "author" else "the configuration"

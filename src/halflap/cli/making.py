@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.options import ConfigOption, JsonOption, VerboseOption, opened, program_names, read_config
+from halflap.cli.options import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    confirmed,
+    opened,
+    program_names,
+    read_config,
+)
 from halflap.cli.output import note, one_line, print_json, reported, stdout_kept
 from halflap.cli.progress import counting, working
-from halflap.cli.run import confirmed
 from halflap.core.errors import UsageError
 from halflap.core.values import DSPY
 from halflap.dspy.key import redacted
@@ -76,8 +83,8 @@ def export(
     """
     if find_spec("dspy") is None:
         raise UsageError("Exporting needs DSPy: pip install 'halflap[dspy]'.")
-    from halflap.dspy.child.metrics import load_object  # noqa: PLC0415 -- as above
-    from halflap.dspy.library import Library  # noqa: PLC0415 -- no other command needs it
+    from halflap.dspy.child.metrics import load_object
+    from halflap.dspy.library import Library
 
     read = read_config(config)
     library = Library(read.programs.root)
@@ -100,7 +107,7 @@ def export(
 async def _export(
     config: Config, library: Library, module: Any, name: str, *, into_force: bool, **said: Any
 ) -> Stored:
-    from halflap.dspy.export import export as write  # noqa: PLC0415 -- as above
+    from halflap.dspy.export import export as write
 
     async with opened(config) as gateway:
         with working(f"Writing {one_line(name)}"):
@@ -165,8 +172,8 @@ def optimize(
 
     Old and new are scored on held-out examples. Nothing is overwritten.
     """
-    from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
-    from halflap.dspy.optimize import OPTIMIZERS, read_examples  # noqa: PLC0415 -- as above
+    from halflap.dspy.library import Library
+    from halflap.dspy.optimize import OPTIMIZERS, read_examples
 
     if optimizer not in OPTIMIZERS:
         raise UsageError(f"There is no optimizer {optimizer!r}. Choose from {', '.join(OPTIMIZERS)}.")
@@ -217,7 +224,7 @@ def optimize(
 async def _optimize(
     config: Config, library: Library, stored: Stored, *, yes: bool, **settings: Any
 ) -> Optimised:
-    from halflap.dspy.optimize import optimize as work  # noqa: PLC0415 -- as above
+    from halflap.dspy.optimize import optimize as work
 
     async with opened(config) as gateway:
         programs = await gateway.dspy()
@@ -262,7 +269,7 @@ def promote(
     as_json: JsonOption = False,
 ) -> None:
     """Activate a version of a DSPy program; the old one is kept."""
-    from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
+    from halflap.dspy.library import Library
 
     library = Library(read_config(config).programs.root)
     stored = library.promote(name.removeprefix(f"{DSPY}__"), version)

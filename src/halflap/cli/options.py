@@ -14,21 +14,26 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from halflap.cli.output import note
+from halflap.cli.output import note, one_line, write
 from halflap.core.errors import (
     ConfirmationNeededError,
     FileError,
     HalflapError,
     ServerNotFoundError,
+    ToolRefusedError,
     UsageError,
+    WorkflowError,
 )
+from halflap.core.values import CallContext
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from halflap.config import Config
+    from halflap.core.values import Tool
     from halflap.gateway import Gateway
     from halflap.store import Store
+    from halflap.workflows.model.net import Specification
 
 __all__ = [
     "ArgumentsOption",
@@ -43,27 +48,35 @@ __all__ = [
     "arguments_of",
     "check_server",
     "confirm",
+    "confirmed",
+    "given_arguments",
     "json_object",
+    "key_values",
+    "naming",
     "opened",
     "program_names",
     "read_at_most",
     "read_config",
+    "read_workflow",
     "resolve",
     "run_ids",
     "run_until_signal",
     "save",
     "script_names",
     "tool_names",
+    "write_text",
 ]
 
 _T = TypeVar("_T")
 _MAX_RUNS = 200
+_MAX_WORKFLOW = 10_000_000
+_NO_TERMINAL = "no terminal to confirm on; use --yes"
 _TERMINATED = 128 + signal.SIGTERM
 
 
 def tool_names(context: typer.Context, incomplete: str) -> list[str]:
     async def names(config: Config, store: Store) -> Sequence[str]:
-        from halflap.catalog import Catalog  # noqa: PLC0415 -- only completion needs it
+        from halflap.catalog import Catalog
 
         catalog = Catalog(config, store)
         await catalog.load()
@@ -80,8 +93,8 @@ def run_ids(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def script_names(context: typer.Context, incomplete: str) -> list[str]:
-    from halflap.config import load_config  # noqa: PLC0415 -- only completion needs it
-    from halflap.scripts import Folder  # noqa: PLC0415
+    from halflap.config import load_config
+    from halflap.scripts import Folder
 
     with contextlib.suppress(HalflapError, OSError):
         folder = Folder(load_config(context.params.get("config")).data_dir / "scripts")
@@ -90,8 +103,8 @@ def script_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def program_names(context: typer.Context, incomplete: str) -> list[str]:
-    from halflap.config import load_config  # noqa: PLC0415 -- only completion needs it
-    from halflap.dspy.library import Library  # noqa: PLC0415
+    from halflap.config import load_config
+    from halflap.dspy.library import Library
 
     with contextlib.suppress(HalflapError, OSError):
         library = Library(load_config(context.params.get("config")).programs.root)
@@ -103,8 +116,8 @@ def _completed(
     context: typer.Context, incomplete: str, question: Callable[[Config, Store], Awaitable[Sequence[str]]]
 ) -> list[str]:
     """Answer from the store alone: completion starts no server."""
-    from halflap.config import load_config  # noqa: PLC0415 -- only completion needs it
-    from halflap.store import open_store  # noqa: PLC0415
+    from halflap.config import load_config
+    from halflap.store import open_store
 
     async def ask(config: Config) -> Sequence[str]:
         place = config.store.url or config.store.path or config.data_dir / "halflap.db"
@@ -154,7 +167,7 @@ JsonArgumentsOption = Annotated[
 
 def read_config(path: Path | None) -> Config:
     """Read the configuration, and print its warnings."""
-    from halflap.config import load_config  # noqa: PLC0415 -- the help doesn't need it
+    from halflap.config import load_config
 
     config = load_config(path)
     for warning in config.warnings:
@@ -170,7 +183,7 @@ def read_config(path: Path | None) -> Config:
 @asynccontextmanager
 async def opened(config: Config) -> AsyncIterator[Gateway]:
     """Open the gateway, and say so if it can't store anything."""
-    from halflap.gateway import Gateway  # noqa: PLC0415 -- as above
+    from halflap.gateway import Gateway
 
     async with Gateway.open(config) as gateway:
         if gateway.store_trouble is not None:
@@ -180,7 +193,7 @@ async def opened(config: Config) -> AsyncIterator[Gateway]:
 
 def check_server(config: Config, server: str | None) -> None:
     """Raise `ServerNotFoundError` unless the server is configured, or one of Halflap's own."""
-    from halflap.core.values import OWN  # noqa: PLC0415 -- as above
+    from halflap.core.values import OWN
 
     names = [one.name for one in config.servers]
     if server is not None and server not in {*names, *OWN}:
@@ -270,6 +283,27 @@ def json_object(pairs: Sequence[str] | None, text: str | None) -> dict[str, Any]
     return value
 
 
+def given_arguments(
+    pairs: Sequence[str] | None, text: str | None, schema: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments given with --arg or --json-args."""
+    found = json_object(pairs, text)
+    return arguments_of(pairs or [], schema) if found is None else found
+
+
+def key_values(option: str, pairs: Sequence[str]) -> dict[str, str]:
+    """Split NAME=VALUE pairs."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {pair!r} is not NAME=VALUE.")
+        if name in found:
+            raise UsageError(f"{option} {name!r} is given twice.")
+        found[name] = value
+    return found
+
+
 def arguments_of(pairs: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Read KEY=VALUE pairs as the schema says."""
     properties = schema.get("properties")
@@ -286,7 +320,7 @@ def arguments_of(pairs: Sequence[str], schema: Mapping[str, Any]) -> dict[str, A
 
 
 def _value(text: str, wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
-    from halflap.schema import compile_schema  # noqa: PLC0415 -- the help doesn't need it
+    from halflap.schema import compile_schema
 
     if wanted.get("type") == "string":
         return text
@@ -301,8 +335,10 @@ def _value(text: str, wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> A
     return text if is_text else value
 
 
-def read_at_most(file: Path, limit: int, where: str, too_large: str) -> bytes:
+def read_at_most(file: Path, limit: int, where: str = "", too_large: str = "") -> bytes:
     """Read a file, or stdin for `-`; a larger one is refused."""
+    where = where or ("stdin" if str(file) == "-" else str(file))
+    too_large = too_large or f"{limit // 1_000_000} MB."
     try:
         if str(file) == "-":
             data = sys.stdin.buffer.read(limit + 1)
@@ -315,6 +351,57 @@ def read_at_most(file: Path, limit: int, where: str, too_large: str) -> bytes:
     if len(data) > limit:
         raise FileError(f"{where} is larger than {too_large}")
     return data
+
+
+def write_text(text: str, output: Path | None) -> None:
+    """Write a text to a file, or to stdout."""
+    text = text if text.endswith("\n") else f"{text}\n"
+    if output is None or str(output) == "-":
+        write(text, exact=True)
+    else:
+        save(text, output)
+
+
+def read_workflow(file: Path, *, structure: bool = True) -> Specification:
+    """Read a workflow with its sub-nets from JSON or YAWL's XML."""
+    from halflap.workflows.model.form import read_specification
+    from halflap.workflows.model.source import decoded, parse_json
+    from halflap.workflows.yawl import read_yawl
+
+    data = read_at_most(file, _MAX_WORKFLOW)
+    with naming(file):
+        text = decoded(data)
+        if text.lstrip().startswith("<"):
+            return read_yawl(text)
+        return read_specification(parse_json(text), structure=structure)
+
+
+@contextlib.contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Add the name of the file to problems of a workflow."""
+    try:
+        yield
+    except WorkflowError as error:
+        where = "stdin" if str(file) == "-" else file
+        raise WorkflowError(error.problems, f"{where}: {error.what}") from None
+
+
+def confirmed(tools: Sequence[Tool], code: str, *, yes: bool) -> CallContext:
+    """Ask whether a program may call these destructive tools."""
+    names = frozenset(tool.name for tool in tools)
+    if not tools or yes:
+        return CallContext(confirmations=names)
+    if not sys.stdin.isatty():
+        if code in names:
+            raise ToolRefusedError(f"{code!r} is destructive and was not run: {_NO_TERMINAL}.")
+        return CallContext(unconfirmed=_NO_TERMINAL)
+    note("The program can call destructive tools:")
+    for tool in tools:
+        note(f"  {tool.name}: {one_line(tool.description)}" if tool.description else f"  {tool.name}")
+    if not typer.confirm("Allow this once?", err=True):
+        note("It was not run.")
+        raise typer.Exit(1)
+    return CallContext(confirmations=names)
 
 
 def save(text: str, output: Path) -> None:

@@ -10,7 +10,9 @@ import os
 import re
 import select
 import sys
+from collections.abc import Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
@@ -34,17 +36,21 @@ from halflap.core.text import visible as shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod, OverflowMethod
 
     from halflap.core.codes import OtherCode
+    from halflap.gateway import Gateway
 
 __all__ = [
+    "Table",
     "as_json_error",
     "data_console",
+    "drift_line",
     "harmless",
     "is_output_closed",
     "note",
     "one_line",
+    "outline",
     "plural",
     "print_json",
     "print_lines",
@@ -54,6 +60,9 @@ __all__ = [
     "stdout_kept",
     "stop_writing",
     "visible",
+    "warn_about_servers",
+    "without_escapes",
+    "working",
     "write",
 ]
 
@@ -85,6 +94,8 @@ _ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
 _IN_TEXT = re.compile(rf"{_ESCAPES}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _ESCAPED = re.compile(_ESCAPES)
 _LINES = "\n\t"
+_MAX_INLINE = 80
+_CAMEL = re.compile(r"(?<=[a-z])([A-Z])")
 _READ_AHEAD = 8
 """How many times the shown length of a line is looked at: some characters are not shown."""
 _DELETE = "\x7f"
@@ -155,7 +166,7 @@ def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
         print_json(as_json_error(error))
     else:
         # Escaped, not cleaned: an invisible character may be what is wrong.
-        note(f"Error [{error.code}]: {visible(_ESCAPED.sub('', str(error)), kept=_LINES)}")
+        note(f"Error [{error.code}]: {without_escapes(str(error))}")
     # While a server is down, it is unknown whether the name is wrong.
     down = isinstance(error, ToolNotFoundError) and error.unavailable_reason is not None
     raise typer.Exit(2 if isinstance(error, _ASKED_WRONGLY) and not down else 1)
@@ -216,6 +227,46 @@ def print_lines(lines: Iterable[str]) -> None:
     write("\n".join(lines) + "\n")
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under headings: aligned on a terminal, separated by tabs in a pipe. The last column is cut, or wrapped."""
+
+    headings: Sequence[str]
+    rows: Iterable[Sequence[str]]
+    right: Collection[int] = ()
+    wrap: bool = False
+
+    def print(self) -> None:
+        if not sys.stdout.isatty():
+            write("".join("\t".join(row).rstrip() + "\n" for row in self.rows))
+            return
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        console, cells = data_console(), [[harmless(cell) for cell in row] for row in self.rows]
+        overflow: OverflowMethod = "fold" if self.wrap else "ellipsis"
+        widths = [max(map(len, column)) for column in list(zip(self.headings, *cells, strict=True))[:-1]]
+        if sum(widths) + 2 * len(widths) + _MIN_LAST_COLUMN > console.width:
+            # Names are never cut: they are there to be copied.
+            for first, *more, last in cells:
+                console.print(Text(first, "cyan"), soft_wrap=True)
+                if more:
+                    console.print(Text("  " + "  ".join(more)), soft_wrap=True)
+                console.print(Text(f"  {last}"), no_wrap=not self.wrap, overflow=overflow)
+            return
+        table = RichTable(box=None, pad_edge=False, header_style="dim")
+        for at, heading in enumerate(self.headings):
+            justify: JustifyMethod = "right" if at in self.right else "left"
+            if at < len(widths):
+                style = None if at else "cyan"
+                table.add_column(heading, no_wrap=True, style=style, justify=justify, min_width=widths[at])
+            else:
+                table.add_column(heading, no_wrap=not self.wrap, overflow=overflow, justify=justify)
+        for row in cells:
+            table.add_row(*row)
+        console.print(table)
+
+
 def print_table(
     headings: Sequence[str],
     rows: Iterable[Sequence[str]],
@@ -223,37 +274,53 @@ def print_table(
     right: Collection[int] = (),
     wrap: bool = False,
 ) -> None:
-    """Print a table: aligned on a terminal, separated by tabs in a pipe. The last column is cut, or wrapped."""
-    if not sys.stdout.isatty():
-        write("".join("\t".join(row).rstrip() + "\n" for row in rows))
-        return
-    from rich.table import Table  # noqa: PLC0415 -- only a terminal needs it
-    from rich.text import Text  # noqa: PLC0415
+    Table(headings, rows, right, wrap).print()
 
-    console, cells = data_console(), [[harmless(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in list(zip(headings, *cells, strict=True))[:-1]]
-    if sum(widths) + 2 * len(widths) + _MIN_LAST_COLUMN > console.width:
-        # Names are never cut: they are there to be copied.
-        for first, *more, last in cells:
-            console.print(Text(first, "cyan"), soft_wrap=True)
-            if more:
-                console.print(Text("  " + "  ".join(more)), soft_wrap=True)
-            console.print(Text(f"  {last}"), no_wrap=not wrap, overflow="fold" if wrap else "ellipsis")
-        return
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column, heading in enumerate(headings):
-        is_last = column == len(headings) - 1
-        table.add_column(
-            heading,
-            no_wrap=not (is_last and wrap),
-            overflow="fold" if wrap or not is_last else "ellipsis",
-            style=None if column else "cyan",
-            justify="right" if column in right else "left",
-            min_width=None if is_last else widths[column],
-        )
-    for row in cells:
-        table.add_row(*row)
-    console.print(table)
+
+def outline(data: Any, indent: str = "") -> Iterator[str]:
+    """Yield JSON data as indented lines for people. What is empty is left out."""
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            name = f"{indent}{_words(key)}:"
+            short = _short(value)
+            if short is not None:
+                yield f"{name} {short}"
+            elif lines := list(outline(value, f"{indent}  ")):
+                yield name
+                yield from lines
+    elif isinstance(data, list | tuple):
+        for one in data:
+            for at, line in enumerate(outline(one, f"{indent}  ")):
+                yield line if at else f"{indent}- {line.strip()}"
+    elif data is not None and data != "":
+        yield from ((indent + line).rstrip() for line in _scalar(data).split("\n"))
+
+
+def _short(value: Any) -> str | None:
+    """Return a value that fits into a line; None if it doesn't, or is empty."""
+    if isinstance(value, Mapping):
+        given = {key: one for key, one in value.items() if one is not None}
+        if any(isinstance(one, Mapping | list | tuple) for one in given.values()):
+            return None
+        text = ", ".join(f"{_words(key)} {_short(one)}" for key, one in given.items())
+        return text if 0 < len(text) <= _MAX_INLINE else None
+    if isinstance(value, list | tuple):
+        is_flat = all(isinstance(one, str | int | float) for one in value)
+        return ", ".join(map(_scalar, value)) if value and is_flat else None
+    text = "" if value is None else _scalar(value)
+    return None if not text or "\n" in text else text
+
+
+def _words(key: str) -> str:
+    return _CAMEL.sub(r" \1", one_line(str(key))).replace("_", " ").lower()
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return visible(str(value), kept="\n").rstrip("\n")
 
 
 def plural(number: int, noun: str) -> str:
@@ -272,6 +339,11 @@ def visible(text: str, *, kept: str = "") -> str:
     return shown(text, 10 * len(text), keep=kept)
 
 
+def without_escapes(text: str) -> str:
+    """Return a text without terminal escapes, and with other invisible characters escaped."""
+    return visible(_ESCAPED.sub("", text), kept=_LINES)
+
+
 def one_line(text: str, longest: int = 200) -> str:
     """Return the first line of a text, shortened, without control and invisible characters."""
     lines = (_cleaned(line[: _READ_AHEAD * longest]).replace("\t", " ").strip() for line in text.splitlines())
@@ -285,9 +357,25 @@ def _cleaned(text: str) -> str:
     return clean(text, len(text))
 
 
+def drift_line(drift: Mapping[str, Any]) -> str:
+    """Describe in a line what drifted, or how results break the declared schema."""
+    where = one_line(drift["path"], 200) or "the result"
+    since = f", since {drift['since']}" if drift["since"] else ", in logs"
+    if "now" in drift:
+        return f"{where}: {drift['what'].replace('-', ' ')}, was {drift['before']}, is {drift['now']}{since}"
+    often = "once" if drift["times"] == 1 else f"{drift['times']} times"
+    return f"{where}: breaks the declared schema, expected {one_line(drift['before'], 200)} ({often}{since})"
+
+
+def warn_about_servers(gateway: Gateway, server: str | None = None) -> None:
+    for name, reason in sorted(gateway.unavailable().items()):
+        if server in {None, name}:
+            note(f"Server {name!r} is not available: {reason}")
+
+
 def data_console(*, quiet: bool = False) -> Console:
     """Return a console for stdout; in a pipe its lines are not wrapped."""
-    from rich.console import Console  # noqa: PLC0415 -- only commands that draw need it
+    from rich.console import Console
 
     class Output(Console):
         def on_broken_pipe(self) -> None:
@@ -296,6 +384,19 @@ def data_console(*, quiet: bool = False) -> Console:
 
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     return Output(highlight=False, markup=False, emoji=False, width=width, soft_wrap=False, quiet=quiet)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show a spinner on a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text(f"{what} …")):
+        yield
 
 
 class _Formatter(logging.Formatter):

@@ -15,6 +15,7 @@ from halflap.cli.options import (
     JsonOption,
     VerboseOption,
     arguments_of,
+    confirmed,
     json_object,
     opened,
     program_names,
@@ -22,7 +23,6 @@ from halflap.cli.options import (
 )
 from halflap.cli.output import note, one_line, plural, print_json, print_lines, reported
 from halflap.cli.progress import working
-from halflap.cli.run import confirmed
 from halflap.core.values import DSPY
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ async def _info(config: Config, name: str) -> Loaded:
 
 
 def _lines(loaded: Loaded) -> list[str]:
-    from halflap.core.values import Tool  # noqa: PLC0415 -- as above
-    from halflap.schema import parse_schema  # noqa: PLC0415 -- `--json` needs none of it
+    from halflap.core.values import Tool
+    from halflap.schema import parse_schema
 
     manifest = loaded.stored.manifest
     tool = Tool(

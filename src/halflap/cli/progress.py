@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from halflap.cli.output import note
+from halflap.cli.output import note, working
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,26 +19,13 @@ _LINE_SECONDS: Final = 1.0
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show a spinner."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
-    from rich.text import Text  # noqa: PLC0415
-
-    with Console(stderr=True).status(Text(f"{what} …")):
-        yield
-
-
-@contextmanager
 def awaiting(what: str) -> Iterator[Callable[[Sequence[str], int], None] | None]:
     """Show a spinner with the names that are still awaited; yields what to call with them."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 -- as above
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console
+    from rich.text import Text
 
     console = Console(stderr=True)
     with console.status(Text(f"{what} …")) as status:
@@ -57,8 +44,8 @@ def advancing(what: str) -> Iterator[Callable[[int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich import progress  # noqa: PLC0415 -- as above
-    from rich.console import Console  # noqa: PLC0415
+    from rich import progress
+    from rich.console import Console
 
     columns = (
         progress.TextColumn("{task.description}"),
@@ -78,8 +65,8 @@ def counting() -> Iterator[Callable[[str, int, int, str], None]]:
     if not sys.stderr.isatty():
         yield _in_lines()
         return
-    from rich import progress  # noqa: PLC0415 -- as above
-    from rich.console import Console  # noqa: PLC0415
+    from rich import progress
+    from rich.console import Console
 
     columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn())
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:

@@ -28,7 +28,7 @@ def serve(
     Changes of the configuration file apply while it runs; clients stay connected.
     """
     set_up_logging(verbose=verbose, servers=True)
-    from halflap.server import run_http, run_stdio  # noqa: PLC0415 -- the protocol library is slow to load
+    from halflap.server import run_http, run_stdio
 
     settings = read_config(config)
     if http is not None:

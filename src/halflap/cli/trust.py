@@ -194,7 +194,7 @@ def _show_change(name: str, snapshot: Snapshot) -> None:
             "openWorldHint": tool.annotations.open_world,
         },
     }
-    from halflap.catalog import PARTS  # noqa: PLC0415 -- much is loaded with it, and trusting a file needs none of it
+    from halflap.catalog import PARTS
 
     for key in (key for key, word in PARTS.items() if word in changed):
         note(f"  {key} was: {visible(_text(accepted.get(key))[:_LONGEST_PART])}")

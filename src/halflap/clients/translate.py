@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from halflap.config import Scope, UpstreamDefaults, expand, is_halflap
+from halflap.config import Scope, expand, is_halflap
 from halflap.config.problems import Problems, show
-from halflap.config.servers import ALIASES, WITHOUT_EFFECT, ServerReader
+from halflap.config.servers import WITHOUT_EFFECT, ServerReader
 from halflap.config.source_lines import source_of
 
 if TYPE_CHECKING:
     from halflap.clients.places import Place
     from halflap.config import ServerConfig
 
-__all__ = ["Found", "is_itself", "read_entry", "same_server", "translate"]
-
+ALIASES = {"serverUrl": "url", "httpUrl": "url", "environment": "env"}
 _KEPT = ("type", "command", "args", "env", "envFile", "cwd", "url", "headers", "inherit_env")
 _BLOCKED = ("disabledTools", "excludeTools", "disabled_tools")
 _ALLOWED = ("enabledTools", "includeTools", "enabled_tools", "tools", "available_tools")
@@ -73,7 +71,7 @@ def read_entry(entry: Mapping[str, Any], scope: Scope | None = None) -> tuple[Se
     """Read an entry as the configuration would, or say what is wrong; without a scope `${…}` stays as written."""
     problems = Problems()
     source = source_of({"mcpServers": {"server": dict(entry)}}, problems)
-    servers = ServerReader(source, Path("/"), problems, scope, UpstreamDefaults()).read()
+    servers = ServerReader(source, problems, scope).read()
     if servers and not problems.found and servers[0].broken is None:
         return servers[0], ""
     said = " ".join([*map(str, problems.found), *(server.broken or "" for server in servers)])

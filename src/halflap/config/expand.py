@@ -7,15 +7,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from halflap.config.paths import home_dir, working_folder
+from halflap.config.paths import home_dir, path_from, working_folder
 from halflap.config.problems import Problems
 from halflap.config.source_lines import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-__all__ = ["Flaw", "Scope", "empty_variables", "expand", "read_env_file"]
 
 _PIECE = re.compile(r"(?P<literal>\$\$\{)|\$\{(?P<body>[^}]*)\}|(?P<open>\$\{)")
 _VARIABLE = re.compile(r"(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>.*))?\Z", re.DOTALL)
@@ -27,17 +25,23 @@ _ENV_VALUE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What `${…}` can refer to."""
+    """What `${…}` and relative paths in a file refer to."""
 
     environ: Mapping[str, str] = field(repr=False)
     workspace: Path
     home: Path
+    folder: Path
+    """Relative paths start here: the folder of the file."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None, workspace: Path | None = None) -> Scope:
         """Take what is not given from the process."""
         environ = os.environ if environ is None else environ
-        return cls(environ, working_folder() if workspace is None else workspace, home_dir(environ))
+        workspace = working_folder() if workspace is None else workspace
+        return cls(environ, workspace, home_dir(environ), workspace)
+
+    def path(self, text: str) -> Path:
+        return path_from(text, self.folder, self.home)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,20 +28,15 @@ from halflap.config.models import (
     WorkflowsConfig,
 )
 from halflap.config.paths import path_from, user_config_dir, user_data_dir, working_folder
-from halflap.config.problems import M, Problems, show, suggest_key
+from halflap.config.problems import Problems, show, suggest_key
 from halflap.config.project import ProjectFile, find_files, read_project_servers
 from halflap.config.servers import ServerConfig, ServerReader, is_halflap
 from halflap.config.source_lines import Source, parse, read_bytes, source_of
-from halflap.config.values import ReadContext
 from halflap.core.errors import ConfigError, ConfigProblem
-from halflap.core.values import OWN
-
-__all__ = ["Config", "load_config", "user_file"]
 
 _USER_FILES = ("config.yaml", "config.yml", "config.json")
 _IGNORED_KEYS = frozenset({"$schema", "globalShortcut", "preferences"})
 """What other clients keep next to their servers in the same file."""
-_PREFIXES = ("mcp__", *(f"{name}__" for name in OWN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +82,7 @@ class Config:
         if not isinstance(source.value, Mapping):
             problems.add(None, "A configuration must be a mapping.")
             raise ConfigError(problems.found)
-        config = _UserFile(source, folder, problems, Scope.of(environ, folder)).read()
+        config = _read_user_file(source, problems, Scope.of(environ, folder))
         _raise_if_any(problems.found, config)
         return replace(config, data_dir=user_data_dir(environ))
 
@@ -111,11 +105,9 @@ def load_config(
     config, problems = Config(data_dir=user_data_dir(environ)), Problems(chosen)
     if chosen is not None:
         data = read_bytes(chosen, problems)
-        if data is None and path is None and environ.get("HALFLAP_CONFIG"):
-            problems.found = [replace(problems.found[0], suggestion="`HALFLAP_CONFIG` names this file.")]
         source = None if data is None else parse(data, chosen, problems)
         if source is not None:
-            config = _UserFile(source, chosen.parent, problems, scope).read()
+            config = _read_user_file(source, problems, replace(scope, folder=chosen.parent))
             config = replace(config, data_dir=user_data_dir(environ))
         config = replace(config, sources=(chosen,))
     warnings += config.warnings
@@ -178,86 +170,23 @@ def _add_project_files(
     return replace(config, servers=tuple(servers.values()), sources=tuple(sources), pending=tuple(pending))
 
 
-@dataclass(slots=True)
-class _UserFile:
-    """Reads a file that the user wrote, with every section."""
-
-    source: Source
-    folder: Path
-    problems: Problems
-    scope: Scope
-
-    def read(self) -> Config:
-        given = self.source.value
-        roots = given.get("roots")
-        self._unknown_keys()
-        for section, one, other in (("tools", "allow", "block"), ("store", "path", "url")):
-            self._exclusive(section, one, other)
-        sections: dict[str, Any] = {
-            name: self._validated(model, given.get(name), name) for name, model in SECTIONS.items()
-        }
-        top_level = self._validated(TopLevel, None if roots is None else {"roots": roots})
-        config = Config(**sections, roots=top_level.roots)
-        if config.upstream.call_timeout_seconds > config.upstream.max_call_timeout_seconds:
-            self.problems.add(
-                self.source.line(("upstream",)),
-                "upstream.call_timeout_seconds is greater than upstream.max_call_timeout_seconds.",
-                "Raise `max_call_timeout_seconds`, too.",
-                code="config-timeouts",
+def _read_user_file(source: Source, problems: Problems, scope: Scope) -> Config:
+    settings: dict[str, Any] = {}
+    for key, value in source.value.items():
+        if key not in ConfigFile.model_fields and key not in _IGNORED_KEYS:
+            problems.add(
+                source.line((key,)),
+                f"Unknown key `{show(key)}`.",
+                suggest_key(key, ConfigFile),
+                code="config-unknown-key",
             )
-        reader = ServerReader(self.source, self.folder, self.problems, self.scope, config.upstream)
-        servers = reader.read()
-        return replace(
-            config, servers=tuple(servers), warnings=(*reader.warnings, *_useless_patterns(config))
-        )
-
-    def _unknown_keys(self) -> None:
-        for key in self.source.value:
-            if key not in ConfigFile.model_fields and key not in _IGNORED_KEYS:
-                self.problems.add(
-                    self.source.line((key,)),
-                    f"Unknown key `{show(key)}`.",
-                    suggest_key(key, ConfigFile),
-                    code="config-unknown-key",
-                )
-
-    def _validated(self, model: type[M], value: Any, *path: str) -> M:
-        # Building a validator takes milliseconds, so a section that is not there gets its defaults without one.
-        if value is None:
-            return model.model_construct()
-        context = ReadContext(self.folder, self.scope)
-        return self.problems.validated(model, value, path, self.source.line, context)
-
-    def _exclusive(self, section: str, one: str, other: str) -> None:
-        members = self.source.value.get(section)
-        if isinstance(members, Mapping) and one in members and other in members:
-            self.problems.add(
-                self.source.line((section, other)),
-                f"{section}.{one} and {section}.{other} exclude each other.",
-                "Keep one of them.",
-                code="config-exclusive",
-            )
-
-
-def _useless_patterns(config: Config) -> Iterator[str]:
-    """Warn about patterns that can't match the name of any tool."""
-    patterns = {
-        f"tools.{key}": getattr(config.tools, key) or ()
-        for key in ("allow", "block", "read_only", "destructive")
-    }
-    patterns["traces.per_tool"] = tuple(config.traces.per_tool)
-    patterns["lint.ignore"] = tuple(one.tools for one in config.lint.ignore)
-    for where, globs in patterns.items():
-        for glob in globs:
-            if not _can_match(glob):
-                yield (
-                    f"{where}: `{show(glob)}` matches no tool: tools are named `mcp__<server>__<tool>`, "
-                    "saved scripts `script__<name>`, DSPy programs `dspy__<name>`."
-                )
-
-
-def _can_match(pattern: str) -> bool:
-    start = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
-    return any(
-        start.startswith(prefix) or (start != pattern and prefix.startswith(start)) for prefix in _PREFIXES
-    )
+        elif value is None:
+            continue
+        elif key == "roots":
+            settings[key] = problems.validated(TopLevel, {key: value}, (), source.line, scope).roots
+        elif key in SECTIONS:
+            # Building a validator takes milliseconds; a section that is not there gets its defaults without one.
+            settings[key] = problems.validated(SECTIONS[key], value, (key,), source.line, scope)
+    config = Config(**settings)
+    reader = ServerReader(source, problems, scope, config.upstream)
+    return replace(config, servers=tuple(reader.read()), warnings=tuple(reader.warnings))

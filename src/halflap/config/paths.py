@@ -12,8 +12,6 @@ from platformdirs.unix import Unix
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["home_dir", "path_from", "user_config_dir", "user_data_dir", "with_home", "working_folder"]
-
 _NAME = "halflap"
 
 

@@ -11,48 +11,22 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
 from halflap.core.errors import ConfigProblem
-from halflap.core.text import join, visible
+from halflap.core.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from halflap.core.codes import ConfigCode
 
-__all__ = [
-    "MAX_DEPTH",
-    "Location",
-    "M",
-    "Problems",
-    "SyntaxProblem",
-    "location",
-    "problem",
-    "show",
-    "suggest_key",
-]
-
-MAX_DEPTH = 100
-"""Lists and mappings inside each other; more would exhaust Python's stack."""
 _MAX_SHOWN = 60
-_MAX_CHOICES_SHOWN = 10
-_CODE_PREFIX = "config-"
 _WORDS = {
     "tuple_type": "must be a list",
     "dict_type": "must be a mapping",
     "model_type": "must be a mapping",
-    "bool_type": "must be true or false",
-    "path_type": "must be a path",
-    "string_type": "must be a string",
     "string_pattern_mismatch": "must not be empty",
 }
-_SUGGESTIONS = {
-    "tuple_type": "Write the items between `[` and `]`, separated by commas.",
-    "dict_type": "Write one `key: value` per line, indented.",
-    "model_type": "Write one `key: value` per line, indented.",
-    "bool_type": "Write it without quotes.",
-    "float_type": "Write it as digits, without quotes.",
-    "int_type": "Write it as digits, without quotes.",
-}
+"""Where pydantic speaks of Python's types; otherwise its own words are used."""
 Location = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)
 
@@ -74,9 +48,14 @@ class SyntaxProblem(Exception):  # noqa: N818 -- becomes a ConfigProblem
         self.code: ConfigCode = code
 
 
-def problem(code: ConfigCode, message: str, suggestion: str | None = None) -> PydanticCustomError:
-    """Return an error that a validator can raise; the setting's name is put in front of the message."""
-    return PydanticCustomError(code, "{message}", {"message": message, "suggestion": suggestion})
+def problem(
+    code: ConfigCode, message: str, suggestion: str | None = None, *, at: str | None = None
+) -> PydanticCustomError:
+    """Return an error that a validator can raise; the setting's name is put in front of the message.
+
+    `at` is the key to blame when several are validated together.
+    """
+    return PydanticCustomError(code, "{message}", {"message": message, "suggestion": suggestion, "at": at})
 
 
 def show(text: str) -> str:
@@ -117,14 +96,14 @@ class Problems:
 
         No message quotes the value.
         """
-        if isinstance(value, Mapping):
-            known = {info.alias or name for name, info in model.model_fields.items()}
-            for key in [key for key, member in value.items() if member is None and key in known]:
-                where = (*path, key)
-                self.add(
-                    line(where), f"`{location(where)}` has no value.", "Leave the key out to get the default."
-                )
-                value = {name: member for name, member in value.items() if name != key}
+        empty = [key for key in _keys(model) if isinstance(value, Mapping) and value.get(key, "") is None]
+        for key in empty:
+            where = (*path, key)
+            self.add(
+                line(where), f"`{location(where)}` has no value.", "Leave the key out to get the default."
+            )
+        if empty:
+            value = {key: member for key, member in value.items() if key not in empty}
         try:
             return model.model_validate(value, context=context)
         except ValidationError as error:
@@ -132,7 +111,8 @@ class Problems:
         for one in found:
             where = (*path, *one["loc"])
             code, message, suggestion = _explain(one, model, location(where))
-            self.add(line(where), message, suggestion, code=code)
+            at = one.get("ctx", {}).get("at")
+            self.add(line((*where, at) if at else where), message, suggestion, code=code)
         wrong = {one["loc"][0] for one in found if one["loc"]}
         right = {key: member for key, member in value.items() if key not in wrong} if wrong else {}
         return model.model_validate(right, context=context)
@@ -143,23 +123,22 @@ class Problems:
 
 def _explain(error: Any, model: type[BaseModel], where: str) -> tuple[ConfigCode, str, str | None]:
     kind, path, context, value = error["type"], error["loc"], error.get("ctx", {}), error["input"]
-    if kind.startswith(_CODE_PREFIX):
+    if kind.startswith("config-"):
         return kind, f"{where}: {context['message']}", context["suggestion"]
     if kind == "extra_forbidden":
-        return (
-            "config-unknown-key",
-            f"Unknown key `{where}`.",
-            suggest_key(str(path[-1]), _model_at(path[:-1], model)),
-        )
+        advice = suggest_key(str(path[-1]), _model_at(path[:-1], model))
+        return "config-unknown-key", f"Unknown key `{where}`.", advice
     if kind == "missing":
         return "config-wrong-value", f"`{where}` is missing.", None
+    suggestion = None
     if kind == "literal_error":
-        choices = [one[1:-1] for one in re.findall(r"'[^']*'", context["expected"])]
-        named = join(choices, "or") if len(choices) <= _MAX_CHOICES_SHOWN else "one of the known names"
-        return "config-wrong-value", f"`{where}` must be {named}.", _nearest(value, choices)
+        suggestion = _nearest(value, re.findall(r"'([^']*)'", context["expected"]))
+    elif kind in {"bool_type", "int_type", "float_type"} and isinstance(value, str):
+        suggestion = "Write it without quotes."
+    elif kind == "string_type" and isinstance(value, int | float):
+        suggestion = "Put it in quotes."
     words = _WORDS.get(kind) or re.sub(r"^\w+ should", "must", error["msg"])
-    suggestion = "Put it in quotes." if kind == "string_type" and isinstance(value, int | float) else None
-    return "config-wrong-value", f"`{where}` {words}.", _SUGGESTIONS.get(kind, suggestion)
+    return "config-wrong-value", f"`{where}` {words}.", suggestion
 
 
 def _nearest(value: object, choices: Sequence[str], otherwise: str = "") -> str | None:
@@ -169,20 +148,18 @@ def _nearest(value: object, choices: Sequence[str], otherwise: str = "") -> str 
     return did_you_mean(str(value), choices, otherwise=otherwise) or None
 
 
+def _keys(model: type[BaseModel]) -> list[str]:
+    return [info.alias or name for name, info in model.model_fields.items()]
+
+
 def suggest_key(key: str, model: type[BaseModel]) -> str | None:
-    known = [info.alias or name for name, info in model.model_fields.items()]
-    return _nearest(key, known, f"Known keys: {', '.join(known)}.")
+    instead: Mapping[str, str] = getattr(model, "instead", {})
+    return instead.get(key) or _nearest(key, _keys(model), f"Known keys: {', '.join(_keys(model))}.")
 
 
 def _model_at(path: Sequence[str | int], model: type[BaseModel]) -> type[BaseModel]:
     for part in path:
         info = model.model_fields.get(str(part))
-        model = next(_models_in(info.annotation), model) if info else model
+        inner = [] if info is None else [info.annotation, *get_args(info.annotation)]
+        model = next((one for one in inner if isinstance(one, type) and issubclass(one, BaseModel)), model)
     return model
-
-
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for inner in get_args(annotation):
-        yield from _models_in(inner)

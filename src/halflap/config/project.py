@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -17,23 +15,12 @@ from halflap.config.problems import Problems, show
 from halflap.config.servers import ServerConfig, ServerReader
 from halflap.config.source_lines import parse, read_bytes
 from halflap.core.errors import ConfigError, ConfigProblem
+from halflap.core.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.config.expand import Scope
-
-__all__ = [
-    "PROJECT_FILES",
-    "FoundFile",
-    "ProjectFile",
-    "find_files",
-    "find_project_files",
-    "forget_project_file",
-    "preview",
-    "read_project_servers",
-    "trust_project_file",
-]
 
 PROJECT_FILES = ("halflap.yaml", "halflap.yml", ".mcp.json")
 """In order of precedence: of two servers with the same name, the first is used."""
@@ -139,7 +126,7 @@ def read_project_servers(
                 "Put it into your own configuration file.",
                 code="config-project-key",
             )
-    reader = ServerReader(source, found.file.path.parent, problems, scope, defaults)
+    reader = ServerReader(source, problems, scope, defaults)
     return reader.read(), reader.warnings
 
 
@@ -196,26 +183,13 @@ def _read_record(data_dir: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def _write_record(data_dir: Path, record: Mapping[str, str]) -> None:
+    path = data_dir / _RECORD
     text = json.dumps({"version": 1, "files": dict(sorted(record.items()))}, indent=2) + "\n"
-    temporary = None
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # mkstemp creates the file with mode 0600; replacing it is all or nothing.
-        descriptor, temporary = tempfile.mkstemp(dir=data_dir, prefix=f".{_RECORD}.")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(data_dir / _RECORD)
+        with replacing(path) as file:
+            file.write(text.encode())
     except OSError as error:
-        if temporary is not None:
-            with suppress(OSError):
-                Path(temporary).unlink()
-        problem = ConfigProblem(
-            data_dir / _RECORD,
-            None,
-            f"The record of trusted files can't be written: {error.strerror}.",
-            "Nothing has changed. Make it a file that you may write.",
-            "config-trust",
-        )
-        raise ConfigError([problem]) from error
+        message = f"The record of trusted files can't be written: {error.strerror}."
+        advice = "Nothing has changed. Make it a file that you may write."
+        raise ConfigError([ConfigProblem(path, None, message, advice, "config-trust")]) from error

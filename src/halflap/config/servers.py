@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,16 +13,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from halflap.config.expand import Scope, empty_variables, read_env_file
-from halflap.config.models import Protocol, ServerEntry, UpstreamDefaults
+from halflap.config.models import ALIASES, Protocol, ServerEntry, UpstreamDefaults
 from halflap.config.problems import Location, Problems, location, show
-from halflap.config.values import ReadContext, transport_name
+from halflap.config.values import transport_name
 from halflap.core.values import OWN, canonical
 
 if TYPE_CHECKING:
     from halflap.config.source_lines import Source
+    from halflap.core.codes import ConfigCode
     from halflap.core.errors import ConfigProblem
-
-__all__ = ["ALIASES", "IGNORED_KEYS", "WITHOUT_EFFECT", "ServerConfig", "ServerReader", "is_halflap"]
 
 IGNORED_KEYS = frozenset(
     {"alwaysAllow", "alwaysLoad", "autoApprove", "description", "dev", "gallery", "icon", "version"}
@@ -36,19 +34,9 @@ WITHOUT_EFFECT = {
     "headersHelper": "Halflap runs no helper for headers; write them into `headers`.",
 }
 """Keys of other clients for features that Halflap lacks, and what to use instead."""
-ALIASES = {"serverUrl": "url", "httpUrl": "url", "environment": "env"}
-"""Other clients' names for our keys."""
-
-_INSTEAD = {
-    **dict.fromkeys(("disabledTools", "excludeTools"), "List them in `tools.block`."),
-    **dict.fromkeys(("enabledTools", "includeTools", "tools"), "List them in `tools.allow`."),
-    **dict.fromkeys(
-        ("sandbox", "sandboxEnabled"), "Halflap does not confine servers; remove it if you accept that."
-    ),
-}
 _MAX_NAME = 64
-_FOR_COMMANDS = ("args", "env", "envFile", "cwd", "inherit_env")
-_FOR_URLS = ("headers",)
+_ONLY_FOR = {"url": ("args", "env", "envFile", "cwd", "inherit_env"), "command": ("headers",)}
+"""What has no effect on a server that is reached by a URL, or started by a command."""
 
 Transport = Literal["stdio", "http", "sse", "auto", "memory"]
 """`memory` is a server object in this process, passed to `Gateway.open`; no file can name it."""
@@ -92,7 +80,7 @@ class ServerConfig:
     problems: tuple[ConfigProblem, ...] = ()
     """What is wrong with its entry. Such a server can't be used; the others can."""
     protocol: Protocol = "auto"
-    start_timeout_seconds: float = 30.0
+    start_timeout_seconds: float = 120.0
     call_timeout_seconds: float = 60.0
     max_call_timeout_seconds: float = 600.0
     max_concurrent_calls: int = 16
@@ -147,29 +135,29 @@ class ServerReader:
     """
 
     source: Source
-    folder: Path
     problems: Problems
     scope: Scope | None
     """None leaves every `${…}` as written."""
-    defaults: UpstreamDefaults
+    defaults: UpstreamDefaults = field(default_factory=UpstreamDefaults.model_construct)
     warnings: list[str] = field(default_factory=list)
 
     def read(self) -> list[ServerConfig]:
         first: dict[str, Location] = {}
         servers = []
         for name, path, entry in self._entries():
-            if not self._is_valid_name(name, path):
-                continue
-            if name in first:
+            if (wrong := _wrong_name(name)) is not None:
+                self._add(path, f"The server name `{show(name)}` {wrong}.", "Choose another.")
+            elif name in first:
+                both = f"{location(first[name])} and {location(path)}"
                 self._add(
                     path,
-                    f"There are two servers named `{show(name)}`: {location(first[name])} and {location(path)}.",
+                    f"There are two servers named `{show(name)}`: {both}.",
                     "Rename one of them.",
                     code="config-duplicate-server",
                 )
-                continue
-            first[name] = path
-            servers.append(_EntryReader(self, name, path, entry).read())
+            else:
+                first[name] = path
+                servers.append(_EntryReader(self, name, path, entry).read())
         return servers
 
     def _entries(self) -> Iterator[tuple[str, Location, Any]]:
@@ -178,95 +166,78 @@ class ServerReader:
             if isinstance(value, Mapping):
                 yield from ((name, (form, name), entry) for name, entry in value.items())
             elif isinstance(value, list) and form == "servers":
-                yield from self._listed(value)
+                for index, entry in enumerate(value):
+                    name = entry.get("name") if isinstance(entry, Mapping) else None
+                    if isinstance(name, str):
+                        yield name, (form, index), entry
+                    else:
+                        self._add((form, index), f"servers[{index}] has no `name`.", "Give it one.")
             elif value is not None:
-                self._add((form,), f"`{form}` must be a mapping of names to servers.")
-
-    def _listed(self, items: list[Any]) -> Iterator[tuple[str, Location, Any]]:
-        for index, entry in enumerate(items):
-            path = ("servers", index)
-            name = entry.get("name") if isinstance(entry, Mapping) else None
-            if isinstance(name, str):
-                yield name, path, entry
-            else:
                 self._add(
-                    (*path, "name"),
-                    f"{location(path)} has no `name` that is a string.",
-                    "Every server in a list needs one.",
-                    code="config-server-name",
+                    (form,), f"`{form}` must be a mapping of names to servers.", code="config-wrong-value"
                 )
 
-    def _is_valid_name(self, name: str, path: Location) -> bool:
-        if not name.strip():
-            wrong = "is empty"
-        elif len(name) > _MAX_NAME:
-            wrong = f"is longer than {_MAX_NAME} characters"
-        elif any(unicodedata.category(letter) in {"Cc", "Cs", "Zl", "Zp"} for letter in name):
-            wrong = "contains a control character"
-        elif name in OWN:
-            wrong = "is reserved for saved scripts and DSPy programs"
-        else:
-            return True
-        self._add(
-            path, f"The server name `{show(name)}` {wrong}.", "Choose another.", code="config-server-name"
-        )
-        return False
+    def _add(
+        self,
+        path: Location,
+        message: str,
+        suggestion: str | None = None,
+        code: ConfigCode = "config-server-name",
+    ) -> None:
+        self.problems.add(self.source.line(path), message, suggestion, code=code)
 
-    def _add(self, path: Location, message: str, suggestion: str | None = None, **code: Any) -> None:
-        self.problems.add(self.source.line(path), message, suggestion, **code)
+
+def _wrong_name(name: str) -> str | None:
+    if not name.strip():
+        return "is empty"
+    if len(name) > _MAX_NAME:
+        return f"is longer than {_MAX_NAME} characters"
+    if any(unicodedata.category(letter) in {"Cc", "Cs", "Zl", "Zp"} for letter in name):
+        return "contains a control character"
+    return "is reserved for saved scripts and DSPy programs" if name in OWN else None
 
 
 class _EntryReader:
     """Reads one server's entry; everything wrong with it ends up in the `problems` of the server."""
 
     def __init__(self, reader: ServerReader, name: str, path: Location, entry: Any) -> None:
-        self.source = reader.source
+        self.reader = reader
         self.problems = Problems(reader.problems.file)
-        self.warnings = reader.warnings
-        self.defaults = reader.defaults
         self.name = name
         self.path = path
         self.where = location(path)
-        entry = entry if isinstance(entry, Mapping) else {}
-        self.spelled = {ours: key for key, ours in ALIASES.items() if key in entry and ours not in entry}
-        ours = {key: name for name, key in self.spelled.items()}
-        self.entry: dict[str, Any] = {ours.get(key, key): value for key, value in entry.items()}
+        self.entry: dict[str, Any] = dict(entry) if isinstance(entry, Mapping) else {}
+        self.has_url = any(key in self.entry for key in ALIASES["url"])
         is_disabled = self.entry.get("disabled") is True or self.entry.get("enabled") is False
-        scope = None if is_disabled else reader.scope
-        self.context = None if scope is None else ReadContext(reader.folder, scope)
+        self.scope = None if is_disabled else reader.scope
 
     def read(self) -> ServerConfig:
         transport = self._transport()
         self._drop_unused_keys()
-        written = {key: self._texts(key) for key in ("env", "headers")}
-        values = self._validated({**self.entry, **{key: texts for key, texts in written.items() if texts}})
+        values = self.problems.validated(
+            ServerEntry, self.entry, self.path, self.reader.source.line, self.scope
+        )
         limits = {
-            key: getattr(values, key) or getattr(self.defaults, key) for key in UpstreamDefaults.model_fields
+            key: getattr(values, key) or getattr(self.reader.defaults, key)
+            for key in UpstreamDefaults.model_fields
         }
         own = [key for key in ("call_timeout_seconds", "max_call_timeout_seconds") if getattr(values, key)]
         if own and limits["call_timeout_seconds"] > limits["max_call_timeout_seconds"]:
             self._add(
-                own[0],
-                "call_timeout_seconds is greater than max_call_timeout_seconds.",
-                code="config-timeouts",
+                own[0], "call_timeout_seconds is greater than max_call_timeout_seconds.", "config-timeouts"
             )
-        if values.name not in (None, self.name):
-            self._add(
-                "name", "`name` differs from the server's key.", "Remove it.", code="config-server-name"
-            )
-        env = {**self._env_file(values), **values.env}
         return ServerConfig(
             name=self.name,
             transport=transport,
             command=values.command,
             args=values.args,
-            env=env,
+            env={**self._env_file(values), **values.env},
             inherit_env=values.inherit_env,
             cwd=values.cwd,
             url=values.url,
             headers=values.headers,
-            env_file=self.entry.get("envFile") if values.env_file is not None else None,
-            unfilled=self._unfilled(written),
+            env_file=None if values.env_file is None else self.entry.get("envFile"),
+            unfilled=self._unfilled(),
             trust_annotations=values.trust_annotations,
             disabled=values.disabled or not values.enabled,
             problems=tuple(self.problems.in_order()),
@@ -275,105 +246,70 @@ class _EntryReader:
             **limits,
         )
 
-    def _validated(self, entry: dict[str, Any]) -> ServerEntry:
-        for key in [key for key in entry if key in _INSTEAD]:
-            del entry[key]
-            self._add(key, f"Unknown key `{self.where}.{key}`.", _INSTEAD[key], code="config-unknown-key")
-        return self.problems.validated(ServerEntry, entry, self.path, self._line, self.context)
-
-    def _line(self, path: Location) -> int | None:
-        """Return the line of a path, which may have our name for a key that the file spells differently."""
-        at = len(self.path)
-        original = tuple(self.spelled.get(str(part), part) for part in path[at : at + 1])
-        return self.source.line((*self.path, *original, *path[at + 1 :]))
-
     def _transport(self) -> Transport:
         """Return how the server is reached, and check that the entry is consistent about it."""
         named = [transport_name(self.entry[key]) for key in ("transport", "type") if key in self.entry]
         said = named[0] if named else None
-        has_command, has_url = "command" in self.entry, "url" in self.entry
+        has_command = "command" in self.entry
+        advice = "Keep `command` to start a program, or `url` for one that is running."
         if len(named) > 1 and named[0] != named[1]:
-            self._add("type", "`transport` and `type` differ.", "Keep one.", code="config-exclusive")
-        if has_command and has_url:
-            self._add(
-                "url",
-                "there are both `command` and `url`.",
-                "Keep `command` to start a program, or `url` for one that is running.",
-                code="config-exclusive",
-            )
-        elif not has_command and not has_url:
-            self._add(
-                "",
-                "there is neither `command` nor `url`.",
-                "Write `command` to start a program, or `url` for one that is running.",
-                code="config-server-incomplete",
-            )
-        elif has_url and said == "stdio":
-            self._add(
-                "url", "a `url` can't have the transport stdio.", "Write `http`.", code="config-transport"
-            )
+            self._add("type", "`transport` and `type` differ.", "config-exclusive", "Keep one.")
+        if has_command and self.has_url:
+            self._add("url", "there are both `command` and `url`.", "config-exclusive", advice)
+        elif not has_command and not self.has_url:
+            self._add("", "there is neither `command` nor `url`.", "config-server-incomplete")
+        elif self.has_url and said == "stdio":
+            self._add("url", "a `url` can't have the transport stdio.", "config-transport", "Write `http`.")
         elif has_command and said in ("http", "sse"):
-            self._add("command", f"a `command` can't have the transport {said}.", code="config-transport")
-        transport: Transport = (
-            said if said in ("stdio", "http", "sse") else "stdio" if has_command else "auto"
-        )
-        return transport
+            self._add("command", f"a `command` can't have the transport {said}.", "config-transport")
+        if said in ("stdio", "http", "sse"):
+            transport: Transport = said
+            return transport
+        return "stdio" if has_command else "auto"
 
     def _drop_unused_keys(self) -> None:
         for key, advice in WITHOUT_EFFECT.items():
             if key in self.entry:
                 self._warn(key, advice)
-        unused, how = (
-            (_FOR_URLS, "started by a command")
-            if "command" in self.entry
-            else (_FOR_COMMANDS, "reached by a URL")
-        )
-        for key in unused if "command" in self.entry or "url" in self.entry else ():
-            if self.entry.get(key):
-                self._warn(key, f"The server is {how}.")
-                del self.entry[key]
-        for key in IGNORED_KEYS | WITHOUT_EFFECT.keys():
+        how = "command" if "command" in self.entry else "url" if self.has_url else ""
+        unused = [key for key in _ONLY_FOR.get(how, ()) if self.entry.get(key)]
+        for key in unused:
+            self._warn(key, f"The server has a `{how}`.")
+        for key in (*unused, *IGNORED_KEYS, *WITHOUT_EFFECT):
             self.entry.pop(key, None)
 
-    def _texts(self, key: str) -> dict[str, Any]:
-        """Return `env` or `headers` with numbers and booleans as the file spells them."""
-        given = self.entry.get(key)
-        return {
-            name: self.source.written((*self.path, key, name)) or json.dumps(value)
-            if isinstance(value, bool | int | float)
-            else value
-            for name, value in (given.items() if isinstance(given, Mapping) else ())
-        }
-
-    def _unfilled(self, written: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-        if self.context is None:
+    def _unfilled(self) -> tuple[tuple[str, str], ...]:
+        """Return the headers and variables that refer to an empty variable, each with that variable."""
+        if self.scope is None:
             return ()
         return tuple(
-            (f"{key}.{name}", variable)
-            for key in ("headers", "env")
-            for name, text in written[key].items()
+            (f"{ours}.{name}", variable)
+            for ours in ("headers", "env")
+            for key in ALIASES.get(ours, (ours,))
+            if isinstance(texts := self.entry.get(key), Mapping)
+            for name, text in texts.items()
             if isinstance(text, str)
-            for variable in empty_variables(text, self.context.scope)
+            for variable in empty_variables(text, self.scope)
         )
 
     def _env_file(self, values: ServerEntry) -> dict[str, str]:
-        if values.env_file is None or self.context is None:
+        if values.env_file is None or self.scope is None:
             return {}
         variables, problems = read_env_file(Path(values.env_file))
         for one in problems.found:
             if one.line is None:
-                self._add("envFile", f"envFile: {one.message}", one.suggestion, code="config-env-file")
+                self._add("envFile", f"envFile: {one.message}", "config-env-file", one.suggestion)
             else:
                 self.problems.found.append(one)
         return variables
 
-    def _add(self, key: str, message: str, suggestion: str | None = None, **code: Any) -> None:
+    def _add(self, key: str, message: str, code: ConfigCode, suggestion: str | None = None) -> None:
         path = (*self.path, key) if key else self.path
-        self.problems.add(self._line(path), f"{self.where}: {message}", suggestion, **code)
+        self.problems.add(self.reader.source.line(path), f"{self.where}: {message}", suggestion, code=code)
 
     def _warn(self, key: str, why: str) -> None:
         file = self.problems.file or "configuration"
-        self.warnings.append(f"{file}: {self.where}.{key} has no effect. {why}")
+        self.reader.warnings.append(f"{file}: {self.where}.{key} has no effect. {why}")
 
 
 _HALFLAP = re.compile(r"halflap(?:\.exe|\.git)?(?:\[[\w,-]*\])?(?:(?:@|[=<>~!]=?).*)?", re.IGNORECASE)

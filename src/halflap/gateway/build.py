@@ -23,7 +23,7 @@ from halflap.gateway.lazy import FIRST_LISTING_SECONDS, Lazy
 from halflap.gateway.learned import LearnedSchemas
 from halflap.gateway.linter import Linter
 from halflap.gateway.tools import Tools
-from halflap.observe import Edges, Knowledge, Learning
+from halflap.observe import GraphSync, Knowledge, Learner
 from halflap.scripts import Folder, Scripts
 from halflap.store import open_store
 
@@ -107,7 +107,7 @@ class Parts:
         self._policy = Policy(config)
         learning, lineage = config.learning, config.graph.lineage
         knowledge = Knowledge(store, enums=learning.values) if learning.enabled else None
-        self._edges = Edges(
+        self._sync = GraphSync(
             store,
             self._snapshot,
             knowledge,
@@ -115,17 +115,17 @@ class Parts:
             changes=self._policy.changes,
             lineage=lineage,
         )
-        self._learner: Learning | None = None
+        self._learner: Learner | None = None
         if knowledge is not None:
-            self._learner = Learning(
+            self._learner = Learner(
                 store,
                 knowledge,
                 values=learning.values,
                 lineage=lineage,
                 redact=self._redactor.value,
                 before_writing=self.recorder.flush,
-                on_changed=self._edges.changed,
-                on_flows=self._edges.flowed,
+                on_changed=self._sync.changed,
+                on_flows=self._sync.flowed,
             )
         self.learned = LearnedSchemas(
             config=config,
@@ -168,13 +168,12 @@ class Parts:
         self.composer = Composer(
             config=config,
             store=store,
-            store_trouble=store_trouble,
             catalog=self.catalog,
             listings=self.listings,
             pool=self.pool,
             finder=finder,
             policy=self._policy,
-            edges=self._edges,
+            sync=self._sync,
             learned=self.learned,
         )
         self.linter = Linter(config, store, self.catalog, self.pool, self.learned)
@@ -205,7 +204,7 @@ class Parts:
 
     async def close(self) -> None:
         """Close the parts; each may still write to those that are closed after it."""
-        opened: list[Closable] = [self.store, self.recorder, self._breaches, self.retention, self._edges]
+        opened: list[Closable] = [self.store, self.recorder, self._breaches, self.retention, self._sync]
         opened += [] if self._learner is None else [self._learner]
         opened += [self.pool, self.listings, self.dspy, self.programs]
         async with AsyncExitStack() as closing:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halflap.gateway.learned import LearnedSchemas
     from halflap.graph.edges import Edge, Explanation, Graph
     from halflap.graph.plan import Planned, Target, Workflow
-    from halflap.observe import Edges
+    from halflap.observe import GraphSync
     from halflap.store import Store
     from halflap.upstream import Pool
 
@@ -40,24 +40,22 @@ class Composer:
         *,
         config: Config,
         store: Store,
-        store_trouble: str | None,
         catalog: Catalog,
         listings: Refresher,
         pool: Lazy[Pool],
         finder: Finder,
         policy: Policy,
-        edges: Edges,
+        sync: GraphSync,
         learned: LearnedSchemas,
     ) -> None:
         self._config = config
         self._store = store
-        self._store_trouble = store_trouble
         self._catalog = catalog
         self._listings = listings
         self._pool = pool
         self._finder = finder
         self._policy = policy
-        self._edges = edges
+        self._sync = sync
         self._learned = learned
 
     async def graph(self, *, behind: bool = True) -> Graph:
@@ -67,14 +65,7 @@ class Composer:
         in the background.
         """
         await self._catch_up(behind=behind)
-        return await self._edges.graph()
-
-    async def rebuild(self, *, behind: bool = True) -> Graph:
-        """Build the graph again from what is known now, and store the edges that values followed."""
-        await self._catch_up(behind=behind)
-        if self._store_trouble is not None:
-            raise StoreError(f"{self._store_trouble} Nothing was rebuilt.")
-        return await self._edges.rebuild()
+        return await self._sync.graph()
 
     async def explain(self, source: str, target: str, *, behind: bool = True) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""
@@ -82,7 +73,7 @@ class Composer:
 
         graph = await self.graph(behind=behind)
         ends = [self.tool_named(graph, name) for name in (source, target)]
-        return await self._edges.run(lambda graph: explain(graph, *ends))
+        return await self._sync.run(lambda graph: explain(graph, *ends))
 
     async def suggest(
         self,
@@ -130,7 +121,7 @@ class Composer:
 
     async def counts(self, tools: Collection[str] | None = None) -> dict[str, Any]:
         """Count the same without asking any server; with `tools`, only edges from or to one of them."""
-        edges = await self._edges.run(
+        edges = await self._sync.run(
             lambda graph: _counted(
                 one
                 for one in graph.edges()
@@ -192,7 +183,7 @@ class Composer:
     ) -> Planned:
         from halflap.graph.plan import plan  # noqa: PLC0415 -- see the top of `build`
 
-        return await self._edges.run(
+        return await self._sync.run(
             lambda graph: plan(
                 graph, want=targets, have=have, limit=limit, may_change=may_change, may_use=self._may_use
             )
@@ -207,7 +198,7 @@ class Composer:
 
         hits = await self._finder.search(goal, MAX_SUGGESTIONS, None)
         found: dict[str, list[dict[str, Any]]] = {"suggestions": [], "changes": [], "missing": []}
-        graph = await self._edges.graph()
+        graph = await self._sync.graph()
         for hit in [hit for hit in hits if hit.name in graph.tools and self._may_use(hit.name)][:limit]:
             planned = await self._plan([Target("tool", hit.name)], have, 1, may_change=may_change)
             is_change = any(changes(task.ports) for one in planned.suggestions for task in one.tasks)

@@ -158,7 +158,7 @@ class Doctor:
 
     async def _drift(self, tools: set[str]) -> list[dict[str, Any]]:
         """Return what lately contradicted the declared or learned output of the tools as they are defined now."""
-        from halflap.observe import drift_told  # noqa: PLC0415 -- see the top of `build`
+        from halflap.observe import drift_json  # noqa: PLC0415 -- see the top of `build`
 
         events, breaches = await self.learned.drift()
         since = time.time() - _DRIFT_DAYS * 86_400
@@ -173,7 +173,7 @@ class Doctor:
         for tool in map(self.catalog.snapshot.tools.__getitem__, sorted(tools)):
             name = tool.server, tool.original_name
             key = (*name, tool.schema_hash)
-            shown = drift_told([*drifted[key], *drifted[(*name, "")]], broken[key])
+            shown = drift_json([*drifted[key], *drifted[(*name, "")]], broken[key])
             found += [{"tool": tool.name, "server": tool.server, **one} for one in shown]
         return found
 

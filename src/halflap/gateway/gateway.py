@@ -376,10 +376,6 @@ class Gateway:
         """Return the data-flow graph over all callable tools, as it is now."""
         return await (await self._parts.get()).composer.graph(behind=behind)
 
-    async def rebuild_graph(self, *, behind: bool = True) -> Graph:
-        """Compute all edges again from what is known now, and store them."""
-        return await (await self._parts.get()).composer.rebuild(behind=behind)
-
     async def explain_edge(self, source: str, target: str, *, behind: bool = True) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""
         return await (await self._parts.get()).composer.explain(source, target, behind=behind)

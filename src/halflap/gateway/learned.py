@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.calls import aside, configured_secrets
 from halflap.catalog import namespaced
 from halflap.core.errors import StoreError, UsageError
-from halflap.observe import drift_told, exported, iso, observed_told, read_export, use_of
+from halflap.observe import drift_json, exported, iso, observed_json, read_export, usage_note
 from halflap.schema import parse_schema, result_type
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Catalog
     from halflap.config import Config
     from halflap.core.values import Tool
-    from halflap.observe import Imported, Knowledge, Known, Learning
+    from halflap.observe import Imported, Knowledge, Known, Learner
     from halflap.schema import ToolSchema, Type
     from halflap.store import Breach, DriftEvent, Store, StoredShape, ToolKey
 
@@ -46,7 +46,7 @@ class LearnedSchemas:
     catalog: Catalog
     breaches: Breaches
     knowledge: Knowledge | None
-    learner: Learning | None
+    learner: Learner | None
     _declares: dict[str, bool] = field(default_factory=dict, init=False)
     """Whether a definition, by its hash, declares any field of its output."""
 
@@ -136,19 +136,19 @@ class LearnedSchemas:
         if self.knowledge is None:
             return None, None
         known = await self.of(tool)
-        shown = {} if known is None else observed_told(known)
+        shown = {} if known is None else observed_json(known)
         try:
             events, breaches = await self.drift(tool.server, tool.original_name)
         except StoreError as error:
             logger.warning("%s Drift is not shown.", error)
             events, breaches = (), ()
-        drift = drift_told(
+        drift = drift_json(
             [one for one in events if one.definition_hash in {tool.schema_hash, ""}],
             [one for one in breaches if one.definition_hash == tool.schema_hash],
         )
         if drift:
             shown["drift"] = drift
-        return shown, None if known is None else use_of(known)
+        return shown, None if known is None else usage_note(known)
 
     async def export(self) -> dict[str, Any]:
         """Return everything that was learned, in a form that another gateway can import."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.outputs import outputs_of
 from halflap.graph.paths import EACH, VALUE, Path, key
-from halflap.graph.ports import MAX_DEPTH, MAX_PORTS, SCALARS, Ports, Slot, only_value, parts_of
-from halflap.schema import Type, extra_of, fields_of, is_informative, object_types, read_type, union
+from halflap.graph.ports import MAX_DEPTH, MAX_PORTS, Ports, Slot, only_value, parts_of, taken_part
+from halflap.schema import Type, extra_of, fields_of, is_informative, object_types, read_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ def ports_of(
     """Take a tool's schemas apart: what it declares to return first, then what was learned of its results."""
     objects = object_types(read_type(tool.input_schema))
     taken = _taken(objects)
-    slots = sorted((slot for one in taken for slot in _slots(one, ())), key=lambda slot: len(slot.path))
+    slots = sorted((slot for one in taken for slot in _slots(one)), key=lambda slot: len(slot.path))
     outputs = outputs_of(tool.output_schema, learned, learned_confidence)
     return Ports(
         tool=tool.name,
@@ -46,7 +46,7 @@ def ports_of(
         is_destructive=is_destructive,
         changes=changes,
         latency_ms=latency_ms,
-        envelope=outputs.envelope,
+        result=outputs.result,
         signs=outputs.signs,
         beside=outputs.beside,
     )
@@ -78,21 +78,19 @@ def _discriminates(field: Field, objects: Sequence[Type]) -> bool:
     return field.required and len(values) == len(objects)
 
 
-def _slots(field: Field, before: Path) -> Iterator[Slot]:
+def _slots(field: Field) -> Iterator[Slot]:
     """Yield what a value can be put into, breadth-first: a key itself unless it is an array, and all inside it."""
-    todo: deque[tuple[Type, Path, Field, bool]] = deque(
-        [(field.type, (*before, key(field.name)), field, False)]
-    )
+    todo: deque[tuple[Type, Path, Field, bool]] = deque([(field.type, (key(field.name),), field, False)])
     made = 0
     while todo and made < MAX_PORTS:
         kind, path, own, alone = todo.popleft()
         parts = parts_of(kind)
         objects = [one for one in parts if one.kind == "object"]
-        plain = [one for one in parts if one.kind in SCALARS or one.kind == "object"]
-        if plain:
+        taken = taken_part(parts)
+        if taken is not None:
             made += 1
             description = own.description or kind.description
-            yield Slot(path, union(plain), own.required, own.has_default, description, own.default, alone)
+            yield Slot(path, taken, own.required, own.has_default, description, own.default, alone)
         if len(path) > MAX_DEPTH:
             continue
         todo.extend((one.type, (*path, key(one.name)), one, alone) for one in _taken(objects) if objects)

@@ -6,29 +6,27 @@ import json
 from collections import OrderedDict, deque
 from dataclasses import replace
 from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.graph.naming import phrase, words_of
 from halflap.graph.paths import EACH, NAME, VALUE, Path, key
-from halflap.graph.ports import MAX_DEPTH, MAX_PORTS, SCALARS, Envelope, Place, Sign, kinds_of, parts_of
+from halflap.graph.ports import MAX_DEPTH, MAX_PORTS, Place, Sign, kinds_of, parts_of, taken_part
 from halflap.graph.types import form_of
-from halflap.schema import Type, extra_of, fields_of, object_types, result_type, union
+from halflap.schema import Type, extra_of, fields_of, object_types, result_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["FAILURE_WORDS", "Outputs", "is_boolean", "outputs_of"]
+    from halflap.schema import Field
+
+__all__ = ["Outputs", "is_boolean", "outputs_of"]
 
 _MAX_CACHED = 4_000
-_SELDOM = 0.5
 _SUCCESS = ("success", "ok")
 _INNER = "data"
 _STRING = Type("string")
 _OPEN = frozenset({"any", "cut", "recursive"})
-FAILURE_WORDS = ("error", "fail", "failed", "failure")
-_OUTCOME_WORDS = frozenset(
-    {*FAILURE_WORDS, "ok", "success", "succeeded", "successful", "done", "partial", "warning"}
-)
 
 
 class Outputs(NamedTuple):
@@ -36,7 +34,7 @@ class Outputs(NamedTuple):
 
     places: tuple[Place, ...] = ()
     beside: tuple[Place, ...] = ()
-    envelope: Envelope | None = None
+    result: Type | None = None
     signs: tuple[Sign, ...] = ()
 
 
@@ -53,16 +51,16 @@ def outputs_of(schema: Mapping[str, Any] | None, learned: Type | None, confidenc
     found = {one.path: one for one in declared.places}
     for place in seen.places:
         known = found.get(place.path)
-        if known is None and len(found) < MAX_PORTS:
-            found[place.path] = place
-        elif known is not None:
+        if known is not None:
             found[place.path] = _refined(known, place)
+        elif len(found) < MAX_PORTS:
+            found[place.path] = place
     inner = {path[:size] for path in found for size in range(len(path))}
     places = tuple(one for path, one in found.items() if one.type.kind not in _OPEN or path not in inner)
     return Outputs(
         places,
         tuple({one.path: one for one in (*declared.beside, *seen.beside)}.values()),
-        declared.envelope or seen.envelope,
+        declared.result or seen.result,
         tuple(dict.fromkeys([*declared.signs, *seen.signs])),
     )
 
@@ -72,9 +70,8 @@ def _read(schema: Mapping[str, Any]) -> Outputs:
     known = _declared.get(digest)
     if known is None:
         kind = result_type(schema)
-        known = _declared[digest] = (
-            Outputs() if kind is None else _outputs(kind, declared=True, confidence=1.0)
-        )
+        known = Outputs() if kind is None else _outputs(kind, declared=True, confidence=1.0)
+        _declared[digest] = known
         if len(_declared) > _MAX_CACHED:
             _declared.popitem(last=False)
     return known
@@ -93,32 +90,21 @@ def _refined(declared: Place, learned: Place) -> Place:
 
 def _outputs(kind: Type, *, declared: bool, confidence: float) -> Outputs:
     fields = {one.name: one for one in fields_of(object_types(kind))}
-    envelope = _envelope(kind)
-    whole = Place((), kind, kind.description, declared=declared, confidence=confidence)
-    beside: list[Place] = []
-    if envelope is not None:
-        inner = fields.pop(_INNER)
-        whole = replace(whole, path=(key(_INNER),), type=inner.type, description=inner.description)
-        for name, one in fields.items():
-            if name != envelope.success:
-                beside += _walk(Place((key(name),), one.type, one.description, declared=False), MAX_DEPTH - 2)
-    places: dict[Path, Place] = {}
-    for place in _walk(whole):
-        places.setdefault(place.path, place)
-        if len(places) == MAX_PORTS:
-            break
-    plain = [one for one in beside if all(step.kind == "key" for step in one.path)]
-    return Outputs(tuple(places.values()), tuple(plain), envelope, tuple(_signs(kind)))
-
-
-def _envelope(kind: Type) -> Envelope | None:
-    fields = {one.name: one for one in fields_of(object_types(kind))}
-    success = next((name for name in _SUCCESS if name in fields and is_boolean(fields[name].type)), None)
-    if _INNER not in fields or success is None:
-        return None
-    inner = fields[_INNER]
-    may_be_null = any(one.kind == "null" for one in (inner.type, *inner.type.members))
-    return Envelope(success, inner.required and not may_be_null)
+    walk = _Walk(declared=declared, confidence=confidence)
+    signs = tuple(_signs(fields))
+    inner = fields.pop(_INNER, None)
+    if inner is None or not any(name in fields and is_boolean(fields[name].type) for name in _SUCCESS):
+        return Outputs(walk.places((), kind, kind.description), (), kind, signs)
+    # An envelope: the result says whether the call succeeded, and has its value in `data`.
+    beside = (
+        place
+        for one in fields.values()
+        if one.name not in _SUCCESS
+        for place in walk.places((key(one.name),), one.type, one.description)
+        if all(step.kind == "key" for step in place.path)
+    )
+    plain = tuple(islice(beside, MAX_PORTS))
+    return Outputs(walk.places((key(_INNER),), inner.type, inner.description), plain, kind, signs)
 
 
 def is_boolean(kind: Type) -> bool:
@@ -131,65 +117,80 @@ def is_boolean(kind: Type) -> bool:
     )
 
 
-def _signs(kind: Type) -> Iterator[Sign]:
+def _signs(fields: Mapping[str, Field]) -> Iterator[Sign]:
     """Yield the keys that tell that a call failed."""
-    fields = {one.name: one.type for one in fields_of(object_types(kind))}
     for name, own in fields.items():
-        said, kinds = phrase(words_of(name)), kinds_of(own)
-        texts = {str(value).lower() for one in parts_of(own) for value in one.values}
-        if said in {"success", "ok"} and is_boolean(own):
+        said, kinds = phrase(words_of(name)), kinds_of(own.type)
+        if said in _SUCCESS and is_boolean(own.type):
             yield Sign("false", name)
-        elif said == "status" and texts and texts <= _OUTCOME_WORDS:
-            yield Sign("word", name)
         elif said == "error" and kinds and not kinds & {"integer", "number"}:
             yield Sign("error", name)
 
 
-def _walk(start: Place, depth: int = 0) -> Iterator[Place]:
-    """Yield a place and those inside it, breadth-first; arrays and maps are passed through."""
-    todo = deque([(start, depth)])
-    while todo:
-        whole, depth = todo.popleft()
-        parts = parts_of(whole.type)
-        may_be_null = len(parts) < len(whole.type.members)
-        if may_be_null and whole.path:
-            whole = replace(whole, is_optional=True)
-        objects = [one for one in parts if one.kind == "object"]
-        taken = [one for one in parts if one.kind in SCALARS or one.kind == "object"]
-        if taken:
-            kind = union(taken)
-            said = whole.description or whole.type.description
-            yield replace(whole, type=kind, description=said, form=form_of(kind))
-        if depth >= MAX_DEPTH:
-            continue
-        todo.extend((one, depth + 1) for one in _inside(whole, objects))
-        for array in (one for one in parts if one.kind == "array"):
-            if array.items is not None:
-                todo.append((replace(whole, path=(*whole.path, EACH), type=array.items), depth + 1))
+class _Part(NamedTuple):
+    """A part of a result on the way to its places."""
+
+    path: Path
+    type: Type
+    description: str
+    is_seldom: bool = False
+    is_optional: bool = False
 
 
-def _inside(whole: Place, objects: list[Type]) -> Iterator[Place]:
-    fields = fields_of(objects)
-    if fields and _may_be_map(whole):
-        return
-    some_required = any(one.required for one in fields)
-    for one in fields:
-        is_seldom = not one.required and not whole.declared
-        yield replace(
-            whole,
-            path=(*whole.path, key(one.name)),
-            type=one.type,
-            description=one.description,
-            presence=whole.presence * (_SELDOM if is_seldom else 1.0),
-            is_optional=whole.is_optional or (some_required and not one.required),
-        )
-    extra = extra_of(objects)
-    if extra is not None:
-        yield replace(whole, path=(*whole.path, NAME), type=_STRING, description="")
-        yield replace(whole, path=(*whole.path, VALUE), type=extra, description=extra.description)
+class _Walk:
+    """Takes types apart into places, breadth-first; arrays and maps are passed through."""
 
+    def __init__(self, *, declared: bool, confidence: float) -> None:
+        self._declared = declared
+        self._confidence = confidence
 
-def _may_be_map(whole: Place) -> bool:
-    """Return whether the keys of an object may be data: all results that were seen came from the same arguments."""
-    is_nested = bool(whole.path) and whole.path[-1].kind == "key"
-    return is_nested and not whole.declared and whole.confidence <= 0
+    def places(self, path: Path, kind: Type, description: str) -> tuple[Place, ...]:
+        found: dict[Path, Place] = {}
+        for place in islice(self._walk(_Part(path, kind, description)), MAX_PORTS):
+            found.setdefault(place.path, place)
+        return tuple(found.values())
+
+    def _walk(self, start: _Part) -> Iterator[Place]:
+        todo = deque([start])
+        while todo:
+            path, kind, description, is_seldom, is_optional = todo.popleft()
+            parts = parts_of(kind)
+            is_optional = is_optional or (bool(path) and len(parts) < len(kind.members))
+            taken = taken_part(parts)
+            if taken is not None:
+                said = description or kind.description
+                yield Place(
+                    path,
+                    taken,
+                    said,
+                    is_seldom,
+                    is_optional,
+                    self._declared,
+                    self._confidence,
+                    form_of(taken),
+                )
+            if len(path) - len(start.path) < MAX_DEPTH:
+                whole = _Part(path, kind, description, is_seldom, is_optional)
+                todo.extend(self._inside(whole, [one for one in parts if one.kind == "object"]))
+                items = (one.items for one in parts if one.kind == "array" and one.items is not None)
+                todo.extend(whole._replace(path=(*path, EACH), type=one) for one in items)
+
+    def _inside(self, whole: _Part, objects: list[Type]) -> Iterator[_Part]:
+        path, _, _, is_seldom, is_optional = whole
+        fields = fields_of(objects)
+        if fields and not self._declared and self._confidence <= 0 and path and path[-1].kind == "key":
+            # All results that were seen came from the same arguments, so its keys may be data.
+            return
+        some_required = any(one.required for one in fields)
+        for one in fields:
+            yield _Part(
+                (*path, key(one.name)),
+                one.type,
+                one.description,
+                is_seldom or not (one.required or self._declared),
+                is_optional or (some_required and not one.required),
+            )
+        extra = extra_of(objects)
+        if extra is not None:
+            yield whole._replace(path=(*path, NAME), type=_STRING, description="")
+            yield whole._replace(path=(*path, VALUE), type=extra, description=extra.description)

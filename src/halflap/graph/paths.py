@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 __all__ = [
     "EACH",
@@ -23,8 +23,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One step into a value."""
 
     kind: Literal["key", "each", "value", "name"]
@@ -46,6 +45,7 @@ _STEP = re.compile(
 )
 
 
+@lru_cache(maxsize=1 << 14)
 def key(name: str) -> Step:
     return Step("key", name)
 

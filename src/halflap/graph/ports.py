@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from halflap.graph.naming import subject_of
 from halflap.graph.types import ANYTHING, Form
+from halflap.schema import union
 
 if TYPE_CHECKING:
     from halflap.graph.naming import Subject
     from halflap.graph.paths import Path
     from halflap.schema import Type
 
-__all__ = ["Envelope", "Place", "Ports", "Sign", "Slot", "kinds_of", "only_value", "parts_of"]
+__all__ = ["Place", "Ports", "Sign", "Slot", "kinds_of", "only_value", "parts_of", "taken_part"]
 
 MAX_PORTS = 600
 """Slots, and places, read of one tool, the outermost first. Doubling it finds links in deeper results."""
 MAX_DEPTH = 10
-SCALARS = frozenset({"string", "number", "integer", "boolean", "any", "cut", "recursive", "values"})
+TAKEN = frozenset({"string", "number", "integer", "boolean", "any", "cut", "recursive", "values", "object"})
+"""Kinds of values that are taken as they are; arrays are gone through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,8 @@ class Place:
     path: Path
     type: Type
     description: str = ""
-    presence: float = 1.0
-    """1 where it is in every result, less where it may be missing."""
+    is_seldom: bool = False
+    """Whether it was learned, and is not in every result."""
     is_optional: bool = False
     """Whether it, or what it is in, may be missing or null although others beside it may not."""
     declared: bool = True
@@ -59,21 +61,10 @@ class Slot:
         return self.path[0].key
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """A result that says whether the call succeeded, and holds its value in `data`."""
+class Sign(NamedTuple):
+    """A key of a result that tells that the call failed: it is false, or it is there at all."""
 
-    success: str
-    """The key that is false where the call failed."""
-    is_sure: bool
-    """Whether `data` is in every result, and never null."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """A key of a result that tells that the call failed: it is false, a word for failure, or there at all."""
-
-    kind: Literal["false", "word", "error"]
+    kind: Literal["false", "error"]
     key: str
 
 
@@ -95,11 +86,12 @@ class Ports:
     changes: bool | None = None
     """Whether it changes something, where the user or a trusted server says so."""
     latency_ms: float | None = None
-    envelope: Envelope | None = None
+    result: Type | None = field(default=None, repr=False)
+    """What it returns as a whole, where that is known."""
     signs: tuple[Sign, ...] = ()
     """What tells in a result that the call failed."""
     beside: tuple[Place, ...] = ()
-    """Values beside the data of an envelope, which make no links but may tell about pages."""
+    """Values around the data of an envelope, which make no links but may tell about pages."""
 
     @property
     def name(self) -> str:
@@ -117,6 +109,12 @@ class Ports:
 
     def needs(self, slot: Slot) -> bool:
         return slot.required and slot.parameter in self.required
+
+
+def taken_part(parts: list[Type]) -> Type | None:
+    """Return the type of a value that may be one of these, as far as it is taken whole."""
+    taken = [one for one in parts if one.kind in TAKEN]
+    return None if not taken else taken[0] if len(taken) == 1 else union(taken)
 
 
 def parts_of(kind: Type) -> list[Type]:

@@ -31,7 +31,7 @@ def lint(servers: Iterable[LintServer], config: LintConfig | None = None) -> Rep
 
 def _report(server: LintServer, rules: Sequence[Rule], config: LintConfig) -> ServerReport:
     limits = Limits(config.max_name_length, config.max_description_bytes)
-    severities = {rule.id: config.severity.get(rule.id, rule.severity) for rule in rules}
+    severities = {rule.id: rule.severity for rule in rules} | dict(config.severity)
     own = {tool.name: tuple(author_ignores(tool)) for tool in server.tools}
     findings: list[Finding] = []
     ignored: list[Finding] = []

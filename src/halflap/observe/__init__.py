@@ -1,30 +1,34 @@
-"""Results become knowledge, off the path of the calls."""
+"""What tools return, learned from their answers.
 
-from halflap.observe.compare import Compared, compare
+Read `learner` first: it takes every answered call and learns from it in the background. `known` says what shapes mean as
+a schema and a type and what changed in them, `knowledge` caches that for all tools, `graph_sync` keeps the graph of tools
+up to date with it, `exchange` exports and imports it, `describe` shows it. Inference itself is in `halflap.learn`.
+"""
+
+from halflap.observe.describe import drift_json, iso, observed_json, usage_note
 from halflap.observe.exchange import Imported, exported, read_export
-from halflap.observe.graph_sync import Edges
+from halflap.observe.graph_sync import GraphSync
 from halflap.observe.knowledge import Knowledge, key_of
-from halflap.observe.known import Known, known_of, merged, whole
-from halflap.observe.learning import METERS, Learning
-from halflap.observe.telling import drift_told, iso, observed_told, use_of
+from halflap.observe.known import Compared, Known, compare, known_of, merged, whole
+from halflap.observe.learner import METERS, Learner
 
 __all__ = [
     "METERS",
     "Compared",
-    "Edges",
+    "GraphSync",
     "Imported",
     "Knowledge",
     "Known",
-    "Learning",
+    "Learner",
     "compare",
-    "drift_told",
+    "drift_json",
     "exported",
     "iso",
     "key_of",
     "known_of",
     "merged",
-    "observed_told",
+    "observed_json",
     "read_export",
-    "use_of",
+    "usage_note",
     "whole",
 ]

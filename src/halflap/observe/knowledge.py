@@ -1,4 +1,4 @@
-"""What is known of all tools: read from the store when it is asked for, and kept up with what passes."""
+"""A cache of what is known of all tools: read from the store when asked for, and updated by the learner."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from halflap.observe.known import known_of, merged
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from halflap.core.values import Tool
     from halflap.observe.known import Known
@@ -25,14 +25,14 @@ __all__ = ["Knowledge", "key_of"]
 logger = logging.getLogger(__name__)
 
 _MANY = 8
-_MOST_KEPT = 2_000
-"""So many tools' knowledge is held in memory."""
+"""More tools than this are read with one query for everything."""
+_MAX_CACHED = 2_000
 _FRESH_SECONDS = 30.0
-"""After so long it is read again: a backfill or another gateway may have added to it."""
+"""After this long it is read again: a backfill or another gateway may have added to it."""
 
 
 def key_of(tool: Tool) -> ToolKey:
-    """Return the key of what is learned of a tool: as long as its schemas stay, it is the same tool."""
+    """Return the key of what is learned of a tool: with the same schemas it is the same tool."""
     return ToolKey(tool.server, tool.original_name, tool.schema_hash)
 
 
@@ -40,109 +40,99 @@ def key_of(tool: Tool) -> ToolKey:
 class _Entry:
     learned: Learned
     read_at: float
-    known: Known | None = None
-    is_known: bool = False
-    """Whether `known` is of `learned` as it is."""
+    known: tuple[Known | None] | None = None
+    """What `learned` means, once computed."""
 
 
 class Knowledge:
-    """Merged over all origins; of each tool, what was learned of it as it is defined now."""
+    """What was learned of each tool as it is defined now, merged over all origins."""
 
     def __init__(self, store: Store, *, enums: bool = False) -> None:
         self._store = store
         self._enums = enums
         self._entries: OrderedDict[ToolKey, _Entry] = OrderedDict()
-        self._reading: dict[ToolKey, asyncio.Lock] = {}
+        self._lock = asyncio.Lock()
 
     async def of(self, tool: Tool) -> Known | None:
-        """Say what is known of a tool."""
-        entry = await self._entry(key_of(tool))
-        if entry is None:
-            return None
-        if not entry.is_known:
-            learned = entry.learned
-            known = await asyncio.to_thread(known_of, key_of(tool), learned, enums=self._enums)
-            if entry.learned is not learned:
-                # More came meanwhile; it is said the next time.
-                return known
-            entry.known, entry.is_known = known, True
-        return entry.known
+        return (await self.of_all([tool])).get(tool.name)
 
     async def of_all(self, tools: Iterable[Tool]) -> dict[str, Known]:
-        """Say what is known of many tools, by their names; those of which nothing is are left out."""
-        listed = list(tools)
-        if len(listed) > _MANY:
-            known = await self._read_all({key_of(tool) for tool in listed})
-            listed = [tool for tool in listed if known is None or key_of(tool) in known]
-        found = {tool.name: await self.of(tool) for tool in listed}
+        """Return what is known of tools by their names, without those of which nothing is known."""
+        keys = {tool.name: key_of(tool) for tool in tools}
+        entries = await self._read(set(keys.values()))
+        found = {name: await self._known(key, entries[key]) for name, key in keys.items() if key in entries}
         return {name: known for name, known in found.items() if known is not None}
 
-    async def _read_all(self, keys: set[ToolKey]) -> set[ToolKey] | None:
-        """Read everything at once, where tool by tool would take long; gives those of which there is anything."""
-        now = asyncio.get_running_loop().time()
-        if all(key in self._entries and now - self._entries[key].read_at <= _FRESH_SECONDS for key in keys):
-            return None
-        try:
-            rows = await self._store.learned()
-        except StoreError:
-            return None
+    async def learned(self, key: ToolKey) -> Learned:
+        """Return the shapes known under a key."""
+        entries = await self._read({key})
+        return entries[key].learned if key in entries else Learned()
+
+    def put(self, key: ToolKey, learned: Learned) -> None:
+        """Update what is cached, after something was added to the store."""
+        entry = self._entries.get(key)
+        if entry is not None and entry.learned != learned:
+            entry.learned, entry.known = learned, None
+
+    def forget(self) -> None:
+        """Read everything again when it is next asked for."""
+        self._entries.clear()
+
+    async def _known(self, key: ToolKey, entry: _Entry) -> Known | None:
+        if entry.known is not None:
+            return entry.known[0]
+        learned = entry.learned
+        known = await asyncio.to_thread(known_of, key, learned, enums=self._enums)
+        if entry.learned is learned:
+            entry.known = (known,)
+        return known
+
+    async def _read(self, keys: Collection[ToolKey]) -> dict[ToolKey, _Entry]:
+        """Return the entries of these keys; those that are missing or old are read from the store."""
+        async with self._lock:
+            now = asyncio.get_running_loop().time()
+            fresh = {
+                key: entry
+                for key in keys
+                if (entry := self._entries.get(key)) is not None and now - entry.read_at <= _FRESH_SECONDS
+            }
+            old = [key for key in keys if key not in fresh]
+            try:
+                rows = await self._rows(old)
+            except StoreError as error:
+                logger.warning("What was learned cannot be read: %s", error)
+                return fresh | {key: self._entries[key] for key in old if key in self._entries}
+            for key in old:
+                entry = fresh[key] = await self._entry(key, rows.get(key[:2], ()), now)
+                # Of most tools in a very large catalogue nothing is known; that is not cached.
+                if len(keys) <= _MAX_CACHED or entry.learned.observations:
+                    self._entries[key] = entry
+            for key in keys & self._entries.keys():
+                self._entries.move_to_end(key)
+            while len(self._entries) > _MAX_CACHED:
+                self._entries.popitem(last=False)
+            return fresh
+
+    async def _rows(self, keys: Collection[ToolKey]) -> dict[tuple[str, str], list[StoredShape]]:
+        if len(keys) > _MANY:
+            rows = list(await self._store.learned())
+        else:
+            names = dict.fromkeys(key[:2] for key in keys)
+            rows = [row for name in names for row in await self._store.learned(server=name[0], tool=name[1])]
         by_tool: dict[tuple[str, str], list[StoredShape]] = {}
         for row in rows:
             by_tool.setdefault((row.server, row.tool), []).append(row)
-        # In so large a catalogue little is known of most, and there is no room for what is not.
-        known = {key for key in keys if (key.server, key.tool) in by_tool}
-        for key in keys if len(keys) <= _MOST_KEPT else known:
-            self._keep(key, await self._merged(key, by_tool.get((key.server, key.tool), ())), now)
-        return known
+        return by_tool
 
-    async def learned(self, key: ToolKey) -> Learned:
-        """Give the shapes that are known under a key."""
-        entry = await self._entry(key)
-        return Learned() if entry is None else entry.learned
-
-    def put(self, key: ToolKey, learned: Learned) -> None:
-        """Keep what is known now, after something was added and written."""
-        entry = self._entries.get(key)
-        if entry is not None and entry.learned != learned:
-            entry.learned, entry.is_known = learned, False
-
-    def forget(self) -> None:
-        """Have everything read anew."""
-        self._entries.clear()
-
-    async def _entry(self, key: ToolKey) -> _Entry | None:
-        lock = self._reading.setdefault(key, asyncio.Lock())
-        async with lock:
-            now = asyncio.get_running_loop().time()
-            entry = self._entries.get(key)
-            if entry is None or now - entry.read_at > _FRESH_SECONDS:
-                try:
-                    rows = await self._store.learned(server=key.server, tool=key.tool)
-                except StoreError as error:
-                    logger.warning(
-                        "What was learned of %s.%s cannot be read: %s", key.server, key.tool, error
-                    )
-                    return entry
-                entry = self._keep(key, await self._merged(key, rows), now)
-            self._entries.move_to_end(key)
-            return entry
-
-    async def _merged(self, key: ToolKey, rows: Iterable[StoredShape]) -> Learned:
+    async def _entry(self, key: ToolKey, rows: Iterable[StoredShape], now: float) -> _Entry:
         counting = [row for row in rows if row.definition_hash in {key.definition_hash, ""}]
-        if not counting:
-            return Learned()
-        # What is still there from when values were kept is not shown.
-        return await asyncio.to_thread(
-            lambda: merged(counting) if self._enums else merged(counting).without_values()
-        )
-
-    def _keep(self, key: ToolKey, learned: Learned, now: float) -> _Entry:
+        learned = Learned()
+        if counting:
+            learned = await asyncio.to_thread(merged, counting)
+            # Values from when they were still kept are not shown.
+            learned = learned if self._enums else learned.without_values()
         entry = self._entries.get(key)
         if entry is None or entry.learned != learned:
-            entry = _Entry(learned, now)
+            return _Entry(learned, now)
         entry.read_at = now
-        self._entries[key] = entry
-        while len(self._entries) > _MOST_KEPT:
-            gone, _ = self._entries.popitem(last=False)
-            self._reading.pop(gone, None)
         return entry

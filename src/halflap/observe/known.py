@@ -1,57 +1,62 @@
-"""What is known of one tool's results: its shapes, and what they are as a schema and as a type."""
+"""What was learned of one tool: merged over its origins, as a schema and a type, and compared with what is new."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from halflap.learn import OUTCOMES, Learned, brief, confidence, is_lost, merge, schema_of, type_of
+from halflap.learn import OUTCOMES, Learned, brief, changes, confidence, is_lost, merge, schema_of, type_of
+from halflap.learn.drift import STABLE
 from halflap.schema import is_informative
+from halflap.store import LIVE, DriftEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from halflap.learn import Shape
     from halflap.learn.shape import Place, Record
     from halflap.schema import Type
     from halflap.store import StoredShape, ToolKey
 
-__all__ = ["FEWEST", "IMPORTED", "MEDIA", "MOST_TOLD", "Known", "known_of", "merged", "whole"]
+__all__ = ["IMPORTED", "Compared", "Known", "compare", "known_of", "merged", "whole"]
 
 IMPORTED = "import:"
-"""What the names of origins begin with that came from other gateways."""
-MEDIA = frozenset({"image", "audio", "resource", "resource_link"})
-"""The kinds of blocks that are not text: in a program they are objects of their own, not dicts."""
+"""Prefix of the origins that came from other gateways."""
+_MEDIA = frozenset({"image", "audio", "resource", "resource_link"})
+"""Types of blocks that are not text: in a program they are objects, not dicts."""
 _MEDIA_KEYS = frozenset({"type", "mimeType", "uri", "name"})
-MOST_TOLD = 20_000
-"""So many bytes of JSON Schema are told of one tool; whoever wants more asks for `halflap schema show`."""
-FEWEST = 3
-"""So many results tell what a tool returns, though all of them answer the same arguments."""
+_MAX_SHOWN = 20_000
+"""Bytes of JSON Schema shown to a model; `halflap schema show` has the rest."""
+_MIN_RESULTS = 3
+"""Results that are enough to show a type even if all of them answered the same arguments."""
+_MIN_CALLS = 50
+"""A shape that rests on fewer different calls cannot be stable, so its confidence need not be computed."""
 
 
 def merged(rows: Iterable[StoredShape]) -> Learned:
-    """Put together what all origins learned.
+    """Merge what all origins learned of a tool.
 
-    What was imported takes nothing away: if names, variants or levels that were learned here could not be kept beside
-    it, within the bounds, it is left out.
+    Imports must not push out what was learned here: one that would, because names, variants or levels are bounded, is
+    left out.
     """
-    here, elsewhere = Learned(), []
+    here, imported = Learned(), []
     for row in rows:
         if row.origin.startswith(IMPORTED):
-            elsewhere.append(row)
+            imported.append(row)
         else:
             here = here.merge(row.learned)
-    whole = here
-    for row in sorted(elsewhere, key=lambda row: row.origin):
-        more = whole.merge(row.learned)
+    result = here
+    for row in sorted(imported, key=lambda row: row.origin):
+        more = result.merge(row.learned)
         lost = (outcome for outcome in OUTCOMES if is_lost(getattr(here, outcome), getattr(more, outcome)))
-        whole = replace(more, **{outcome: getattr(whole, outcome) for outcome in lost})
-    return whole
+        result = replace(more, **{outcome: getattr(result, outcome) for outcome in lost})
+    return result
 
 
 def whole(learned: Learned) -> Shape:
-    """Give the shape of whatever a call gives that does not fail, structured or not."""
+    """Return the shape of every result that is not an error, structured or text."""
     return merge(learned.structured, learned.text)
 
 
@@ -62,59 +67,48 @@ class Known:
     key: ToolKey
     learned: Learned
     schema: dict[str, Any]
-    """JSON Schema of the value as programs see it, with `x-halflap` at the root, and where something was cut off."""
-    told: dict[str, Any]
-    """The same for a model to read: of what is very large, the deepest levels are cut off."""
+    """JSON Schema of the value as programs see it, with `x-halflap` at the root and where something was cut."""
+    shown: dict[str, Any]
+    """The same for a model to read: if it is very large, without its deepest levels."""
     confidence: float
     type: Type | None
-    """All of it as a type; None where it says nothing, or rests on too little."""
+    """The whole as a type; None where it says nothing, or rests on too few results."""
     stub: Type | None
-    """The same for stubs and signatures, of as much as is told."""
+    """`shown` as a type, for stubs and signatures."""
     version: str
-    """Another one for another type."""
+    """Differs for different types."""
     has_media: bool = False
-    """Whether there are blocks among it that are not text: the schema has what they say of themselves."""
+    """Whether blocks that are not text are in it; the schema has their metadata."""
 
     @property
     def observations(self) -> int:
-        """How many results there were that were no errors."""
-        return self.learned.structured.observations + self.learned.text.observations
-
-    @property
-    def needed(self) -> int:
-        """How many more results would tell what it returns, at most; none where there are enough."""
-        return 0 if self.type is not None else max(0, FEWEST - self.observations)
+        """Results that were not errors."""
+        return self.learned.structured.observations + self.texts
 
     @property
     def texts(self) -> int:
-        """How many of them were plain text."""
         return self.learned.text.observations
 
     @property
     def errors(self) -> int:
-        """How many results were errors."""
         return self.learned.error.observations
 
     @property
     def last(self) -> float | None:
-        """When the last one was seen."""
-        times = [
-            shape.last for shape in (self.learned.structured, self.learned.text) if shape.last is not None
-        ]
-        return max(times, default=None)
+        return whole(self.learned).last
 
 
 def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | None:
-    """Return what is known of a tool; None if no result was seen that was not an error."""
+    """Return what is known of a tool; None if every result was an error."""
     shape = whole(learned)
     if not shape.observations:
         return None
-    sure = confidence(shape, enums=enums)
-    short = brief(shape, MOST_TOLD, enums=enums)
+    certainty = confidence(shape, enums=enums)
+    short = brief(shape, _MAX_SHOWN, enums=enums)
     schema = schema_of(shape, enums=enums, notes=False)
-    kind = stub = None
-    if sure > 0 or shape.observations >= FEWEST:
-        kind = stub = type_of(shape, enums=enums, is_opaque=is_media)
+    type_ = stub = None
+    if certainty > 0 or shape.observations >= _MIN_RESULTS:
+        type_ = stub = type_of(shape, enums=enums, is_opaque=is_media)
         if short is not shape:
             stub = type_of(short, enums=enums, is_opaque=is_media)
     return Known(
@@ -122,21 +116,64 @@ def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | 
         learned,
         schema,
         schema if short is shape else schema_of(short, enums=enums, notes=False),
-        sure,
-        kind if kind is not None and is_informative(kind) else None,
+        certainty,
+        type_ if type_ is not None and is_informative(type_) else None,
         stub if stub is not None and is_informative(stub) else None,
-        sha256(repr(kind).encode(errors="replace")).hexdigest(),
+        sha256(repr(type_).encode(errors="replace")).hexdigest(),
         _has_media(shape.root),
     )
 
 
 def is_media(record: Record) -> bool:
-    """Return whether an object is a block that is not text, as it was noted when it passed."""
+    """Return whether an object is the metadata of a block that is not text."""
     kind = record.keys.get("type")
     if kind is None or kind.missing.times or not record.keys.keys() <= _MEDIA_KEYS:
         return False
-    return bool(kind.place.values) and set(kind.place.values or ()) <= MEDIA
+    return bool(kind.place.values) and set(kind.place.values or ()) <= _MEDIA
 
 
 def _has_media(place: Place) -> bool:
     return any(map(is_media, place.records.values())) or any(map(_has_media, place.below()))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What adding new results changed."""
+
+    after: Mapping[ToolKey, Learned]
+    changed: tuple[ToolKey, ...]
+    """The tools of which something new is known."""
+    drift: tuple[DriftEvent, ...]
+
+
+def compare(
+    before: Mapping[ToolKey, Learned],
+    added: Mapping[ToolKey, Learned],
+    *,
+    enums: bool = False,
+    origin: str = LIVE,
+) -> Compared:
+    """Add what was just seen to what was known, tool by tool; what contradicts a stable shape is drift.
+
+    Results of other origins are of any age, so their drift has the present time.
+    """
+    changed: list[ToolKey] = []
+    drift: list[DriftEvent] = []
+    for key, new in added.items():
+        was, now = whole(before[key]), whole(new)
+        if not now.observations:
+            continue
+        found = changes(was, now) if was.observations else ()
+        if found or was.observations < _MIN_RESULTS:
+            changed.append(key)
+        if not found or was.sample.size() < _MIN_CALLS:
+            continue
+        certainty = confidence(was, enums=enums)
+        if certainty >= STABLE:
+            at = time.time() if now.first is None or origin != LIVE else now.first
+            basis = (was.observations, round(certainty, 4))
+            drift += [
+                DriftEvent(*key, one.path, one.what, one.before, one.now, at, *basis, origin) for one in found
+            ]
+    after = {key: before[key].merge(new) for key, new in added.items()}
+    return Compared(after, tuple(changed), tuple(drift))

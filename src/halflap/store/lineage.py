@@ -1,23 +1,22 @@
-"""Queries for data flow: counts of where values went, and the edges between tools."""
+"""Queries for data flow: counts of where values went."""
 
 from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from halflap.graph.lineage import Count, Flow, Lineage
-from halflap.store.records import StoredEdge, ToolKey
-from halflap.store.tables import Row, edges, installation, lineage, upsert
+from halflap.store.records import ToolKey
+from halflap.store.tables import Row, lineage, upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 MAX_ROWS = 200_000
 """Flows kept per origin, so that a server with ever new field names cannot fill the disk."""
-EDGES_VERSION = "edges"
 _BATCH = 400
 
 
@@ -48,10 +47,16 @@ def _flow_id(origin: str, flow: Flow) -> str:
 
 
 def _row(origin: str, flow: Flow, count: Count) -> Row:
+    source, target = ToolKey(*flow.source), ToolKey(*flow.target)
     return {
         "id": _flow_id(origin, flow),
         "origin": origin,
-        **_ends(ToolKey(*flow.source), ToolKey(*flow.target)),
+        "source_server": source.server,
+        "source_tool": source.tool,
+        "source_hash": source.definition_hash,
+        "target_server": target.server,
+        "target_tool": target.tool,
+        "target_hash": target.definition_hash,
         "source_path": flow.source_path,
         "target_path": flow.target_path,
         "times": count.times,
@@ -59,29 +64,12 @@ def _row(origin: str, flow: Flow, count: Count) -> Row:
     }
 
 
-def _ends(source: ToolKey, target: ToolKey) -> Row:
-    return {
-        "source_server": source.server,
-        "source_tool": source.tool,
-        "source_hash": source.definition_hash,
-        "target_server": target.server,
-        "target_tool": target.tool,
-        "target_hash": target.definition_hash,
-    }
-
-
-def _source(row: Any) -> ToolKey:
-    return ToolKey(row.source_server, row.source_tool, row.source_hash)
-
-
-def _target(row: Any) -> ToolKey:
-    return ToolKey(row.target_server, row.target_tool, row.target_hash)
-
-
 def read_lineage(connection: sa.Connection) -> dict[str, Lineage]:
     found: dict[str, dict[Flow, Count]] = {}
     for row in connection.execute(sa.select(lineage)):
-        flow = Flow(_source(row), row.source_path, _target(row), row.target_path)
+        source = ToolKey(row.source_server, row.source_tool, row.source_hash)
+        target = ToolKey(row.target_server, row.target_tool, row.target_hash)
+        flow = Flow(source, row.source_path, target, row.target_path)
         found.setdefault(row.origin, {})[flow] = Count(row.times, row.runs)
     return {origin: Lineage(counts) for origin, counts in sorted(found.items())}
 
@@ -99,47 +87,3 @@ def forget(connection: sa.Connection, origin: str | None, server: str | None, to
     if ends[0]:
         query = query.where(sa.or_(*(sa.and_(*end) for end in ends)))
     connection.execute(query)
-
-
-def _edge_row(edge: StoredEdge) -> Row:
-    source, target = edge.source, edge.target
-    return {
-        "id": sha256(json.dumps([list(source[:2]), list(target[:2])]).encode()).hexdigest(),
-        **_ends(source, target),
-        "coverage": edge.coverage,
-        "confidence": edge.confidence,
-        "kinds": " ".join(edge.kinds),
-        "mappings": json.dumps(list(edge.mappings), separators=(",", ":"), ensure_ascii=False),
-    }
-
-
-def replace_edges(
-    connection: sa.Connection,
-    new: Sequence[StoredEdge],
-    version: str,
-    tools: Sequence[tuple[str, str]] | None,
-) -> None:
-    """Replace the edges from and to these tools, by server and name; None replaces all."""
-    if tools is None:
-        connection.execute(sa.delete(edges))
-    for server, tool in tools or ():
-        for end in ("source", "target"):
-            same = edges.c[f"{end}_server"] == server, edges.c[f"{end}_tool"] == tool
-            connection.execute(sa.delete(edges).where(*same))
-    upsert(connection, edges, [_edge_row(edge) for edge in new])
-    upsert(connection, installation, [{"name": EDGES_VERSION, "value": version}])
-
-
-def read_edges(connection: sa.Connection) -> list[StoredEdge]:
-    query = sa.select(edges).order_by(sa.desc("confidence"), "source_server", "source_tool", "id")
-    return [
-        StoredEdge(
-            _source(row),
-            _target(row),
-            row.coverage,
-            row.confidence,
-            tuple(row.kinds.split()),
-            tuple(json.loads(row.mappings)),
-        )
-        for row in connection.execute(query)
-    ]

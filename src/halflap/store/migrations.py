@@ -316,4 +316,9 @@ MIGRATIONS: Sequence[Migration] = (
         ),
     ),
     Migration(7, "what was learned belongs to a tool's schemas, not to its description", (), key_by_schemas),
+    Migration(
+        8,
+        "edges are computed when they are asked for",
+        ("DROP TABLE edges", "DELETE FROM installation WHERE name = 'edges'"),
+    ),
 )

@@ -25,7 +25,6 @@ __all__ = [
     "ServerRows",
     "StoreStatus",
     "StoredCatalog",
-    "StoredEdge",
     "StoredServer",
     "StoredShape",
     "StoredTool",
@@ -203,19 +202,6 @@ class StoredShape:
     @property
     def key(self) -> ToolKey:
         return ToolKey(self.server, self.tool, self.definition_hash)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredEdge:
-    """One tool's results can supply another's arguments."""
-
-    source: ToolKey
-    target: ToolKey
-    coverage: str
-    confidence: float
-    kinds: tuple[str, ...]
-    """The kinds of evidence for it."""
-    mappings: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

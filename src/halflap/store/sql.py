@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         CallRecord,
         DriftEvent,
         RunRecord,
-        StoredEdge,
         StoredShape,
         ToolKey,
         WatermarkChange,
@@ -215,20 +214,6 @@ class Store(Database):
     async def lineage(self) -> Mapping[str, Lineage]:
         """Return where each origin saw values go; its tools are `ToolKey`s."""
         return await self._read(lineage.read_lineage)
-
-    async def replace_edges(
-        self, edges: Sequence[StoredEdge], version: str, *, tools: Sequence[tuple[str, str]] | None = None
-    ) -> None:
-        """Replace the edges from and to these tools (server, original name), or all; `version` marks their inputs."""
-        await self._write(lineage.replace_edges, edges, version, tools)
-
-    async def edges_version(self) -> str | None:
-        """Return the version passed to the last `replace_edges`."""
-        return await self._read(tables.read_value, lineage.EDGES_VERSION)
-
-    async def edges(self) -> Sequence[StoredEdge]:
-        """Return the stored edges, most certain first."""
-        return await self._read(lineage.read_edges)
 
     # The installation
 

@@ -95,11 +95,6 @@ lineage = sa.table(
     sa.column("times"),
     sa.column("runs"),
 )
-edges = sa.table(
-    "edges",
-    *(sa.column(name, _AnyText) for name in ("id", *_ENDS, "coverage", "kinds", "mappings")),
-    sa.column("confidence"),
-)
 counters = sa.table("meters", sa.column("name"), sa.column("value"))
 KEYS = {
     "servers": ("name",),
@@ -111,7 +106,6 @@ KEYS = {
     "learned": ("server", "tool", "definition_hash", "origin"),
     "watermarks": ("origin",),
     "lineage": ("id",),
-    "edges": ("id",),
     "installation": ("name",),
     "meters": ("name",),
 }

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.graph.edges.model import Edge, Evidence, Link
+from halflap.graph.edges.model import Edge, Evidence, Link, combined
 from halflap.graph.paging import pages_of
 from halflap.graph.paths import path_text, slot_text
 
@@ -17,14 +16,19 @@ if TYPE_CHECKING:
     from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
 
-__all__ = ["Candidate", "edge_of", "page_edge", "together"]
+__all__ = ["Candidate", "add", "best_first", "edge_of", "page_edge", "together"]
 
 _PAGES = 0.9
 """How certain a link to the next page is."""
+_PER_SLOT, _SHOWN = 8, 3
+"""Places of one tool for a slot that are compared, and those that a link shows."""
+_NEAR = 0.9
+"""Of one tool, places are kept for a slot that are at least this good compared with the best."""
+_BESIDE = 0.01
+"""What each key counts that a place shares with those chosen for other slots."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A place that may fill a slot, with the reasons."""
 
     given: Given
@@ -32,26 +36,48 @@ class Candidate:
     confidence: float
 
 
+def add(found: dict[Path, Candidate], given: Given, evidence: Evidence) -> None:
+    """Add a reason for a place, beside those that are known."""
+    path = given.place.path
+    reasons = (*(found[path].evidence if path in found else ()), evidence)
+    found[path] = Candidate(given, reasons, combined(reasons))
+
+
+def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the few best places of one tool for a slot; the same ones in whatever order they come."""
+    found = sorted(candidates, key=_rank)
+    least = found[0].confidence * _NEAR
+    return [one for one in found[:_PER_SLOT] if one.confidence >= least]
+
+
+def _rank(one: Candidate) -> tuple[float, int, int]:
+    return -one.confidence, len(one.given.place.path), one.given.at
+
+
 def together(by_slot: dict[Path, list[Candidate]]) -> dict[Path, list[Candidate]]:
     """Choose for each slot the place nearest to those chosen for the others: parts of one key travel together.
 
-    One place fills one slot only: whatever takes `from_id` and `to_id` does not mean the same.
+    Slots with one place that is better than all others choose first, and the others follow them. One place fills one slot
+    only: whatever takes `from_id` and `to_id` does not mean the same.
     """
     chosen: dict[Path, list[Candidate]] = {}
-    taken: dict[Path, Path] = {}
-    for slot in sorted(by_slot, key=lambda path: -by_slot[path][0].confidence):
+    taken: set[Path] = set()
+    for slot in sorted(by_slot, key=lambda path: _doubt(by_slot[path])):
         free = [one for one in by_slot[slot] if one.given.place.path not in taken]
-        if not free:
-            continue
-        best = max(
-            free, key=lambda one: (one.confidence + 0.01 * _nearness(one, taken), -len(one.given.place.path))
-        )
-        top = max(one.confidence for one in free)
-        if best.confidence < top:
-            best = Candidate(best.given, best.evidence, top)
-        chosen[slot] = [best, *(one for one in free if one.given is not best.given)]
-        taken[best.given.place.path] = slot
+        if free:
+            best = max(free, key=lambda one: one.confidence + _BESIDE * _nearness(one, taken))
+            # Beside the others it is as certain as any.
+            best = best._replace(confidence=max(one.confidence for one in free))
+            others = [one for one in free if one.given is not best.given]
+            chosen[slot] = [best, *others[: _SHOWN - 1]]
+            taken.add(best.given.place.path)
     return {slot: chosen[slot] for slot in by_slot if slot in chosen}
+
+
+def _doubt(found: list[Candidate]) -> tuple[float, float]:
+    """Rank a slot: by how close its second best place is, then by its best."""
+    best = found[0].confidence
+    return (found[1].confidence / best if len(found) > 1 else 0.0), -best
 
 
 def _nearness(one: Candidate, others: Iterable[Path]) -> int:

@@ -7,11 +7,18 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from halflap.graph.edges.model import Evidence
-from halflap.graph.edges.relations import relation_keys
-from halflap.graph.naming import is_abbreviation, phrase, place_identity, slot_identity, words_of_text
+from halflap.graph.naming import (
+    is_abbreviation,
+    is_secret,
+    phrase,
+    place_identity,
+    slot_identity,
+    words_of,
+    words_of_text,
+)
 from halflap.graph.naming.vocabulary import DISPLAY, IDENTIFIERS, SELF_NAMING, VAGUE
 from halflap.graph.paths import keys_of
 from halflap.graph.types import Form, conflict, form_of
@@ -22,8 +29,20 @@ if TYPE_CHECKING:
     from halflap.graph.naming import Identity, Words
     from halflap.graph.paths import Path
     from halflap.graph.ports import Place, Ports, Slot
+    from halflap.schema import Type
 
-__all__ = ["COMPANION", "LEAST", "Features", "Given", "Taken", "given_of", "name_weight", "score", "taken_of"]
+__all__ = [
+    "COMPANION",
+    "LEAST",
+    "Features",
+    "Given",
+    "Taken",
+    "given_of",
+    "name_weight",
+    "relation_keys",
+    "score",
+    "taken_of",
+]
 
 LEAST = 0.5
 """Links below this are not shown or used. Lowering it finds more ways, and more wrong ones."""
@@ -96,6 +115,8 @@ class Given(NamedTuple):
     tool: str
     place: Place
     features: Features
+    at: int
+    """Its number among the tool's places: of equals, the first is meant."""
 
 
 class Taken(NamedTuple):
@@ -108,13 +129,15 @@ class Taken(NamedTuple):
     """Pairs of a thing and an identifier that follow each other in the description."""
     relations: tuple[str, ...]
     """What the server declares that it takes."""
+    is_secret: bool = False
+    """Whether only lineage may fill it."""
 
 
 def given_of(ports: Ports) -> Iterator[Given]:
     """Yield the places of a tool that can fill parameters: everything but yes or no."""
     things = ports.subject.things
     asked = {taken_of(ports, slot).identity[:2] for slot in ports.slots if ports.needs(slot)}
-    for place in ports.places:
+    for at, place in enumerate(ports.places):
         form = place.form
         if form.kinds == _NO_VALUES:
             continue
@@ -126,7 +149,7 @@ def given_of(ports: Ports) -> Iterator[Given]:
         features = Features(
             ports.server, identities, form, len(keys), is_item, echoes, place.is_optional, learned
         )
-        yield Given(ports.tool, place, features)
+        yield Given(ports.tool, place, features, at)
 
 
 def _is_listed(path: Path) -> bool:
@@ -140,7 +163,17 @@ def taken_of(ports: Ports, slot: Slot) -> Taken:
     identity = own._replace(words=()) if own.attribute else own._replace(thing=())
     described = _pairs(slot.description) if slot.description and ports.needs(slot) else frozenset()
     relations = tuple(relation_keys(ports.server, slot.type, "consumes"))
-    return Taken(ports.server, identity, form_of(slot.type), described, relations)
+    return Taken(
+        ports.server, identity, form_of(slot.type), described, relations, is_secret(words_of(keys[-1]))
+    )
+
+
+def relation_keys(server: str, kind: Type, way: Literal["produces", "consumes"]) -> Iterator[str]:
+    """Yield keys for what the schema of the contract kit says that a value identifies."""
+    for part in (kind, *kind.members):
+        for direction, thing in part.relations:
+            if direction == way:
+                yield f"{server}\0{phrase(words_of(thing)) or thing}"
 
 
 @lru_cache(maxsize=1 << 13)

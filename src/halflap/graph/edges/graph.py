@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from halflap.graph.edges.assembly import Candidate, edge_of, page_edge, together
+from halflap.graph.edges.assembly import Candidate, add, best_first, edge_of, page_edge, together
 from halflap.graph.edges.evidence import COMPANION, LEAST, score, taken_of
 from halflap.graph.edges.index import Index
-from halflap.graph.edges.model import Evidence, Link, combined
-from halflap.graph.edges.relations import mentions, names_in
-from halflap.graph.naming import is_secret, slot_identity, words_of
+from halflap.graph.edges.model import Evidence, Link
+from halflap.graph.edges.relations import DECLARED, add_declared, mentions
+from halflap.graph.naming import slot_identity
 from halflap.graph.paging import takes_page
 from halflap.graph.paths import keys_of, path_text
 from halflap.graph.types import conflict
@@ -20,7 +21,7 @@ from halflap.graph.types import conflict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from halflap.graph.edges.evidence import Features, Given, Taken
+    from halflap.graph.edges.evidence import Features, Taken
     from halflap.graph.edges.model import Edge
     from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
@@ -29,14 +30,10 @@ __all__ = ["Flows", "Graph"]
 
 BEST = 5
 """Tools shown per parameter where all edges are listed. Doubling it doubles the list, with less certain edges."""
-_PER_SLOT = 3
-_NEAR = 0.9
-"""Of one tool, places are kept for a slot that are at least this good compared with the best."""
 _LEAST_OPTIONAL = 0.6
 """An optional parameter can be left out, so its links have to be more certain."""
-_DECLARED = 0.9
-_SUPPORT = 0.5
-"""What a description adds to a link between two tools when it names one of them but not the field."""
+_MOST_SEEN = 0.98
+"""The confidence that lineage alone gives at most."""
 _GONE = frozenset({"delete", "destroy", "purge", "remove"})
 
 
@@ -52,7 +49,7 @@ class Flows(Protocol):
 
 
 _Table = dict[str, list[Candidate]]
-"""The best places for one slot, by tool."""
+"""The places for a slot by tool, best first."""
 
 
 class Graph:
@@ -63,16 +60,21 @@ class Graph:
         self.index = Index()
         self._names: dict[tuple[str, str], str] = {}
         """Tools by server and by the name they have there."""
+        self._mentions: dict[str, frozenset[str]] = {}
+        """Names in the descriptions of each tool, which may be those of other tools."""
         self._mentioned: dict[tuple[str, str], set[str]] = {}
-        """Tools whose descriptions name another of their server."""
-        self._taken: dict[str, dict[Path, Taken]] = {}
-        """What each slot of a tool asks for, without those that are never linked."""
-        self._tables: dict[Taken, _Table] = {}
+        """Tools by what they mention of their server."""
+        self._taken: dict[Taken, Taken] = {}
+        """What slots ask for; many ask for the same."""
+        self._slots: dict[str, list[tuple[Slot, Taken]]] = {}
+        """The slots of a tool that may be linked, with what they ask for."""
+        self._tables: dict[int, _Table] = {}
+        """By the identity of what is asked for. This and the next two are computed when needed."""
+        self._beyond: dict[str, frozenset[str]] = {}
         self._into: dict[str, tuple[Edge, ...]] = {}
-        self._declared_by: dict[str, set[str]] = {}
-        """By tool: those whose descriptions name it, or that its own name."""
         self._lineage: Flows | None = None
-        self._sources: dict[str, set[str]] = {}
+        self._seen: dict[str, set[str]] = {}
+        """The tools whose values were seen to go into one."""
         self.follow(lineage)
         with _without_collection():
             for one in ports:
@@ -82,48 +84,55 @@ class Graph:
     def tools(self) -> Mapping[str, Ports]:
         return MappingProxyType(self._ports)
 
+    # What is known
+
     def follow(self, lineage: Flows | None) -> None:
         """Use what is known now of where values went."""
         self._lineage = lineage
-        self._sources = {}
+        self._seen = {}
         for source, target in () if lineage is None else lineage.pairs:
-            self._sources.setdefault(target, set()).add(source)
-        self._into.clear()
+            self._seen.setdefault(target, set()).add(source)
+        self._forget()
 
     def put(self, ports: Ports) -> None:
         """Add a tool, or replace it."""
         self.remove(ports.tool)
         self._ports[ports.tool] = ports
-        self._taken[ports.tool] = {
-            slot.path: taken_of(ports, slot) for slot in ports.slots if _may_be_linked(slot)
-        }
+        asked = ((slot, taken_of(ports, slot)) for slot in ports.slots if _may_be_linked(slot))
+        self._slots[ports.tool] = [(slot, self._taken.setdefault(taken, taken)) for slot, taken in asked]
         self._names[ports.server, ports.name] = ports.tool
-        for name in mentions(ports):
+        self._mentions[ports.tool] = mentions(ports)
+        for name in self._mentions[ports.tool]:
             self._mentioned.setdefault((ports.server, name), set()).add(ports.tool)
         self.index.put(ports)
 
     def remove(self, tool: str) -> None:
         """Remove a tool, if it is there."""
+        self._forget()
         ports = self._ports.pop(tool, None)
-        if self._tables or self._into or self._declared_by:
-            self._tables.clear()
-            self._into.clear()
-            self._declared_by.clear()
         if ports is None:
             return
-        del self._taken[tool]
+        del self._slots[tool]
         self._names.pop((ports.server, ports.name), None)
-        for name in mentions(ports):
+        for name in self._mentions.pop(tool):
             self._mentioned[ports.server, name].discard(tool)
         self.index.remove(tool)
+
+    def _forget(self) -> None:
+        for known in (self._tables, self._beyond, self._into):
+            known.clear()
+
+    # Edges
 
     def into(self, tool: str) -> Sequence[Edge]:
         """Return all edges to a tool, most certain first."""
         if tool not in self._ports:
             return ()
         if tool not in self._into:
-            edges = (self.edge(source, tool) for source in sorted(self._sources_of(self._ports[tool])))
-            self._into[tool] = _sorted(one for one in edges if one is not None)
+            sources = {tool, *self._named_or_seen(tool)}
+            for _, taken in self._slots[tool]:
+                sources.update(self._table(taken))
+            self._into[tool] = self._edges(sources, tool)
         return self._into[tool]
 
     def out_of(self, tool: str) -> Sequence[Edge]:
@@ -134,23 +143,14 @@ class Graph:
     def edges(self, best: int = BEST) -> Iterator[Edge]:
         """Yield the edges to every tool, from the `best` tools for each of its parameters."""
         for tool, ports in self._ports.items():
-            sources = {tool, *self._sources.get(tool, ()), *self._declaring(ports)}
-            for slot in ports.slots:
-                found = self.sources_of_slot(ports, slot)
+            sources = {tool, *self._named_or_seen(tool)}
+            for slot, taken in self._slots[tool]:
                 least = LEAST if ports.needs(slot) else _LEAST_OPTIONAL
-                sources.update(one for one in found[:best] if self._best(ports, slot, one) >= least)
+                others = (one for one in self._table(taken).items() if one[0] != tool)
+                sources.update(one for one, found in islice(others, best) if found[0].confidence >= least)
             with _without_collection():
-                edges = [self.edge(source, tool) for source in sorted(sources) if source in self._ports]
-            yield from _sorted(one for one in edges if one is not None)
-
-    def sources_of_slot(self, ports: Ports, slot: Slot) -> list[str]:
-        """Return the tools that can fill a slot, best first; among equals, those that need least themselves."""
-        seen = self._sources.get(ports.tool, ())
-        table = self.table(ports, slot)
-        return [
-            *(one for one in table if one in seen),
-            *(one for one in table if one not in seen and one != ports.tool),
-        ]
+                edges = self._edges(sources, tool)
+            yield from edges
 
     def edge(self, source: str, target: str) -> Edge | None:
         """Return the edge from one tool to another, if there is one; from a tool to itself only by pagination."""
@@ -159,62 +159,120 @@ class Graph:
             return None
         if one is other:
             return page_edge(one)
-        found = self.links(one, other)
+        links = self.links(one, other)
         needed = {slot.path for slot in other.slots if other.needs(slot)}
         leads = any(
-            link.confidence >= (LEAST if link.target in needed else _LEAST_OPTIONAL) for link in found
+            link.confidence >= (LEAST if link.target in needed else _LEAST_OPTIONAL) for link in links
         )
-        return edge_of(one, other, found) if leads else None
+        return edge_of(one, other, links) if leads else None
+
+    def _edges(self, sources: Iterable[str], target: str) -> tuple[Edge, ...]:
+        return _sorted(edge for one in sources if (edge := self.edge(one, target)) is not None)
+
+    # Links
+
+    def sources(self, ports: Ports, slot: Slot) -> Iterator[tuple[str, Candidate]]:
+        """Yield the tools that can fill a slot, with the best place of each.
+
+        Those that values were seen to come from, or that descriptions name, come first; then the best by names and
+        types, among equals those that need least themselves.
+        """
+        first = self._named_or_seen(ports.tool) - {ports.tool}
+        for tool in sorted(first):
+            found = self._chosen(self._ports[tool], ports).get(slot.path)
+            if found:
+                yield tool, found[0]
+        table = next((self._table(taken) for one, taken in self._slots[ports.tool] if one is slot), {})
+        for tool, found in table.items():
+            if tool != ports.tool and tool not in first:
+                yield tool, found[0]
 
     def links(self, source: Ports, target: Ports) -> list[Link]:
         """Return what each slot of a tool can take from another, weak links included."""
-        by_slot: dict[Path, list[Candidate]] = {}
-        if target.tool not in self._declared_by:
-            self._declared_by[target.tool] = self._declaring(target)
-        # Beyond names and types, only these two add candidates; a large tool has hundreds of slots.
-        more = source.tool in self._declared_by[target.tool] | self._sources.get(target.tool, set())
-        for slot in target.slots:
-            if not more and source.tool not in self.table(target, slot):
-                continue
-            if found := self._candidates(source, target, slot):
-                by_slot[slot.path] = found
-        chosen = together(by_slot)
         return [
             Link(one.given.place.path, path, one.confidence, one.evidence)
-            for path, found in chosen.items()
+            for path, found in self._chosen(source, target).items()
             for one in found
         ]
 
-    def table(self, ports: Ports, slot: Slot) -> _Table:
-        """Return the best places for a slot in all tools, by names and types; the best tools come first."""
-        taken = self._taken[ports.tool].get(slot.path)
-        if taken is None or is_secret(words_of(_name(slot))):
-            return {}
-        if taken not in self._tables:
-            found = self._scored(taken, home=True)
-            # Servers number their things themselves: others are asked for a key only where its own has none.
-            own_keys = any(one.evidence[0].kind == "entity" for own in found.values() for one in own)
-            for tool, others in (
-                self._scored(taken, home=False).items()
-                if not own_keys or not taken.identity.attribute
-                else ()
-            ):
-                kept = [one for one in others if not own_keys or one.evidence[0].kind != "entity"]
-                if kept:
-                    found[tool] = kept
-            for key in taken.relations:
-                for given in self.index.related(key):
-                    if conflict(given.features.form, taken.form):
-                        continue
+    def _chosen(self, source: Ports, target: Ports) -> dict[Path, list[Candidate]]:
+        by_slot: dict[Path, list[Candidate]] = {}
+        more = source.tool in self._named_or_seen(target.tool)
+        for slot, taken in self._slots[target.tool]:
+            known = self._table(taken).get(source.tool)
+            # A large tool has hundreds of slots, and few are filled by one other.
+            if known is None and not more:
+                continue
+            found = {
+                one.given.place.path: one
+                for one in known or ()
+                if not _is_pointless(one, source, target, slot)
+            }
+            if more:
+                self._add_seen(source, target, slot, taken, found)
+                if source.server == target.server and target.needs(slot) and not taken.is_secret:
+                    places = self.index.of(source.tool)
+                    add_declared(
+                        found, source=source, places=places, target=target, slot=slot, form=taken.form
+                    )
+            if found:
+                by_slot[slot.path] = best_first(found.values())
+        return together(by_slot)
+
+    def _add_seen(
+        self, source: Ports, target: Ports, slot: Slot, taken: Taken, found: dict[Path, Candidate]
+    ) -> None:
+        """Add the places whose values were seen to go into a slot."""
+        own = path_text(slot.path)
+        flows = () if self._lineage is None else self._lineage.between(source.tool, target.tool)
+        times = {start: times for start, end, times in flows if end == own}
+        for given in self.index.of(source.tool) if times else ():
+            seen = times.get(path_text(given.place.path))
+            if seen and not conflict(given.features.form, taken.form):
+                weight = min(_MOST_SEEN, 1 - 0.5 ** (1 + seen / 2))
+                add(found, given, Evidence("lineage", weight, f"seen {seen} times"))
+
+    def _named_or_seen(self, tool: str) -> frozenset[str]:
+        """Return the tools that descriptions relate to this one, or whose values were seen to go into it."""
+        if tool not in self._beyond:
+            ports = self._ports[tool]
+            named = {self._names.get((ports.server, name)) for name in self._mentions[tool]}
+            naming = self._mentioned.get((ports.server, ports.name), set())
+            seen = self._seen.get(tool, set())
+            self._beyond[tool] = frozenset(one for one in named | naming | seen if one in self._ports)
+        return self._beyond[tool]
+
+    # Places by names and types
+
+    def _table(self, taken: Taken) -> _Table:
+        known = self._tables.get(id(taken))
+        if known is None:
+            found = {} if taken.is_secret else self._found(taken)
+            best = {tool: best_first(candidates) for tool, candidates in found.items()}
+
+            def rank(tool: str) -> tuple[float, int, str]:
+                return -round(best[tool][0].confidence, 2), len(self._ports[tool].required), tool
+
+            known = self._tables[id(taken)] = {tool: best[tool] for tool in sorted(best, key=rank)}
+        return known
+
+    def _found(self, taken: Taken) -> _Table:
+        found = self._scored(taken, home=True)
+        # Servers number their things themselves: others are asked for a key only where its own has none.
+        own_keys = any(one.evidence[0].kind == "entity" for own in found.values() for one in own)
+        others = {} if own_keys and taken.identity.attribute else self._scored(taken, home=False)
+        for tool, candidates in others.items():
+            kept = [one for one in candidates if not own_keys or one.evidence[0].kind != "entity"]
+            if kept:
+                found[tool] = kept
+        for key in taken.relations:
+            for given in self.index.related(key):
+                if not conflict(given.features.form, taken.form):
                     detail = f"the server declares that both identify a {key.partition(chr(0))[2]}"
                     own = {one.given.place.path: one for one in found.get(given.tool, ())}
-                    _add(own, given, Evidence("declared", _DECLARED, detail))
+                    add(own, given, Evidence("declared", DECLARED, detail))
                     found[given.tool] = list(own.values())
-            best = {tool: _best_first(candidates) for tool, candidates in found.items()}
-            self._tables[taken] = {
-                tool: best[tool] for tool in sorted(best, key=lambda tool: self._rank(tool, best[tool]))
-            }
-        return self._tables[taken]
+        return found
 
     def _scored(self, taken: Taken, *, home: bool) -> _Table:
         found: _Table = {}
@@ -227,96 +285,6 @@ class Graph:
             if evidence is not None and evidence.weight >= COMPANION:
                 found.setdefault(given.tool, []).append(Candidate(given, (evidence,), evidence.weight))
         return found
-
-    def _rank(self, tool: str, candidates: list[Candidate]) -> tuple[float, int, str]:
-        return -round(candidates[0].confidence, 2), len(self._ports[tool].required), tool
-
-    def _best(self, ports: Ports, slot: Slot, source: str) -> float:
-        return self.table(ports, slot)[source][0].confidence
-
-    def _sources_of(self, ports: Ports) -> set[str]:
-        """Return all tools from which there may be an edge to this one."""
-        found = {ports.tool, *self._sources.get(ports.tool, ()), *self._declaring(ports)}
-        for slot in ports.slots:
-            found.update(self.table(ports, slot))
-        return found
-
-    def _declaring(self, ports: Ports) -> set[str]:
-        """Return the tools of the same server whose descriptions name this one, or that its own name."""
-        found = {
-            tool for name in mentions(ports) if (tool := self._names.get((ports.server, name))) is not None
-        }
-        return found | self._mentioned.get((ports.server, ports.name), set())
-
-    def _candidates(self, source: Ports, target: Ports, slot: Slot) -> list[Candidate]:
-        """Return the best places of one tool for a slot, with everything that speaks for each."""
-        if slot.path not in self._taken[target.tool]:
-            return []
-        found = {one.given.place.path: one for one in self.table(target, slot).get(source.tool, ())}
-        if found:
-            found = {path: one for path, one in found.items() if not _is_pointless(one, source, target, slot)}
-        for path, times in self._seen(source, target, slot):
-            for given in self.index.of(source.tool):
-                if path_text(given.place.path) == path and not conflict(
-                    given.features.form, self._taken[target.tool][slot.path].form
-                ):
-                    weight = 1 - 0.5 ** (1 + times / 2)
-                    _add(found, given, Evidence("lineage", min(0.98, weight), f"seen {times} times"))
-        if source.server == target.server:
-            self._declared(source, target, slot, found)
-        return _best_first(found.values())
-
-    def _seen(self, source: Ports, target: Ports, slot: Slot) -> Iterator[tuple[str, int]]:
-        if self._lineage is not None and source.tool in self._sources.get(target.tool, ()):
-            own = path_text(slot.path)
-            yield from (
-                (start, times)
-                for start, end, times in self._lineage.between(source.tool, target.tool)
-                if end == own
-            )
-
-    def _declared(self, source: Ports, target: Ports, slot: Slot, found: dict[Path, Candidate]) -> None:
-        """Add what descriptions say: a field or parameter that names the other tool, or a tool that does."""
-        if not target.needs(slot) or is_secret(words_of(_name(slot))):
-            return
-        asks = source.name in names_in(slot.description)
-        if asks or any(target.name in names_in(one.given.place.description) for one in found.values()):
-            if not found and (only := self._only_key(source, target, slot)) is not None:
-                _add(found, only, Evidence("declared", _DECLARED, slot.description[:200]))
-            for one in list(found.values()):
-                if asks or target.name in names_in(one.given.place.description):
-                    text = slot.description if asks else one.given.place.description
-                    _add(found, one.given, Evidence("declared", _DECLARED, text[:200]))
-        elif target.name in names_in(source.description) or source.name in names_in(target.description):
-            for one in list(found.values()):
-                _add(found, one.given, Evidence("declared", _SUPPORT, "a description names the other tool"))
-        elif not found:
-            self._pointed_at(source, target, slot, found)
-
-    def _pointed_at(self, source: Ports, target: Ports, slot: Slot, found: dict[Path, Candidate]) -> None:
-        """Add a field that is to be used with a tool which takes one thing only, whatever that calls it."""
-        if len(target.required) != 1:
-            return
-        for given in self.index.of(source.tool):
-            text = given.place.description
-            if (
-                text
-                and target.name in names_in(text)
-                and not conflict(given.features.form, self._taken[target.tool][slot.path].form)
-            ):
-                _add(found, given, Evidence("declared", _DECLARED, text[:200]))
-
-    def _only_key(self, source: Ports, target: Ports, slot: Slot) -> Given | None:
-        """Return the one identifier that a tool returns of its own thing, if it has the slot's type."""
-        form = self._taken[target.tool][slot.path].form
-        keys = [
-            one
-            for one in self.index.of(source.tool)
-            if any(own.attribute for own in one.features.identities) and not conflict(one.features.form, form)
-        ]
-        depth = min((len(one.place.path) for one in keys), default=0)
-        outermost = [one for one in keys if len(one.place.path) == depth]
-        return outermost[0] if len(outermost) == 1 else None
 
 
 @contextmanager
@@ -335,10 +303,6 @@ def _may_be_linked(slot: Slot) -> bool:
     return not takes_page(slot.path) and slot.type.kind != "boolean"
 
 
-def _name(slot: Slot) -> str:
-    return next(step.key for step in reversed(slot.path) if step.kind == "key")
-
-
 def _is_pointless(one: Candidate, source: Ports, target: Ports, slot: Slot) -> bool:
     """Return whether a value names something that is gone, or is to name something new of the same kind."""
     things = {own.thing for own in one.given.features.identities}
@@ -348,17 +312,6 @@ def _is_pointless(one: Candidate, source: Ports, target: Ports, slot: Slot) -> b
         return False
     asked = slot_identity(keys_of(slot.path), target.subject.things)
     return asked.thing == target.subject.thing and asked.thing in things
-
-
-def _add(found: dict[Path, Candidate], given: Given, evidence: Evidence) -> None:
-    path = given.place.path
-    reasons = (*(found[path].evidence if path in found else ()), evidence)
-    found[path] = Candidate(given, reasons, combined(reasons))
-
-
-def _best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
-    found = sorted(candidates, key=lambda one: (-one.confidence, len(one.given.place.path)))
-    return [one for one in found[:_PER_SLOT] if one.confidence >= found[0].confidence * _NEAR]
 
 
 def _sorted(edges: Iterable[Edge]) -> tuple[Edge, ...]:

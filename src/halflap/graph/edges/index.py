@@ -6,8 +6,7 @@ import math
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from halflap.graph.edges.evidence import COMPANION, given_of, name_weight
-from halflap.graph.edges.relations import relation_keys
+from halflap.graph.edges.evidence import COMPANION, given_of, name_weight, relation_keys
 from halflap.graph.naming import is_abbreviation, is_secret, phrase
 from halflap.graph.naming.vocabulary import SELF_NAMING
 from halflap.graph.paths import NAME

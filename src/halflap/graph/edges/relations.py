@@ -1,4 +1,4 @@
-"""Relations that a server declares itself: what a field produces and a parameter consumes, and tool names in descriptions.
+"""Relations that a server declares by naming its tools in descriptions.
 
 `Use with order_history` at a field, or `as returned by list_orders` at a parameter, relates two tools of one server. Only
 exact names of tools of the same server count, so no text can reach another server's tools.
@@ -8,19 +8,28 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from halflap.graph.naming import phrase, words_of
+from halflap.graph.edges.assembly import add
+from halflap.graph.edges.model import Evidence
+from halflap.graph.types import conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
-    from halflap.graph.ports import Ports
-    from halflap.schema import Type
+    from halflap.graph.edges.assembly import Candidate
+    from halflap.graph.edges.evidence import Given
+    from halflap.graph.paths import Path
+    from halflap.graph.ports import Ports, Slot
+    from halflap.graph.types import Form
 
-__all__ = ["mentions", "names_in", "relation_keys"]
+__all__ = ["DECLARED", "add_declared", "mentions"]
 
+DECLARED = 0.9
+_SUPPORT = 0.5
+"""What a description adds to a link between two tools when it names one of them but not the field."""
 _MAX_TEXT = 4_000
+_MAX_DETAIL = 200
 _NAME = re.compile(r"\w+(?:[_./:-]\w+)+|[a-z]\w*[A-Z]\w*|`(\w+)`|\b(\w+)\(\)")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n\s*\n")
 _WORD = re.compile(r"[\w']+")
@@ -28,8 +37,53 @@ _OTHERWISE = frozenset({"avoid", "instead", "never", "not", "rather", "unlike", 
 """A sentence with one of these may say what not to combine."""
 
 
+def add_declared(
+    found: dict[Path, Candidate],
+    *,
+    source: Ports,
+    places: Sequence[Given],
+    target: Ports,
+    slot: Slot,
+    form: Form,
+) -> None:
+    """Add what descriptions say of two tools of one server: a field or parameter that names the other, or a tool that does.
+
+    Where names and types found nothing, a parameter takes the one identifier that the tool it names returns, and a tool
+    with one parameter the field that names it.
+    """
+    asks = source.name in _names_in(slot.description)
+    pointing = {one.place.path: one for one in places if target.name in _names_in(one.place.description)}
+    if not found:
+        new = list(pointing.values()) if len(target.required) == 1 else []
+        new = _only_key(places, form) if asks else new
+        for given in new:
+            if not conflict(given.features.form, form):
+                text = slot.description if asks else given.place.description
+                add(found, given, Evidence("declared", DECLARED, text[:_MAX_DETAIL]))
+        return
+    is_named = target.name in _names_in(source.description) or source.name in _names_in(target.description)
+    for path, one in list(found.items()):
+        if asks or path in pointing:
+            text = slot.description if asks else one.given.place.description
+            add(found, one.given, Evidence("declared", DECLARED, text[:_MAX_DETAIL]))
+        elif is_named and not pointing:
+            add(found, one.given, Evidence("declared", _SUPPORT, "a description names the other tool"))
+
+
+def _only_key(places: Sequence[Given], form: Form) -> list[Given]:
+    """Return the one identifier that a tool returns of its own thing, if it has the right type."""
+    keys = [
+        one
+        for one in places
+        if any(own.attribute for own in one.features.identities) and not conflict(one.features.form, form)
+    ]
+    depth = min((len(one.place.path) for one in keys), default=0)
+    outermost = [one for one in keys if len(one.place.path) == depth]
+    return outermost if len(outermost) == 1 else []
+
+
 @lru_cache(maxsize=1 << 14)
-def names_in(text: str) -> frozenset[str]:
+def _names_in(text: str) -> frozenset[str]:
     """Return what may be tool names in a description: compounds, quoted names and calls."""
     found: set[str] = set()
     for sentence in _SENTENCE_END.split(text[:_MAX_TEXT]):
@@ -41,15 +95,6 @@ def names_in(text: str) -> frozenset[str]:
 
 def mentions(ports: Ports) -> frozenset[str]:
     """Return all names in the descriptions of a tool and its fields and parameters."""
-    texts = [ports.description]
-    texts += [one.description for one in ports.slots if one.description]
-    texts += [one.description for one in ports.places if one.description]
-    return frozenset().union(*map(names_in, texts))
-
-
-def relation_keys(server: str, kind: Type, way: Literal["produces", "consumes"]) -> Iterator[str]:
-    """Yield keys for what the schema of the contract kit says that a value identifies."""
-    for part in (kind, *kind.members):
-        for direction, thing in part.relations:
-            if direction == way:
-                yield f"{server}\0{phrase(words_of(thing)) or thing}"
+    texts = {ports.description, *(one.description for one in ports.slots)}
+    texts |= {one.description for one in ports.places}
+    return frozenset().union(*map(_names_in, texts))

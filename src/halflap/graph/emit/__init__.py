@@ -1,11 +1,10 @@
 """Emission: the one generator of programs, from workflows to Python source.
 
-Read `program` first; `arguments` writes the arguments of calls, `loops` what is called for each of many, `pages` and
-`failures` the functions that steps need beyond a call. `syntax` and `names` have the small parts. Everything is built
-as syntax nodes, so no name or value of a tool can become code.
+Read `program` first; `arguments` writes the arguments of calls, `loops` what is called for each of many, `pages` the
+functions that steps need beyond a call. `presence` knows what may be missing in a result, `syntax` has the small parts.
+Everything is built as syntax nodes, so no name or value of a tool can become code.
 """
 
 from halflap.graph.emit.program import program
-from halflap.graph.emit.syntax import assign, attribute, call, constant, literal, load
 
-__all__ = ["assign", "attribute", "call", "constant", "literal", "load", "program"]
+__all__ = ["program"]

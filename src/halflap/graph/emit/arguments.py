@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.graph.emit.loops import Frame
-from halflap.graph.emit.syntax import call, constant, literal, load, store
+from halflap.graph.emit.syntax import expr, literal, load, loop
 from halflap.graph.paths import many, path_text, slot_text
 from halflap.graph.ports import only_value
 from halflap.graph.workflow import Axis
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from halflap.graph.emit.loops import Loops
-    from halflap.graph.emit.names import Names
+    from halflap.graph.emit.syntax import Names
     from halflap.graph.paths import Path
     from halflap.graph.workflow import Given, Match, Task, Workflow
 
-__all__ = ["Arguments"]
+__all__ = ["Arguments", "Held"]
 
-_Sure = dict[tuple[str, "Path"], str]
+Held = dict[tuple[str, "Path"], str]
+"""Variables that hold the value at a place of a step's result, which is known to be there."""
 
 
 class Arguments:
@@ -36,41 +37,35 @@ class Arguments:
         """Variables and their values."""
         self.unfilled: dict[str, str] = {}
         """Variables that the reader has to set, and what they are."""
-        self._have: dict[str, str] = {}
+        self._have: list[tuple[Given, str]] = []
+        """Values of `have` and their variables: one step may take a number as it is, and another as text."""
         self._missing: dict[tuple[str, Path], str] = {}
         for task in workflow.tasks:
             for one in task.arguments:
-                self._keep(task, one)
+                slot, tool = slot_text(one.slot), task.ports.tool
+                if one.origin == "missing":
+                    name = self._missing[task.id, one.slot] = names.make(slot)
+                    self.unfilled[name] = f"{slot} of {tool}"
+                elif one.origin == "have":
+                    as_slot = "" if slot == one.have else f"{one.have}, as "
+                    name = self._variable(one, f"{as_slot}{slot} of {tool}")
+                    if one.each:
+                        loops.lists[one.have] = name
         for match in workflow.matches():
-            self._keep_compared(match)
+            tool = workflow.order[match.axis.step].ports.tool
+            self._variable(match.given, f"{match.given.have}, as {path_text(match.path)} of {tool}")
 
-    def _keep(self, task: Task, given: Given) -> None:
-        tool = task.ports.tool
-        if given.origin == "missing":
-            name = self._names.make(slot_text(given.slot))
-            self._missing[task.id, given.slot] = name
-            self.unfilled[name] = f"{slot_text(given.slot)} of {tool}"
-        elif given.origin == "have" and given.have not in self._have:
-            name = self._have[given.have] = self._names.make(given.have)
-            if given.value is None:
-                slot = slot_text(given.slot)
-                self.unfilled[name] = (
-                    f"{slot} of {tool}" if slot == given.have else f"{given.have}, as {slot} of {tool}"
-                )
-            else:
-                self.constants[name] = given.value
-        if given.each:
-            self._loops.lists[given.have] = self._have[given.have]
-
-    def _keep_compared(self, match: Match) -> None:
-        have = match.given.have
-        if have not in self._have:
-            name = self._have[have] = self._names.make(have)
-            if match.given.value is None:
-                tool = self._workflow.order[match.axis.step].ports.tool
-                self.unfilled[name] = f"{have}, as {path_text(match.path)} of {tool}"
-            else:
-                self.constants[name] = match.given.value
+    def _variable(self, given: Given, what: str = "") -> str:
+        for one, name in self._have:
+            if one.have == given.have and one.value == given.value:
+                return name
+        name = self._names.make(given.have)
+        self._have.append((given, name))
+        if given.value is None:
+            self.unfilled[name] = what
+        else:
+            self.constants[name] = given.value
+        return name
 
     def names(self, task: Task) -> list[str]:
         """Return the parameters that a step passes, in order."""
@@ -84,35 +79,32 @@ class Arguments:
             if one.origin == "step" and not self._gathers(task, one)
         ]
 
-    def held(self, task: Task, frame: Frame) -> _Sure:
+    def held(self, task: Task, frame: Frame) -> Held:
         """Put values that may be missing into variables, and leave out the rows where they are."""
         doubtful = {
-            (one.step, one.source): None
-            for one in task.arguments
-            if one.origin == "step"
-            and not self._loops.is_sure(one.step, one.source)
-            and not self._gathers(task, one)
+            (step, path): None
+            for step, path in self.single_places(task)
+            if not self._loops.is_sure(step, path)
             and all(
-                Axis(one.step, one.source[: at + 1]) in frame.items
-                for at, step in enumerate(one.source)
-                if step.kind != "key"
+                Axis(step, path[: at + 1]) in frame.items for at, one in enumerate(path) if one.kind != "key"
             )
         }
         return self._hold(frame, doubtful)
 
-    def _hold(self, frame: Frame, places: Iterable[tuple[str, Path]]) -> _Sure:
+    def _hold(self, frame: Frame, places: Iterable[tuple[str, Path]]) -> Held:
         """Filter by whether values are there, and return the variables that hold them.
 
         A type checker knows that a variable is not None after a test, but not that a second lookup is not.
         """
-        held: _Sure = {}
+        held: Held = {}
         for step, path in places:
             keys = [one.key for one in path if one.kind == "key"]
             name = held[step, path] = self._names.make(keys[-1] if keys else "value")
-            value = ast.List([self._loops.value(frame, step, path)], ast.Load())
-            there = ast.Compare(load(name), [ast.IsNot()], [constant(None)])
-            frame.generators.append(ast.comprehension(store(name), value, [there], 0))
+            value = expr("[VALUE]", VALUE=self._loops.value(frame, step, path))
+            frame.generators.append(loop(name, value, expr("NAME is not None", NAME=name)))
         return held
+
+    # Filters
 
     def matches(self, matches: Iterable[Match], frame: Frame) -> list[ast.expr]:
         """Return the conditions of filters inside the loops of a frame."""
@@ -122,14 +114,8 @@ class Arguments:
         """Yield the conditions of filters on results that belong to a frame."""
         for one in matches:
             step = one.axis.step
-            if one.axis in frame.items or step not in frame.results or not self._workflow.order[step].axes:
-                continue
-            inner = frame.copy()
-            for size in range(1, len(one.axis.path) + 1):
-                if one.axis.path[size - 1].kind != "key":
-                    self._loops.enter(inner, Axis(step, one.axis.path[:size]))
-            same = self._match(one, inner)
-            yield call("any", ast.GeneratorExp(same, inner.generators)) if inner.generators else same
+            if one.axis not in frame.items and step in frame.results and self._workflow.order[step].axes:
+                yield self._any(one, frame.copy())
 
     def unmatched(self, matches: Iterable[Match]) -> Iterator[tuple[Match, ast.expr]]:
         """Yield for each filter the condition that nothing passes it."""
@@ -137,32 +123,36 @@ class Arguments:
             frame = Frame()
             if self._workflow.order[one.axis.step].axes:
                 self._loops.bind(frame, one.axis.step)
-            for size in range(1, len(one.axis.path) + 1):
-                if one.axis.path[size - 1].kind != "key":
-                    self._loops.enter(frame, Axis(one.axis.step, one.axis.path[:size]))
-            same = self._match(one, frame)
-            yield one, ast.UnaryOp(ast.Not(), call("any", ast.GeneratorExp(same, frame.generators)))
+            yield one, expr("not ANY", ANY=self._any(one, frame))
+
+    def _any(self, match: Match, frame: Frame) -> ast.expr:
+        """Write whether any item of a frame's results passes a filter."""
+        self._loops.enter_all(frame, match.axis.step, match.axis.path)
+        same = self._match(match, frame)
+        return _any(same, frame.generators)
 
     def _match(self, match: Match, frame: Frame) -> ast.expr:
         inner = frame.copy()
-        step, path = match.axis.step, match.path
-        for size in range(len(match.axis.path) + 1, len(path) + 1):
-            if path[size - 1].kind != "key":
-                self._loops.enter(inner, Axis(step, path[:size]))
-        value = self._loops.value(inner, step, path)
-        have = match.given.have
-        how: ast.cmpop = ast.In() if match.given.each else ast.Eq()
-        same = ast.Compare(value, [how], [load(self._have[have])])
-        return call("any", ast.GeneratorExp(same, inner.generators)) if inner.generators else same
+        self._loops.enter_all(inner, match.axis.step, match.path)
+        value = self._loops.value(inner, match.axis.step, match.path)
+        given = match.given
+        same = expr(
+            "VALUE in HAVE" if given.each else "VALUE == HAVE",
+            VALUE=value,
+            HAVE=self._variable(given),
+        )
+        return _any(same, inner.generators)
 
-    def of(self, task: Task, frame: Frame, sure: _Sure) -> dict[str, ast.expr]:
+    # Values
+
+    def of(self, task: Task, frame: Frame, sure: Held) -> dict[str, ast.expr]:
         """Write the arguments of a step by parameter; `sure` are places that a variable holds already."""
         by_name: dict[str, list[Given]] = {}
         for one in _passed(task):
             by_name.setdefault(one.slot[0].key, []).append(one)
         return {name: self._parts(task, given, 1, frame, sure) for name, given in by_name.items()}
 
-    def _parts(self, task: Task, given: Sequence[Given], depth: int, frame: Frame, sure: _Sure) -> ast.expr:
+    def _parts(self, task: Task, given: Sequence[Given], depth: int, frame: Frame, sure: Held) -> ast.expr:
         """Write one level of an argument: a value, an object, or an array."""
         first = given[0].slot
         if len(first) == depth:
@@ -181,18 +171,15 @@ class Arguments:
             ],
         )
 
-    def _array(self, task: Task, given: Sequence[Given], depth: int, frame: Frame, sure: _Sure) -> ast.expr:
+    def _array(self, task: Task, given: Sequence[Given], depth: int, frame: Frame, sure: Held) -> ast.expr:
         """Write an array: an item for each item of a loop, or a single one."""
         inner = frame.copy()
         steps = [one for one in given if one.origin == "step"]
         main = max(steps, key=lambda one: many(one.source), default=None)
         if main is not None:
-            task_of = self._workflow.order[main.step]
-            if not set(task_of.axes) <= inner.items.keys():
+            if not set(self._workflow.order[main.step].axes) <= inner.items.keys():
                 self._loops.bind(inner, main.step)
-            for size in range(1, len(main.source) + 1):
-                if main.source[size - 1].kind != "key":
-                    self._loops.enter(inner, Axis(main.step, main.source[:size]))
+            self._loops.enter_all(inner, main.step, main.source)
         if inner.generators:
             entered = [one for one in task.matches if one.axis not in frame.items]
             inner.generators[-1].ifs += self.matches(entered, inner)
@@ -202,11 +189,11 @@ class Arguments:
         item = self._parts(task, given, depth, inner, sure)
         return ast.ListComp(item, inner.generators) if inner.generators else ast.List([item], ast.Load())
 
-    def _value(self, task: Task, given: Given, frame: Frame, sure: _Sure) -> ast.expr:
+    def _value(self, task: Task, given: Given, frame: Frame, sure: Held) -> ast.expr:
         if given.origin == "missing":
             return load(self._missing[task.id, given.slot])
         if given.origin == "have":
-            item = frame.items[Axis.of_have(given.have)] if given.each else self._have[given.have]
+            item = frame.items[Axis.of_have(given.have)] if given.each else self._variable(given)
             return load(item)
         if given.origin == "default":
             # An object in which nothing is to be chosen may still require keys.
@@ -220,6 +207,10 @@ class Arguments:
         """Return whether an array takes one value from each call of a looped step."""
         axes = self._workflow.order[given.step].axes
         return many(given.source) < given.holds and not set(axes) <= set(task.axes)
+
+
+def _any(condition: ast.expr, generators: list[ast.comprehension]) -> ast.expr:
+    return ast.Call(load("any"), [ast.GeneratorExp(condition, generators)], []) if generators else condition
 
 
 def _passed(task: Task) -> Iterator[Given]:

@@ -6,17 +6,18 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from halflap.graph.emit.syntax import Presence, attribute, call, into, load, store
+from halflap.graph.emit.presence import Presence
+from halflap.graph.emit.syntax import expr, load, loop
 from halflap.graph.workflow import Axis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from halflap.graph.emit.names import Names
+    from halflap.graph.emit.syntax import Names
     from halflap.graph.paths import Path
     from halflap.graph.workflow import Task, Workflow
 
-__all__ = ["Frame", "Loops", "Rows"]
+__all__ = ["Frame", "Loops", "Rows", "row_of"]
 
 
 @dataclass(eq=False)
@@ -50,7 +51,7 @@ class Loops:
     def __init__(self, workflow: Workflow, names: Names) -> None:
         self._workflow = workflow
         self._names = names
-        self._presence = {one.id: Presence(one.ports) for one in workflow.tasks}
+        self.presence = {one.id: Presence(one.ports) for one in workflow.tasks}
         self._items: dict[Axis, str] = {}
         self._ones: dict[str, str] = {}
         self.results = {
@@ -63,9 +64,6 @@ class Loops:
         self.rows: dict[str, Rows] = {}
         self._after = _after(workflow)
 
-    def presence(self, step: str) -> Presence:
-        return self._presence[step]
-
     def bind(self, frame: Frame, step: str) -> None:
         """Bring a step's result into a frame; for a step in loops, by looping over its calls."""
         task = self._workflow.order[step]
@@ -75,47 +73,47 @@ class Loops:
             frame.results[step] = self.results[step]
             return
         rows = self.rows[step]
-        targets: list[ast.expr] = []
+        names: list[str] = []
         conditions: list[ast.expr] = []
         for axis in rows.axes:
             name = self._item(axis)
             if axis in frame.items:
                 # Already in this loop: of the other list, what belongs to the same item.
-                own = self._names.make(f"same_{name}")
-                conditions.append(ast.Compare(load(own), [ast.Is()], [load(frame.items[axis])]))
-                name = own
+                name = self._names.make(f"same_{name}")
+                conditions.append(expr("ONE is OTHER", ONE=name, OTHER=frame.items[axis]))
             else:
                 frame.items[axis] = name
-            targets.append(store(name))
+            names.append(name)
         for carried in rows.carried:
-            name = self._one(carried)
+            name = self.one(carried)
             if carried in frame.results:
                 name = self._names.make(f"same_{name}")
             else:
                 frame.results[carried] = name
-            targets.append(store(name))
-        targets += [store(one) for one in rows.held]
-        row = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
-        frame.results[step] = self._one(step)
-        target = ast.Tuple([row, store(self._one(step))], ast.Store())
-        iterable = call("zip", load(rows.name), load(self.results[step]))
-        frame.generators.append(ast.comprehension(target, iterable, conditions, 0))
+            names.append(name)
+        frame.results[step] = self.one(step)
+        target = ast.Tuple([row_of([*names, *rows.held], ast.Store()), _stored(self.one(step))], ast.Store())
+        pairs = expr("zip(ROWS, RESULTS)", ROWS=rows.name, RESULTS=self.results[step])
+        frame.generators.append(loop(target, pairs, *conditions))
 
     def enter(self, frame: Frame, axis: Axis) -> None:
         """Loop over what a step returned."""
         if axis in frame.items:
             return
         is_map = axis.path[-1].kind == "value"
-        nothing = ast.Dict([], []) if is_map else ast.List([], ast.Load())
-        value: ast.expr
-        if axis.step:
-            value = self.value(frame, axis.step, axis.path[:-1], empty=nothing)
-        else:
-            value = load(self.lists[axis.path[0].key])
+        value = load(self.lists[axis.path[0].key]) if not axis.step else None
+        if value is None:
+            value = self.value(frame, axis.step, axis.path[:-1], empty=expr("{}" if is_map else "[]"))
         if is_map:
-            value = call(attribute(value, "values"))
+            value = expr("VALUE.values()", VALUE=value)
         frame.items[axis] = self._item(axis)
-        frame.generators.append(ast.comprehension(store(frame.items[axis]), value, [], 0))
+        frame.generators.append(loop(frame.items[axis], value))
+
+    def enter_all(self, frame: Frame, step: str, path: Path) -> None:
+        """Enter all loops on the way to a place."""
+        for at, one in enumerate(path, 1):
+            if one.kind != "key":
+                self.enter(frame, Axis(step, path[:at]))
 
     def value(self, frame: Frame, step: str, path: Path, *, empty: ast.expr | None = None) -> ast.expr:
         """Read a path of a step's result from a frame whose loops lead there."""
@@ -131,10 +129,10 @@ class Loops:
             start = load(frame.results[step])
         rest = path[len(before) :]
         assert all(one.kind == "key" for one in rest), "every loop on the way is entered first"
-        return into(start, rest, before, self._presence[step], empty=empty)
+        return self.presence[step].read(start, rest, before, empty=empty)
 
     def is_sure(self, step: str, path: Path) -> bool:
-        return not self._presence[step].may_be_nothing(path)
+        return self.presence[step].is_sure(path)
 
     def frame_for(self, task: Task, needed: Iterable[tuple[str, Path]]) -> Frame:
         """Enter all loops that a step is in; `needed` are the places that it takes values from."""
@@ -162,13 +160,10 @@ class Loops:
             if order[step].axes and any(_takes_whole(user, step, task.axes) for user in users)
         )
 
-    def row(self, frame: Frame, rows: Rows, *, store_: bool) -> ast.expr:
-        """Write one row: the items, the results that belong to them, and looked-up values."""
-        context: ast.expr_context = ast.Store() if store_ else ast.Load()
-        names = [frame.items[axis] for axis in rows.axes]
-        names += [*(frame.results[step] for step in rows.carried), *rows.held]
-        parts: list[ast.expr] = [ast.Name(one, context) for one in names]
-        return parts[0] if len(parts) == 1 else ast.Tuple(parts, context)
+    def row(self, frame: Frame, rows: Rows) -> list[str]:
+        """Return what one row has: the items, the results that belong to them, and looked-up values."""
+        items = [frame.items[axis] for axis in rows.axes]
+        return [*items, *(frame.results[step] for step in rows.carried), *rows.held]
 
     def _item(self, axis: Axis) -> str:
         if axis not in self._items:
@@ -176,10 +171,21 @@ class Loops:
             self._items[axis] = self._names.of_item(axis.path, tool)
         return self._items[axis]
 
-    def _one(self, step: str) -> str:
+    def one(self, step: str) -> str:
+        """Return the variable for one result of a looped step."""
         if step not in self._ones:
             self._ones[step] = self._names.make(self.results[step].removesuffix("s"))
         return self._ones[step]
+
+
+def row_of(names: list[str], context: ast.expr_context) -> ast.expr:
+    """Write one row, to be read or to be taken apart."""
+    parts: list[ast.expr] = [ast.Name(one, context) for one in names]
+    return parts[0] if len(parts) == 1 else ast.Tuple(parts, context)
+
+
+def _stored(name: str) -> ast.expr:
+    return ast.Name(name, ast.Store())
 
 
 def _has(frame: Frame, step: str, path: Path) -> bool:

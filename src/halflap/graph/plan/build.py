@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halflap.graph.effects import may_change
 from halflap.graph.naming import place_identity
@@ -27,7 +27,7 @@ def workflow_of(search: Search, found: Found) -> Workflow:
     order = _ordered(found.choices)
     ids = {node.tool: f"s{at}" for at, node in enumerate(order, 1)}
     tasks: dict[str, Task] = {}
-    for task in _told_apart(_task(search, found, node, ids) for node in order):
+    for task in (_task(search, found, node, ids) for node in order):
         tasks[task.id] = replace(task, axes=_axes(task, tasks))
     wanted = _wanted(search, found, ids)
     tasks, wanted = _filtered(search.have, tasks, wanted)
@@ -62,20 +62,6 @@ def _task(search: Search, found: Found, node: Node, ids: Mapping[str, str]) -> T
     places = {one.path: at for at, one in enumerate(need.ports.slots)}
     arguments.sort(key=lambda one: (places.get(one.slot, len(places)), slot_text(one.slot)))
     return Task(ids[node.tool], need.ports, tuple(arguments))
-
-
-def _told_apart(tasks: Iterable[Task]) -> Iterator[Task]:
-    """Name a value twice where one step takes it as a number and another as text: programs have one variable for each."""
-    values: dict[str, Any] = {}
-    for task in tasks:
-        arguments = []
-        for one in task.arguments:
-            if one.origin == "have":
-                known = values.setdefault(one.have, one.value)
-                if type(known) is not type(one.value) or known != one.value:
-                    one = replace(one, have=f"{one.have}_as_text")  # noqa: PLW2901 -- the list is of these
-            arguments.append(one)
-        yield replace(task, arguments=tuple(arguments))
 
 
 def _axes(task: Task, tasks: Mapping[str, Task]) -> tuple[Axis, ...]:

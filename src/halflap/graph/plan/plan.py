@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.suggest import closest
@@ -29,6 +30,7 @@ __all__ = ["Missing", "Planned", "plan", "workflow_json"]
 _UNUSED = 2.5
 """A value in `have` that a plan ignores: more than a longer chain that uses it."""
 _MAX_PROVIDERS = 5
+_LOOKED_AT = 50
 _MAX_NEAR = 5
 _MAX_MISSING = 20
 
@@ -150,12 +152,11 @@ def _missing(graph: Graph, search: Search, task: Task, path: Path) -> Missing:
 
 def _providers(graph: Graph, search: Search, ports: Ports, slot: Slot) -> list[dict[str, Any]]:
     """Return the tools that could provide a value, reads first, each with what it needs itself."""
-    table = graph.table(ports, slot)
-    sources = [one for one in graph.sources_of_slot(ports, slot) if one in table]
-    reads_first = sorted(sources[:50], key=lambda one: changes(graph.tools[one]))
+    sources = list(islice(graph.sources(ports, slot), _LOOKED_AT))
+    sources.sort(key=lambda one: changes(graph.tools[one[0]]))
     found = []
-    for source in reads_first[:_MAX_PROVIDERS]:
-        path = table[source][0].given.place.path
+    for source, best in sources[:_MAX_PROVIDERS]:
+        path = best.given.place.path
         one = _provider(graph, search, source, path) | {"chooses": bool(many(path))}
         found.append(one | ({"crosses_servers": True} if graph.tools[source].server != ports.server else {}))
     return found

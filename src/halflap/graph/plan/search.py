@@ -226,21 +226,19 @@ class Search:
 
     def _sources(self, need: Need, slot: Slot) -> list[str]:
         """Return the best tools for a slot: the most certain ones, of these the ones that `have` gives most."""
-        home: list[str] = []
-        others: list[str] = []
-        for source in self.graph.sources_of_slot(need.ports, slot):
+        home: dict[str, float] = {}
+        others: dict[str, float] = {}
+        for source, best in self.graph.sources(need.ports, slot):
             # Apart, so that no server can crowd out the tool's own.
             own = home if self.graph.tools[source].server == need.ports.server else others
             if len(own) < _LOOKED_AT and self._is_allowed(source):
-                own.append(source)
-        table = self.graph.table(need.ports, slot)
+                own[source] = best.confidence
 
-        def rank(source: str) -> tuple[float, bool, int]:
-            own = self.need(self._node(source))
-            known = table[source][0].confidence if source in table else 1.0
-            return (-round(known, 1), not own.uses_have, len(own.open))
+        def rank(one: tuple[str, float]) -> tuple[float, bool, int]:
+            own = self.need(self._node(one[0]))
+            return (-round(one[1], 1), not own.uses_have, len(own.open))
 
-        return sorted(home, key=rank)[:_WIDTH] + sorted(others, key=rank)[:_WIDTH]
+        return [source for found in (home, others) for source, _ in sorted(found.items(), key=rank)[:_WIDTH]]
 
     def _node(self, tool: str, *, once: bool = False) -> Node:
         return Node(tool, once or may_change(self.graph.tools[tool]))

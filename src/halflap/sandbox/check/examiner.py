@@ -7,10 +7,10 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halflap.sandbox.bare import to_its_end
 from halflap.sandbox.check.answer import CheckSkipped, read_answer, read_failed
 from halflap.sandbox.check.helper import Helper, HelperGone, NamespacesUnusableError, Orders
 from halflap.sandbox.check.inside.words import LARGEST_CODE, LARGEST_STUBS
+from halflap.sandbox.jail.fork_server import to_its_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

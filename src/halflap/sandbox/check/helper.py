@@ -13,10 +13,9 @@ import tempfile
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.bare import start_bare
 from halflap.sandbox.check.answer import CheckSkipped
 from halflap.sandbox.check.inside import words
-from halflap.sandbox.jail.users import private_user
+from halflap.sandbox.jail.fork_server import private_user, start_bare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +90,8 @@ class Helper:
         control.setblocking(False)
         self._control = control
         try:
-            self._process = await start_bare("halflap.sandbox.check.inside.server", theirs)
+            with theirs:
+                self._process = await start_bare("halflap.sandbox.check.inside.server", theirs)
             instructions = await asyncio.to_thread(self._instructions)
             await loop.sock_sendall(control, json.dumps(instructions).encode() + b"\n")
             async with asyncio.timeout(_START_SECONDS):

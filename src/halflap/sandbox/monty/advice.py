@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from halflap.sandbox.messages import FILE, NO_FILES, NOT_AWAITED, exit_text
-from halflap.sandbox.missing import Results, Seen, explain_missing
+from halflap.sandbox.missing import Results, explain_missing, objects_in
 from halflap.sandbox.monty.prelude import CARRIER
 from halflap.sandbox.sandbox import Failure
 
@@ -95,15 +95,10 @@ def describe(
 
 def _missing_key(message: str, results: Results, called: Collection[str]) -> str | None:
     """Return which keys the only called tool returned; of several, monty does not say which one was meant."""
-    seen = results.last(next(iter(called))) if len(called) == 1 else None
     key = message.strip("'\"")
-    objects: list[Seen | None] = [seen]
-    while objects:
-        one = objects.pop(0)
-        if one is not None and one.kind == "dict" and key not in one.keys:
+    for one in objects_in(results.last(next(iter(called)))) if len(called) == 1 else ():
+        if key not in one:
             return explain_missing(one, key, results, by_attribute=False)
-        if one is not None:
-            objects += [one.first, *one.inside.values()]
     return None
 
 

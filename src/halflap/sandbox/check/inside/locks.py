@@ -8,7 +8,8 @@ import signal
 import sys
 from dataclasses import dataclass
 
-from halflap.sandbox.jail.inside import landlock, privileges, seccomp
+from halflap.sandbox.jail.inside import locks as kernel
+from halflap.sandbox.jail.inside import seccomp
 
 __all__ = ["IS_LINUX", "Locks", "die_with", "limit_the_server", "lock_examination", "lock_ty"]
 
@@ -52,7 +53,7 @@ def lock_examination(locks: Locks) -> None:
     if locks.processes is not None:
         _limit("RLIMIT_NPROC", locks.processes)
     if locks.fenced:
-        _fence(locks, landlock.READ | landlock.LIST | landlock.WRITE | landlock.MAKE)
+        _fence(locks, kernel.READ | kernel.LIST | kernel.WRITE | kernel.MAKE)
     if locks.examination is not None:
         seccomp.install(locks.examination)
 
@@ -63,7 +64,7 @@ def lock_ty(locks: Locks) -> None:
         return
     _limit("RLIMIT_FSIZE", 0)
     if locks.fenced:
-        _fence(locks, landlock.READ | landlock.LIST)
+        _fence(locks, kernel.READ | kernel.LIST)
     if locks.ty is not None:
         seccomp.install(locks.ty)
 
@@ -71,7 +72,7 @@ def lock_ty(locks: Locks) -> None:
 def die_with(parent: int) -> None:
     """Be killed when the parent ends, also if it has already."""
     if IS_LINUX:
-        privileges.die_with_parent()
+        kernel.die_with_parent()
         # In a namespace of its own, what is outside has no number.
         if os.getppid() != parent:
             os._exit(1)
@@ -86,7 +87,7 @@ def limit_the_server() -> None:
 def _fence(locks: Locks, rights: int) -> None:
     folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        landlock.restrict([*locks.readable, (folder, rights)])
+        kernel.restrict([*locks.readable, (folder, rights)])
     finally:
         os.close(folder)
 

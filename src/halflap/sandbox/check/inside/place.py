@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from halflap.sandbox.jail.inside import landlock, namespaces
+from halflap.sandbox.jail.inside import locks
 
 __all__ = ["Place", "Tool", "find_tool", "leave_for_a_place", "make_a_place"]
 
@@ -116,9 +116,9 @@ def leave_for_a_place(tool: Tool) -> Place:
             path.chmod(0o555)
         _make_none("none")
         Path("work").mkdir()
-        namespaces.add_folder("work", _FOLDERS)
+        locks.mount_folder("work", _FOLDERS)
 
-    namespaces.leave_the_files(furnish, _ROOM)
+    locks.leave_files(furnish, _ROOM)
     # Nobody can list what is at work beside him; names are not to be guessed.
     os.chmod("/work", 0o300)  # noqa: PTH101 -- as above
     place = Place("", _environment("", "/lib"), is_private=True)
@@ -167,11 +167,11 @@ def _allow(place: Place, tool: Tool, files: list[str]) -> None:
     """Note what Landlock is to leave readable: ty, its libraries, and nothing where everything is empty."""
     if not sys.platform.startswith("linux"):
         return
-    run = landlock.EXECUTE | landlock.READ
+    run = locks.EXECUTE | locks.READ
     place.readable.append((tool.descriptor, run))
     for name in files:
-        within = landlock.LIST if Path(name).is_dir() else 0
+        within = locks.LIST if Path(name).is_dir() else 0
         place.readable.append((os.open(name, os.O_PATH), run | within))
-    place.readable.append((os.open(f"{place.root}/none", os.O_PATH), landlock.READ | landlock.LIST))
+    place.readable.append((os.open(f"{place.root}/none", os.O_PATH), locks.READ | locks.LIST))
     if not place.is_private and Path(_LOADER_CACHE).exists():
-        place.readable.append((os.open(_LOADER_CACHE, os.O_PATH), landlock.READ))
+        place.readable.append((os.open(_LOADER_CACHE, os.O_PATH), locks.READ))

@@ -12,19 +12,15 @@ from typing import TYPE_CHECKING, Any
 from halflap.sandbox.check.inside import calls, child
 from halflap.sandbox.check.inside.locks import IS_LINUX, Locks, limit_the_server
 from halflap.sandbox.check.inside.place import find_tool, leave_for_a_place, make_a_place
-from halflap.sandbox.jail.inside import landlock, namespaces, privileges, seccomp
+from halflap.sandbox.jail.inside import locks, seccomp
 
 if TYPE_CHECKING:
     from halflap.sandbox.check.inside.place import Place, Tool
 
-__all__ = ["Confinement", "NamespaceTrouble", "prepare"]
+__all__ = ["Confinement", "prepare"]
 
 _SWITCHED_OFF = "switched off"
 _PROCESSES = 64
-
-
-class NamespaceTrouble(Exception):  # noqa: N818 -- it is no failure of the check: it goes on without
-    """Namespaces could be entered, but are of no use here."""
 
 
 @dataclass
@@ -80,33 +76,16 @@ def prepare(orders: dict[str, Any]) -> tuple[child.Plan, Place, Confinement]:
 
 
 def _confine(tool: Tool, orders: dict[str, Any], found: Confinement) -> Place:
-    privileges.be_first_to_go()
-    privileges.allow_no_more()
-    found.layers.append("no-new-privileges")
     _choose_filters(orders, found)
+    entered: list[Place] = []
     if os.getuid() == 0:
-        found.layers.append(f"uid {privileges.become_nobody(orders['user'])}")
-        privileges.show()
         # Counted over all that a user runs: a bound is possible for one who runs nothing else.
         found.processes = _PROCESSES
-    place = _settle(tool, orders, found)
-    try:
-        privileges.drop_capabilities()
-    except OSError as error:
-        found.missing["capabilities"] = str(error)
-    if orders["lockdown"]:
-        privileges.hide()
-    try:
-        fence = landlock.version() if orders["landlock"] else 0
-    except OSError as error:
-        found.missing["landlock"] = str(error)
-    else:
-        if fence:
-            found.layers.append(f"landlock {fence}")
-            found.fenced = True
-        else:
-            found.missing["landlock"] = _SWITCHED_OFF
-    return place
+    confined = locks.confine(orders, lambda: entered.append(leave_for_a_place(tool)))
+    found.layers += [layer for layer in confined.layers if layer not in found.layers]
+    found.missing |= confined.missing
+    found.fenced = confined.has_landlock
+    return entered[0] if entered else make_a_place(tool, orders["temporary"])
 
 
 def _choose_filters(orders: dict[str, Any], found: Confinement) -> None:
@@ -120,28 +99,6 @@ def _choose_filters(orders: dict[str, Any], found: Confinement) -> None:
         found.missing["seccomp"] = str(error)
     else:
         found.layers.append("seccomp")
-
-
-def _settle(tool: Tool, orders: dict[str, Any], found: Confinement) -> Place:
-    """Go where examinations take place: away from the machine's files, or at least into a private folder."""
-    if not orders["namespaces"]:
-        found.missing["namespaces"] = _SWITCHED_OFF
-    else:
-        try:
-            namespaces.unshare()
-        except OSError as error:
-            found.missing["namespaces"] = str(error)
-        else:
-            namespaces.continue_as_first_process()
-            found.layers.append("namespaces")
-            try:
-                return leave_for_a_place(tool)
-            except OSError as error:
-                # There is no way back out of them: only another process can do without.
-                raise NamespaceTrouble(str(error)) from error
-    # Where no namespace ends what our children leave behind, we do.
-    privileges.adopt_orphans()
-    return make_a_place(tool, orders["temporary"])
 
 
 def _address_space() -> int:

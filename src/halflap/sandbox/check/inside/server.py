@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from halflap.sandbox.check.inside import child, words
 from halflap.sandbox.check.inside.locks import IS_LINUX, die_with
-from halflap.sandbox.check.inside.prepare import NamespaceTrouble, prepare
+from halflap.sandbox.check.inside.prepare import prepare
+from halflap.sandbox.jail.inside.locks import NamespaceError
 
 if TYPE_CHECKING:
     from halflap.sandbox.check.inside.place import Place
@@ -30,7 +31,7 @@ def main(descriptor: int) -> NoReturn:
     os.closerange(descriptor + 1, os.sysconf("SC_OPEN_MAX"))
     try:
         plan, place, found = prepare(json.loads(_line(control)))
-    except NamespaceTrouble as trouble:
+    except NamespaceError as trouble:
         _say(control, {"without_namespaces": str(trouble)})
         os._exit(1)
     except Exception as error:  # noqa: BLE001 -- whatever it is, the gateway is to hear of it

@@ -1,0 +1,251 @@
+"""The form of every command: the options that most share, the gateway, and errors as messages and exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import functools
+import inspect
+import signal
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from halflap.cli.output import (
+    Table,
+    is_output_closed,
+    note,
+    outline,
+    print_json,
+    print_lines,
+    set_up_logging,
+    stop_writing,
+    without_escapes,
+)
+from halflap.core.errors import (
+    ConfigError,
+    HalflapError,
+    InvalidArgumentsError,
+    ProgramBrokenError,
+    ProgramInputsError,
+    ProgramNotFoundError,
+    RunNotFoundError,
+    ScriptError,
+    ToolNotFoundError,
+    UsageError,
+    WorkflowError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from halflap.config import Config
+    from halflap.core.codes import OtherCode
+    from halflap.gateway import Gateway
+
+__all__ = ["Invocation", "command", "error_data", "group"]
+
+_USAGE_ERRORS = (
+    ConfigError,
+    InvalidArgumentsError,
+    ProgramBrokenError,
+    ProgramInputsError,
+    ProgramNotFoundError,
+    RunNotFoundError,
+    ScriptError,
+    ToolNotFoundError,
+    UsageError,
+    WorkflowError,
+)
+"""Exit with 2; all others exit with 1."""
+_UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+_NOT_WRITTEN: OtherCode = "output-not-written"
+_INTERRUPTED = 128 + signal.SIGINT
+_TERMINATED = 128 + signal.SIGTERM
+
+_SHARED: Mapping[str, Any] = {
+    "config": Annotated[
+        Path | None,
+        typer.Option(
+            "--config", "-c", help="Use this configuration file.", metavar="FILE", show_default=False
+        ),
+    ],
+    "json": Annotated[bool, typer.Option("--json", help="Print the data as JSON.")],
+    "verbose": Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens to stderr.")],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """The shared options of one command that was run, and what they do."""
+
+    config_file: Path | None = None
+    as_json: bool = False
+    verbose: bool = False
+
+    def config(self) -> Config:
+        """Read the configuration, and print its warnings."""
+        from halflap.config import load_config
+
+        config = load_config(self.config_file)
+        for warning in config.warnings:
+            note(f"Note: {warning}")
+        for file in config.pending:
+            what = "is not trusted yet" if file.state == "new" else "has changed since it was trusted"
+            note(f"Note: {file.path.name} in this folder {what}, so its servers are not used.")
+            note("Review it: halflap trust")
+        return config
+
+    @asynccontextmanager
+    async def gateway(self, config: Config | None = None) -> AsyncIterator[Gateway]:
+        """Open the gateway, and say so if it can't store anything."""
+        from halflap.gateway import Gateway
+
+        async with Gateway.open(config or self.config()) as gateway:
+            if gateway.store_trouble is not None:
+                note(f"Note: {gateway.store_trouble} Continuing in memory: nothing will be remembered.")
+            yield gateway
+
+    def show(self, data: Any, view: Table | Iterable[str] | None = None) -> None:
+        """Print data as JSON if asked to, else the view: a table or lines, by default an outline of the data."""
+        if self.as_json:
+            print_json(data)
+        elif isinstance(view, Table):
+            view.print()
+        else:
+            print_lines(outline(data) if view is None else view)
+
+    def report(self, data: Any, message: str) -> None:
+        """Print data as JSON if asked to, else a message to stderr."""
+        if self.as_json:
+            print_json(data)
+        else:
+            note(message)
+
+
+def group(name: str, text: str) -> typer.Typer:
+    """Return a group of commands; `@command(default=True)` is what it does without a subcommand."""
+    found = typer.Typer(
+        name=name, help=text, no_args_is_help=False, add_completion=False, rich_markup_mode=None
+    )
+    found.callback()(lambda: None)
+    return found
+
+
+def command(
+    *, shared: Collection[str] = ("config", "json", "verbose"), default: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Make a function a command. It gets an `Invocation` first, may be a coroutine, and gains the shared options.
+
+    Errors become messages and exit codes: 1 failed, 2 wrong usage.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., None]:
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        defaults = {one.name: one.default for one in own}
+
+        @functools.wraps(function)
+        def run(**options: Any) -> None:
+            context = options.pop("context", None)
+            invocation = Invocation(
+                options.pop("config", None), options.pop("json", False), options.pop("verbose", False)
+            )
+            if context is not None and context.invoked_subcommand is not None:
+                if invocation != Invocation() or options != defaults:
+                    raise typer.BadParameter(f"Put options after {context.invoked_subcommand}.")
+                return
+            set_up_logging(verbose=invocation.verbose)
+            _reported(functools.partial(function, invocation, **options), as_json=invocation.as_json)
+
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        if default:
+            own.insert(0, inspect.Parameter("context", kind, annotation=typer.Context))
+        own += [
+            inspect.Parameter(one, kind, default=None if one == "config" else False, annotation=_SHARED[one])
+            for one in _SHARED
+            if one in shared
+        ]
+        run.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in own}
+        return run
+
+    return decorate
+
+
+def _reported(work: Callable[[], Any], *, as_json: bool) -> None:
+    try:
+        found = work()
+        if inspect.iscoroutine(found):
+            _run_until_signal(found)
+    except HalflapError as error:
+        _fail(error, as_json=as_json)
+    except BrokenPipeError:
+        if not is_output_closed():
+            # Another pipe than our output broke.
+            raise
+        # As in `halflap list | head`.
+        stop_writing()
+        raise typer.Exit(0) from None
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            raise
+        stop_writing()
+        note(f"Error [{_NOT_WRITTEN}]: The output can't be written: {error.strerror}.")
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(_INTERRUPTED) from None
+
+
+def _run_until_signal(work: Coroutine[Any, Any, Any]) -> None:
+    """Run a coroutine; SIGTERM cancels it as Ctrl-C does, so that it can still report what was done."""
+    terminated = False
+
+    async def watched() -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def end() -> None:
+            nonlocal terminated
+            terminated = True
+            loop.remove_signal_handler(signal.SIGTERM)
+            task.cancel()
+
+        # Not on Windows, nor in another thread than the first.
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(signal.SIGTERM, end)
+        await work
+
+    try:
+        asyncio.run(watched())
+    except asyncio.CancelledError:
+        if terminated:
+            raise typer.Exit(_TERMINATED) from None
+        raise
+
+
+def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
+    if as_json:
+        print_json(error_data(error))
+    else:
+        # Escaped, not cleaned: an invisible character may be what is wrong.
+        note(f"Error [{error.code}]: {without_escapes(str(error))}")
+    # While a server is down, it is unknown whether the name is wrong.
+    is_down = isinstance(error, ToolNotFoundError) and error.unavailable_reason is not None
+    raise typer.Exit(2 if isinstance(error, _USAGE_ERRORS) and not is_down else 1)
+
+
+def error_data(error: HalflapError) -> dict[str, Any]:
+    """Return an error as JSON; those of configurations and workflows with each problem."""
+    data: dict[str, Any] = {"error": True, "code": error.code, "message": str(error)}
+    if isinstance(error, ConfigError):
+        data["problems"] = [
+            {**asdict(one), "file": None if one.file is None else str(one.file)} for one in error.problems
+        ]
+    if isinstance(error, WorkflowError):
+        data["problems"] = [one._asdict() for one in error.problems]
+    return data

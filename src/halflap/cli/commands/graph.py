@@ -1,0 +1,266 @@
+"""`halflap graph` and `halflap suggest`: links between tools, and workflows made of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from halflap.cli.command import Invocation, command, group
+from halflap.cli.options import resolve, tool_names, write_text
+from halflap.cli.output import (
+    Table,
+    note,
+    one_line,
+    outline,
+    print_json,
+    print_lines,
+    warn_about_servers,
+    working,
+)
+from halflap.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from halflap.graph.edges import Edge, Graph
+    from halflap.graph.ports import Ports
+
+__all__ = ["graph", "suggest"]
+
+graph = group("graph", "Show links between tools: which results can be which arguments.")
+ToolName = Annotated[str, typer.Argument(help="A tool.", autocompletion=tool_names)]
+
+
+@graph.callback(invoke_without_command=True)
+@command(default=True)
+async def show_graph(
+    invocation: Invocation,
+    tool: Annotated[
+        str | None,
+        typer.Option("--tool", "-t", help="Only links of this tool.", autocompletion=tool_names),
+    ] = None,
+    form: Annotated[
+        Literal["mermaid", "dot"] | None,
+        typer.Option("--format", "-f", help="Draw a diagram instead of a table.", show_default=False),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file.")] = None,
+) -> None:
+    """Show which results can be which arguments: as a table, a diagram or data."""
+    if invocation.as_json and form is not None:
+        raise UsageError("Use --json or --format, not both.")
+    async with invocation.gateway() as gateway:
+        with working("Finding links between tools"):
+            found = await gateway.graph(behind=False)
+            warn_about_servers(gateway)
+            if tool is None:
+                edges, tools = await asyncio.to_thread(lambda: list(found.edges())), dict(found.tools)
+            else:
+                name = gateway.tool_named(found, await resolve(gateway, tool))
+                around = {(one.source, one.target): one for one in (*found.into(name), *found.out_of(name))}
+                edges, ends = list(around.values()), {name, *(end for pair in around for end in pair)}
+                tools = {one: found.tools[one] for one in sorted(ends)}
+    if form is not None or (output is not None and not invocation.as_json):
+        write_text(_drawn(edges, tools, is_dot=form == "dot"), output)
+        return
+    nodes = [
+        {
+            "name": one.tool,
+            "server": one.server,
+            "destructive": one.is_destructive,
+            "latencyMs": one.latency_ms,
+        }
+        for _, one in sorted(tools.items())
+    ]
+    data = {"nodes": nodes, "edges": [edge.to_json() for edge in edges]}
+    if output is not None:
+        write_text(json.dumps(data, indent=2), output)
+    elif edges or invocation.as_json:
+        headings = ["from", "to", "coverage", "confidence", "fields"]
+        invocation.show(data, Table(headings, map(_row, data["edges"]), right={3}, wrap=True))
+    else:
+        note("No links between tools are known. `halflap graph explain A B` says why, for two of them.")
+
+
+def _row(edge: Mapping[str, Any]) -> list[str]:
+    fields = ", ".join(f"{link['from']} → {link['to']}" for link in edge["mappings"])
+    ends = [one_line(edge["from"]), one_line(edge["to"])]
+    return [*ends, edge["coverage"], f"{edge['confidence']:.2f}", fields]
+
+
+def _drawn(edges: Sequence[Edge], tools: Mapping[str, Ports], *, is_dot: bool) -> str:
+    from halflap.graph.draw import edges_dot, edges_mermaid
+
+    # Tools without links would only clutter the diagram.
+    ends = {end for edge in edges for end in (edge.source, edge.target)}
+    linked = {name: ports for name, ports in tools.items() if name in ends}
+    return (edges_dot if is_dot else edges_mermaid)(edges, linked)
+
+
+@graph.command()
+@command()
+async def explain(invocation: Invocation, source: ToolName, target: ToolName) -> None:
+    """Explain why one tool's result can be another's argument, or why not."""
+    async with invocation.gateway() as gateway:
+        with working("Finding links between tools"):
+            ends = [await resolve(gateway, name) for name in (source, target)]
+            found = await gateway.explain_edge(*ends, behind=False)
+            warn_about_servers(gateway)
+    data = found.to_json()
+    verdict = "No link" if found.edge is None else "Linked"
+    invocation.show(data, [f"{verdict}: {ends[0]} → {ends[1]}", *outline(data)])
+
+
+@command()
+async def suggest(
+    invocation: Invocation,
+    goal: Annotated[
+        list[str] | None, typer.Argument(help="Words to search for, in any language.", show_default=False)
+    ] = None,
+    want: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--want",
+            "-w",
+            metavar="TOOL_OR_FIELD",
+            help="Plan for a tool or a field, by its name; repeat it for several.",
+            autocompletion=tool_names,
+        ),
+    ] = None,
+    have: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--have",
+            metavar="NAME=VALUE",
+            help="An available value; NAME alone for one you'll supply later.",
+        ),
+    ] = None,
+    may_change: Annotated[
+        bool, typer.Option("--may-change", help="Allow steps on the way that may change something.")
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, max=10, help="Maximum number of suggestions.")
+    ] = None,
+    program: Annotated[bool, typer.Option("--program", help="Print the best one's program alone.")] = False,
+    net: Annotated[
+        bool, typer.Option("--net", help="Print the best one as a net alone, for `halflap workflow`.")
+    ] = False,
+) -> None:
+    """Suggest how to combine tools: which to call, in which order, as a program.
+
+    The exit code is 1 if nothing was found.
+    """
+    if sum((invocation.as_json, program, net)) > 1:
+        raise UsageError("Use one of --json, --program and --net.")
+    async with invocation.gateway() as gateway:
+        with working("Planning"):
+            values = _available(have or [], await gateway.graph(behind=False))
+            found = await gateway.suggest_workflow(
+                " ".join(goal or ()) or None,
+                values,
+                want,
+                limit,
+                may_change=may_change,
+                behind=False,
+                nets=net,
+            )
+            warn_about_servers(gateway)
+    best = next(iter(found["suggestions"]), None)
+    if (program or net) and best is None:
+        note("\n".join(outline({"missing": found["missing"]})))
+    elif program and best is not None:
+        print_lines([best["program"].rstrip()])
+    elif net and best is not None:
+        print_json(best["net"])
+        for remark in best["net"].get("notes", ()):
+            note(f"Note: {one_line(remark, 500)}")
+    else:
+        invocation.show(found, _suggestion_lines(found))
+    if best is None and not found["changes"]:
+        raise typer.Exit(1)
+
+
+def _available(pairs: Sequence[str], graph: Graph) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        name = name.strip()
+        if not name:
+            raise UsageError(f"--have {pair!r} is not NAME=VALUE or NAME.")
+        if name in found:
+            raise UsageError(f"--have {name!r} is given twice. A list is one value: --have '{name}=[1, 2]'.")
+        found[name] = _value(name, text, graph) if equals else None
+    return found
+
+
+def _value(name: str, text: str, graph: Graph) -> Any:
+    """Read a value as JSON, unless parameters of that name take text and not that value."""
+    from halflap.graph.naming import words_of
+    from halflap.graph.plan import admits
+
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    wanted = words_of(name)
+    types = [
+        slot.type
+        for ports in graph.tools.values()
+        for slot in ports.slots
+        if slot.path[-1].kind == "key" and words_of(slot.path[-1].key) == wanted
+    ]
+    # With a list of what is taken, the call is made for each item.
+    each = value if isinstance(value, list) else [value]
+    fits = any(admits(kind, value) or all(admits(kind, one) for one in each) for kind in types)
+    return value if fits or not any(admits(kind, text) for kind in types) else text
+
+
+def _suggestion_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    for number, one in enumerate([*found["suggestions"], *found["changes"]], 1):
+        if number == len(found["suggestions"]) + 1:
+            yield "These may change something, and have a program once named with --want:"
+        missing = ", ".join(dict.fromkeys(one_line(lack["parameter"]) for lack in one["missing"]))
+        state = f"not complete: fill in {missing}" if missing else f"confidence {one['confidence']:.2f}"
+        yield f"{number}. {' → '.join(map(one_line, one['tools']))}  ({state})"
+        if one.get("signature"):
+            yield f"   {one_line(one['signature'], 300)}"
+        for step in one["steps"]:
+            yield from _step_lines(step)
+        for unused in one["unused"]:
+            yield f"   Not used: {one_line(unused['name'])}: {one_line(unused['why'], 300)}"
+        yield ""
+    yield from outline({"missing": found["missing"]})
+    if found["suggestions"]:
+        yield "The program of the first: the same command with --program; as a net: --net. Everything: --json."
+
+
+def _step_lines(step: Mapping[str, Any]) -> Iterator[str]:
+    each = ", ".join(f"{one['step']}: {one['path']}" for one in step["fan_out"] or ())
+    marks = [f"for each of {each}"] if each else []
+    marks += ["all pages"] if step["paginates"] else []
+    marks += ["may change something"] if step.get("may_change_something") else []
+    sources = ", ".join(sorted({one["from"] for one in step["crosses_servers"]}))
+    marks += [f"takes data from {sources}"] if sources else []
+    aside = f"  ({one_line('; '.join(marks), 300)})" if marks else ""
+    yield f"   {step['id']}  {one_line(step['tool'])}{aside}"
+    for name, given in step["arguments"].items():
+        yield f"       {one_line(name)} {_source(given)}"
+    for one in step["only_where"]:
+        value = one["name"] if one["value"] is None else json.dumps(one["value"])
+        how = "is one of" if one.get("each") else "="
+        yield f"       only where {one_line(one['path'], 120)} {how} {one_line(value, 80)}"
+
+
+def _source(given: Mapping[str, Any]) -> str:
+    match given["from"]:
+        case "have":
+            value = one_line(json.dumps(given.get("value")), 80)
+            return "is available" if value == "null" else f"= {'each of ' * bool(given.get('each'))}{value}"
+        case "step":
+            return f"← {given['step']}: {one_line(given['path'], 120)}  {given['confidence']:.2f}"
+        case "default":
+            return "has a default"
+    return "is missing"

@@ -1,0 +1,281 @@
+"""`halflap run` and `halflap scripts`: run programs in the sandbox, and save them under a name."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.command import Invocation, command, group
+from halflap.cli.options import (
+    ArgumentsOption,
+    JsonArgumentsOption,
+    YesOption,
+    confirm,
+    confirmed,
+    given_arguments,
+    script_names,
+)
+from halflap.cli.output import note, one_line, plural, print_json, visible, working, write
+from halflap.core.errors import ScriptError, UsageError
+from halflap.core.values import SCRIPTS, Tool
+from halflap.gateway import NO_SERVER_TODO
+from halflap.sandbox.run.report import calls_made
+from halflap.schema import parse_schema
+from halflap.scripts import decode, read_definition, read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halflap.gateway import Gateway
+    from halflap.sandbox import Checked, Execution
+    from halflap.scripts import Script
+
+__all__ = ["run", "scripts"]
+
+scripts = group("scripts", "List, save, show and remove scripts: programs saved under a name.")
+_PREFIX = f"{SCRIPTS}__"
+NameArgument = Annotated[str, typer.Argument(help="The script's name.", autocompletion=script_names)]
+
+
+@command()
+async def run(
+    invocation: Invocation,
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE_OR_NAME",
+            help="A Python file, the name of a saved script, or - for stdin.",
+            autocompletion=script_names,
+        ),
+    ],
+    arguments: ArgumentsOption = None,
+    json_arguments: JsonArgumentsOption = None,
+    yes: YesOption = False,
+    check: Annotated[bool, typer.Option("--check-only", help="Check the program; don't run it.")] = False,
+) -> None:
+    """Run a program or a saved script in the sandbox.
+
+    Prints its output, then what its main() returned, as JSON. The exit code is 1 if it failed.
+    """
+    if what == json_arguments == "-":
+        raise UsageError("Only one of the program and its arguments can come from stdin.")
+    is_file = what == "-" or os.sep in what or what.endswith(".py") or Path(what).is_file()
+    code = _read_code(what, follow=True) if is_file else None
+    config = invocation.config()
+    if not config.servers:
+        note(f"No server is configured yet, so the program has no tools. {NO_SERVER_TODO}")
+    async with invocation.gateway(config) as gateway:
+        name = what.removeprefix(_PREFIX)
+        if check:
+            with working("Checking"):
+                checked = await gateway.check(code or (await gateway.scripts.find(name)).code)
+            is_ok = checked.ok and checked.skipped is None
+            _show_check(invocation, checked, is_ok=is_ok)
+        else:
+            is_ok = await _run(invocation, gateway, name, code, arguments, json_arguments, yes=yes)
+    if not is_ok:
+        raise typer.Exit(1)
+
+
+async def _run(
+    invocation: Invocation,
+    gateway: Gateway,
+    name: str,
+    code: str | None,
+    arguments: list[str] | None,
+    json_arguments: str | None,
+    *,
+    yes: bool,
+) -> bool:
+    if code is None:
+        definition = (await gateway.scripts.find(name)).definition
+    else:
+        with _about(name):
+            definition = await asyncio.to_thread(read_definition, code, as_file=True)
+    given = given_arguments(arguments, json_arguments, definition.input_schema)
+    asked = f"{_PREFIX}{name}" if code is None else code
+    cancelled: list[Execution] = []
+    context = confirmed(await gateway.needing_confirmation(asked), asked, yes=yes)
+    context = replace(context, cancelled=cancelled.append)
+    try:
+        with working(f"Running {one_line(name)}"):
+            if code is None:
+                execution = await gateway.scripts.run(name, given, context)
+            else:
+                execution = await gateway.scripts.run_unsaved(code, given, context)
+    except asyncio.CancelledError:
+        for execution in cancelled:
+            _report(invocation, execution)
+        raise
+    # Printed before the servers stop, which may take longer than the run.
+    _report(invocation, execution)
+    return execution.ok
+
+
+def _report(invocation: Invocation, execution: Execution) -> None:
+    if invocation.as_json:
+        print_json(
+            {
+                "run": execution.run,
+                "outcome": execution.outcome,
+                "code": execution.code,
+                "output": execution.output,
+                "value": execution.value,
+                "error": execution.error or None,
+                "calls": [
+                    {
+                        "tool": call.name,
+                        "outcome": call.outcome,
+                        "duration_ms": round(call.duration_ms, 1),
+                        **({"detail": call.detail} if call.detail else {}),
+                    }
+                    for call in execution.calls
+                ],
+                "shown": [dict(block) for block in execution.shown],
+                "duration_ms": round(execution.duration_ms, 1),
+                "cpu_ms": None if execution.cpu_ms is None else round(execution.cpu_ms, 1),
+                "memory_bytes": execution.memory_bytes,
+                "sandbox": execution.sandbox,
+            }
+        )
+        return
+    output = execution.output
+    write(f"{output}\n" if output and not output.endswith("\n") else output, exact=True)
+    for block in execution.shown:
+        note(one_line(f"[{block.get('type')} {block.get('mimeType') or ''}, not shown here]"))
+    if not execution.ok:
+        note("\n".join([f"Error [{execution.code}]:", execution.error, *calls_made(execution.calls)]))
+    elif execution.value is not None:
+        print_json(execution.value)
+
+
+def _show_check(invocation: Invocation, checked: Checked, *, is_ok: bool) -> None:
+    found = {"mistake": checked.mistakes, "doubt": checked.doubts}
+    data = {f"{word}s": [{"code": one.code, **asdict(one)} for one in some] for word, some in found.items()}
+    lines = [f"{word}: {one}" for word, some in found.items() for one in some]
+    if lines or invocation.as_json:
+        invocation.show({"ok": is_ok, **data, "skipped": checked.skipped}, lines)
+    if invocation.as_json:
+        return
+    if checked.skipped is not None:
+        note(f"The program could not be checked: {checked.skipped}.")
+    elif not lines:
+        note("No mistakes found.")
+    else:
+        counts = " and ".join(plural(len(some), word) for word, some in found.items() if some)
+        after = "It would not run." if checked.mistakes else "It would run; doubts are shown if it fails."
+        note(f"{counts}. {after}")
+
+
+def _read_code(file: str, *, follow: bool = False) -> str:
+    with _about(file):
+        return decode(sys.stdin.buffer.read()) if file == "-" else read_file(Path(file), follow=follow)
+
+
+@contextmanager
+def _about(file: str) -> Iterator[None]:
+    """Name the file in each line of an error."""
+    try:
+        yield
+    except ScriptError as error:
+        where = "stdin" if file == "-" else file
+        raise ScriptError("\n".join(f"{where}: {line}" for line in str(error).splitlines())) from None
+
+
+@scripts.callback(invoke_without_command=True)
+@command(shared=("config", "json"), default=True)
+async def list_scripts(invocation: Invocation) -> None:
+    """List the saved scripts, and broken ones with the reason. `halflap run NAME` runs one."""
+    async with invocation.gateway() as gateway:
+        shelf = await gateway.scripts.shelf()
+        blocked, held = gateway.snapshot.blocked, gateway.snapshot.held
+    rows = [_described(script) for script in shelf.scripts.values()]
+    for row in rows:
+        if row["tool"] in blocked:
+            row["blocked"] = blocked[row["tool"]]
+        if row["tool"] in held:
+            row["held"] = True
+    rows += [{"name": one_line(name), "broken": reason} for name, reason in shelf.broken.items()]
+    rows.sort(key=lambda row: str(row["name"]))
+    if rows or invocation.as_json:
+        invocation.show(rows, [line for row in rows for line in _script_lines(row)])
+    else:
+        note("No scripts are saved yet. Save one: halflap scripts save NAME FILE")
+
+
+def _script_lines(row: dict[str, Any]) -> Iterator[str]:
+    mark = next((f"[{word}] " for word in ("broken", "blocked", "held") if word in row), "")
+    yield row.get("signature", row["name"])
+    yield f"      {mark}{one_line(row.get('broken') or row['description'])}".rstrip()
+
+
+def _described(script: Script) -> dict[str, Any]:
+    name, made = f"{_PREFIX}{script.name}", script.definition
+    tool = Tool(name, SCRIPTS, script.name, made.description, made.input_schema, made.output_schema)
+    return {
+        "name": script.name,
+        "tool": name,
+        "signature": parse_schema(tool).format_compact(),
+        "description": made.description,
+        "inputSchema": made.input_schema,
+        "outputSchema": made.output_schema,
+    }
+
+
+@scripts.command()
+@command(shared=("config", "json"))
+async def save(
+    invocation: Invocation,
+    name: Annotated[
+        str, typer.Argument(help="Its name: lower-case letters, digits and _.", autocompletion=script_names)
+    ],
+    file: Annotated[str, typer.Argument(help="A Python file, or - for stdin.", metavar="FILE")],
+    force: Annotated[bool, typer.Option("--force", help="Replace the script of that name.")] = False,
+) -> None:
+    """Save a program under a name, so that it can be called like any tool.
+
+    Its parameters are those of its main(). It is not run.
+    """
+    # Saving changes a definition, which need not be logged.
+    logging.getLogger("halflap.catalog.catalog").setLevel(logging.ERROR)
+    code = _read_code(file)
+    async with invocation.gateway() as gateway:
+        with _about(file):
+            described = _described(await gateway.scripts.save(name, code, force=force))
+    invocation.report(described, f"Saved: {described['signature']}")
+
+
+@scripts.command()
+@command(shared=("config", "json"))
+async def show(invocation: Invocation, name: NameArgument) -> None:
+    """Show the code of a saved script."""
+    async with invocation.gateway() as gateway:
+        script = await gateway.scripts.find(name)
+    if invocation.as_json:
+        print_json({**_described(script), "code": script.code})
+        return
+    text = script.code if script.code.endswith("\n") else f"{script.code}\n"
+    if sys.stdout.isatty():
+        # Something may be hidden in invisible characters.
+        text = "".join(f"{visible(line)}\n" for line in text.expandtabs().splitlines())
+    write(text, exact=True)
+
+
+@scripts.command()
+@command(shared=("config", "json"))
+async def remove(invocation: Invocation, name: NameArgument, yes: YesOption = False) -> None:
+    """Remove a saved script."""
+    async with invocation.gateway() as gateway:
+        if name not in (await gateway.scripts.shelf()).broken:
+            await gateway.scripts.find(name)
+        confirm(f"Remove the script {one_line(name)}?", "Nothing was removed.", yes=yes)
+        await gateway.scripts.remove(name)
+    invocation.report({"name": name, "removed": True}, f"Removed: {one_line(name)}")

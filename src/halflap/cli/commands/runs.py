@@ -1,0 +1,277 @@
+"""`halflap runs`: list, show and delete recorded runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.command import Invocation, command, group
+from halflap.cli.options import YesOption, confirm, run_ids
+from halflap.cli.output import Table, note, one_line, outline, plural, print_json, working, write
+from halflap.core.errors import (
+    RunNotFoundError,
+    StoreBrokenError,
+    StoreError,
+    StoreTooNewError,
+    UsageError,
+)
+from halflap.gateway import Gateway
+from halflap.store import RUNNING, SENT, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from halflap.config import Config
+    from halflap.store import CallRecord, RunRecord, Store
+
+__all__ = ["runs"]
+
+_MIN_ID = 16
+_LAST = "last"
+"""Names the newest run; identifiers are hexadecimal."""
+_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])\Z")
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_MAX_VALUE = 300
+_MAX_OUTPUT = 4_000
+_SHARED = ("config", "json")
+
+runs = group("runs", "List, show and delete the runs of programs.")
+
+
+@runs.callback(invoke_without_command=True)
+@command(shared=_SHARED, default=True)
+async def list_runs(
+    invocation: Invocation,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=10_000, help="Maximum number of runs.")
+    ] = 20,
+) -> None:
+    """List the runs of programs, newest first."""
+    found = await _recorded(invocation.config(), limit)
+    size = len(found[0].id) if found and not sys.stdout.isatty() else _distinct_length(found)
+    table = Table(
+        ["run", "when", "outcome", "time", "calls", "code"], [_row(run, size) for run in found], right={3, 4}
+    )
+    invocation.show([_run_data(run) for run in found], table)
+    if not found:
+        note("No runs are recorded.")
+
+
+def _row(run: RunRecord, length: int) -> list[str]:
+    moment = datetime.fromtimestamp(run.started_at).astimezone()
+    when = moment.strftime("%m-%d %H:%M") if sys.stdout.isatty() else moment.isoformat(timespec="seconds")
+    first = one_line(run.name or run.code or "", 80)
+    return [run.id[:length], when, run.outcome, _duration(run.duration_ms), str(run.calls), first]
+
+
+def _distinct_length(found: Sequence[RunRecord]) -> int:
+    """Return how many characters of the identifiers distinguish all of them."""
+    size = _MIN_ID
+    while len({run.id[:size] for run in found}) < len(found):
+        size += 1
+    return size
+
+
+@runs.command()
+@command(shared=_SHARED)
+async def show(
+    invocation: Invocation,
+    identifier: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The run's id, its beginning, or `last`.", autocompletion=run_ids),
+    ],
+    only_output: Annotated[bool, typer.Option("--output", help="Print only the program's output.")] = False,
+) -> None:
+    """Show a run: its code, its output, and each call with arguments and result."""
+    if only_output and invocation.as_json:
+        raise UsageError("Use --output or --json, not both.")
+    config = invocation.config()
+    if identifier == _LAST:
+        newest = await _recorded(config, 1)
+        if not newest:
+            raise UsageError("No runs are recorded.")
+        identifier = newest[0].id
+    run, calls = await _find(config, identifier)
+    if invocation.as_json:
+        print_json({**_run_data(run), "output": run.output, "calls": [_call_data(call) for call in calls]})
+    elif only_output:
+        if run.output is None:
+            note("The output of this run was not recorded.")
+        write(run.output or "", exact=True)
+    else:
+        write("\n".join(outline(_summary(run, calls))) + "\n")
+
+
+@runs.command()
+@command(shared=_SHARED)
+async def purge(
+    invocation: Invocation,
+    older_than: Annotated[
+        str | None,
+        typer.Option("--older-than", metavar="AGE", help="Delete runs older than this: 30m, 12h, 7d, 4w."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Delete all runs.")] = False,
+    yes: YesOption = False,
+) -> None:
+    """Delete recorded runs and calls, also from the disk."""
+    if (older_than is None) == (not everything):
+        raise UsageError("Use either --older-than 7d or --all.")
+    match = _AGE.match((older_than or "0s").strip().lower())
+    if match is None:
+        raise UsageError(f"--older-than {older_than!r} is not an age. Write 30m, 12h, 7d or 4w.")
+    before = None if everything else time.time() - float(match[1]) * _SECONDS[match[2]]
+    config = invocation.config()
+    what = "all runs and calls" if everything else f"runs and calls older than {older_than}"
+    confirm(f"Delete {what}?", "Nothing was deleted.", yes=yes)
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is not None:
+            raise StoreError(f"{gateway.store_trouble} Nothing was deleted.")
+        with working("Deleting"):
+            gone = await gateway.purge_runs(older_than=before, everything=everything)
+    invocation.report(
+        {"runs": gone.runs, "calls": gone.calls},
+        f"Deleted {plural(gone.runs, 'run')} and {plural(gone.calls, 'call')}.",
+    )
+
+
+async def _recorded(config: Config, limit: int) -> Sequence[RunRecord]:
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is None:
+            return await gateway.runs(limit)
+    async with _read_only(config, gateway.store_trouble) as store:
+        return await store.runs(limit)
+
+
+async def _find(config: Config, identifier: str) -> tuple[RunRecord, Sequence[CallRecord]]:
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is None:
+            return await gateway.run(identifier)
+    async with _read_only(config, gateway.store_trouble) as store:
+        run = await store.run(identifier)
+        if run is None:
+            raise RunNotFoundError(identifier)
+        return run, await store.calls_of_run(run.id)
+
+
+@asynccontextmanager
+async def _read_only(config: Config, trouble: str) -> AsyncIterator[Store]:
+    """Open a store that can't be written to."""
+    place = config.store.url or config.store.path or config.data_dir / "halflap.db"
+    try:
+        store = await open_store(place, read_only=True)
+    except (StoreTooNewError, StoreBrokenError):
+        raise
+    except StoreError:
+        raise StoreError(f"{trouble} The recorded runs can't be read.") from None
+    note(f"Note: {trouble} It can be read, but nothing is recorded now.")
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def _run_data(run: RunRecord) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "principal": run.principal,
+        "kind": run.kind,
+        "name": run.name,
+        "startedAt": _moment(run.started_at),
+        "durationMs": run.duration_ms,
+        "outcome": run.outcome,
+        "error": run.error,
+        "callCount": run.calls,
+        "outputBytes": run.output_bytes,
+        "cpuMs": run.cpu_ms,
+        "memoryBytes": run.memory_bytes,
+        "sandbox": run.sandbox,
+        "codeHash": run.code_hash,
+        "code": run.code,
+    }
+
+
+def _call_data(call: CallRecord) -> dict[str, Any]:
+    return {
+        "id": call.id,
+        "parent": call.parent,
+        "server": call.server,
+        "tool": call.tool,
+        "definitionHash": call.definition_hash,
+        "startedAt": _moment(call.started_at),
+        "durationMs": call.duration_ms,
+        "outcome": call.outcome,
+        "error": call.error,
+        "breach": call.breach,
+        "argumentBytes": call.argument_bytes,
+        "resultBytes": call.result_bytes,
+        "arguments": None if call.arguments is None else json.loads(call.arguments),
+        "argumentsCut": call.arguments_cut,
+        "result": None if call.result is None else json.loads(call.result),
+        "resultCut": call.result_cut,
+    }
+
+
+def _summary(run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
+    """Return what people want to know about a run."""
+    output = run.output or ""
+    cut = len(output) - _MAX_OUTPUT
+    more = f"\n… {plural(cut, 'more character')}; --output shows all" if cut > 0 else ""
+    memory = None if run.memory_bytes is None else f"{run.memory_bytes / 1e6:,.1f} MB"
+    return {
+        "run": run.id,
+        "kind": run.kind,
+        "name": run.name,
+        "principal": run.principal,
+        "started": datetime.fromtimestamp(run.started_at).astimezone().strftime("%Y-%m-%d %H:%M:%S"),
+        "outcome": "running, or interrupted" if run.outcome == RUNNING else run.outcome,
+        "time": _duration(run.duration_ms),
+        "CPU time": None if run.cpu_ms is None else _duration(run.cpu_ms),
+        "memory": memory,
+        "error": run.error,
+        "code": run.code,
+        "output": output[:_MAX_OUTPUT] + more,
+        "calls": [
+            {
+                # A call of an unknown tool names no server.
+                "tool": ": ".join(filter(None, (call.server, call.tool))),
+                "outcome": "sent, outcome unknown" if call.outcome == SENT else call.outcome,
+                "time": _duration(call.duration_ms),
+                "arguments": call.arguments and one_line(call.arguments, _MAX_VALUE),
+                "result": _essence(call),
+                "error": call.error,
+                "breach": call.breach,
+            }
+            for call in calls
+        ]
+        or (f"{run.calls}, not recorded" if run.calls else None),
+    }
+
+
+def _essence(call: CallRecord) -> str | None:
+    """Return the structured content of a result, or else its text, shortened."""
+    if call.result is None:
+        return None
+    wire = json.loads(call.result)
+    value = wire.get("structuredContent")
+    if value is None:
+        texts = [block.get("text") for block in wire.get("content", []) if isinstance(block, dict)]
+        value = texts[0] if len(texts) == 1 else wire.get("content")
+    more = f" ({call.result_bytes:,} bytes, stored in part)" if call.result_cut else ""
+    return one_line(json.dumps(value, ensure_ascii=False), _MAX_VALUE) + more
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def _duration(milliseconds: float | None) -> str:
+    if milliseconds is None:
+        return "-"
+    return f"{milliseconds:.0f} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:.1f} s"  # noqa: PLR2004 -- a second

@@ -1,0 +1,333 @@
+"""`halflap schema`: show, share and forget what is known about tools' results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.command import Invocation, command, group
+from halflap.cli.options import (
+    ServerOption,
+    ToolArgument,
+    YesOption,
+    check_server,
+    confirm,
+    read_at_most,
+    resolve,
+    tool_names,
+    write_text,
+)
+from halflap.cli.output import (
+    Table,
+    drift_line,
+    note,
+    one_line,
+    outline,
+    plural,
+    print_json,
+    print_lines,
+    visible,
+    warn_about_servers,
+    working,
+)
+from halflap.core.errors import ShapeBrokenError, ToolNotFoundError, UsageError
+from halflap.learn import confidence, schema_of
+from halflap.observe import drift_json, iso, known_of, merged, whole
+from halflap.schema import compact, json_problem, parse_json, result_type
+from halflap.store import Breach
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halflap.core.values import Tool
+    from halflap.gateway import Gateway
+    from halflap.observe import Known
+    from halflap.schema import Type
+    from halflap.store import DriftEvent, StoredShape, ToolKey
+
+__all__ = ["schema"]
+
+_MAX_IMPORT = 256_000_000
+_MAX_DEPTH = 8
+_MAX_FIELDS = 300
+_MAX_TEXT = 100
+_LEARNED_KEYS = ("outputSchema", "observedSchema", "observations", "confidence", "lastObserved", "drift")
+
+schema = group("schema", "Show, share and forget what is known about tools' results.")
+OptionalTool = Annotated[
+    str | None, typer.Argument(help="Only this tool.", autocompletion=tool_names, show_default=False)
+]
+
+
+@schema.command()
+@command()
+async def show(
+    invocation: Invocation,
+    name: ToolArgument,
+    history: Annotated[
+        bool, typer.Option("--history", help="Include earlier definitions of the tool.")
+    ] = False,
+    python: Annotated[bool, typer.Option("--python", help="Show a typed Python function.")] = False,
+    json_schema: Annotated[
+        bool, typer.Option("--json-schema", help="Show the learned JSON Schema, with counts.")
+    ] = False,
+) -> None:
+    """Show what a tool returns: declared, learned, and how certain that is."""
+    if sum((history, python, json_schema)) > 1:
+        raise UsageError("Use one of --history, --python and --json-schema.")
+    async with invocation.gateway() as gateway:
+        with working(f"Looking up {one_line(name)}"):
+            name = await resolve(gateway, name)
+            described = await _inspected(gateway, name)
+        tool = gateway.snapshot.find(name)
+        if python:
+            write_text(await gateway.stubs(name=name), None)
+            return
+        known = await gateway.known(tool)
+        rows = await gateway.learned_rows(tool.server, tool.original_name)
+        values = gateway.config.learning.values
+    if json_schema:
+        if known is None:
+            note(f"Nothing was learned about {one_line(name)} yet.")
+            raise typer.Exit(1)
+        print_json(schema_of(whole(known.learned), enums=values))
+        return
+    data = {"name": tool.name, **{key: described[key] for key in _LEARNED_KEYS if key in described}}
+    data |= {} if known is None else {"texts": known.texts, "errors": known.errors}
+    if history:
+        data["history"] = _history(tool, rows)
+        lines = outline([{**one, "observedSchema": None} for one in data["history"]])
+        invocation.show(data, [tool.name, *lines] if rows else [tool.name, "  Nothing was learned yet."])
+    elif invocation.as_json:
+        print_json(data)
+    else:
+        print_lines([tool.name, *(f"  {line}" for line in _summary(described, known)), ""])
+        Table(["field", "type", "present", "known"], _field_rows(tool, known)).print()
+
+
+async def _inspected(gateway: Gateway, name: str) -> dict[str, Any]:
+    try:
+        return await gateway.inspect(name)
+    except ToolNotFoundError:
+        rows = await gateway.unlisted(name)
+        if not rows:
+            raise
+        results = plural(sum(row.learned.observations for row in rows), "result")
+        raise UsageError(
+            f"No server lists {name}, but {results} of it are known. Configure its server {rows[0].server!r} and run "
+            "`halflap list`, or drop them with `halflap schema forget`."
+        ) from None
+
+
+def _summary(described: dict[str, Any], known: Known | None) -> Iterator[str]:
+    if "note" in described:
+        yield described["note"]
+    if known is not None:
+        yield from outline(
+            {
+                "results": known.observations,
+                "failed calls": known.errors or None,
+                "confidence": known.confidence,
+                "last": described.get("lastObserved"),
+            }
+        )
+    yield from map(drift_line, described.get("drift", ()))
+
+
+def _field_rows(tool: Tool, known: Known | None) -> list[tuple[str, ...]]:
+    """Return for each field its type, whether it is always present, and whether it is declared, learned or both."""
+    declared = {path: rest for path, *rest in _fields(result_type(tool.output_schema))}
+    learned = {} if known is None else {path: rest for path, *rest in _fields(result_type(known.schema))}
+    rows: list[tuple[str, ...]] = []
+    for path in list(dict.fromkeys([*declared, *learned]))[:_MAX_FIELDS]:
+        kind, presence = declared.get(path) or learned[path]
+        sources = [word for word, found in (("declared", declared), ("learned", learned)) if path in found]
+        rows.append((visible(path) or "(result)", kind, presence, " and ".join(sources)))
+    return rows
+
+
+def _fields(
+    kind: Type | None, path: str = "", depth: int = 0, *, required: bool = True
+) -> Iterator[tuple[str, str, str]]:
+    if kind is None or depth > _MAX_DEPTH:
+        return
+    choices = kind.members or (kind,)
+    words = [one.kind if one.kind in {"object", "array"} else compact(one)[:_MAX_TEXT] for one in choices]
+    yield path, " | ".join(dict.fromkeys(words)), "always" if required else "sometimes"
+    for one in choices:
+        for field in one.fields:
+            inner = f"{path}.{field.name}" if path else field.name
+            yield from _fields(field.type, inner, depth + 1, required=field.required)
+        for part, ending in ((one.extra, "[key]"), (one.items, "[]")):
+            yield from _fields(part, f"{path}{ending}", depth + 1)
+
+
+def _history(tool: Tool, rows: Sequence[StoredShape]) -> list[dict[str, Any]]:
+    """Return what was learned under each definition of a tool, newest first."""
+    found = []
+    for digest in {row.definition_hash for row in rows}:
+        own = [row for row in rows if row.definition_hash == digest]
+        learned = merged(own)
+        shape, known = whole(learned), known_of(own[0].key, learned)
+        found.append(
+            {
+                "definition": digest or None,
+                "current": digest == tool.schema_hash,
+                "origins": [row.origin for row in own],
+                "observations": shape.observations,
+                "errors": learned.error.observations,
+                "confidence": round(confidence(shape), 4),
+                "firstObserved": iso(shape.first),
+                "lastObserved": iso(shape.last),
+                "observedSchema": None if known is None else known.schema,
+                "returns": None if known is None or known.type is None else compact(known.type),
+            }
+        )
+    return sorted(found, key=lambda one: (one["current"], one["lastObserved"] or ""), reverse=True)
+
+
+@schema.command()
+@command()
+async def drift(invocation: Invocation, name: OptionalTool = None) -> None:
+    """List tools whose results changed, or break their declared schema."""
+    async with invocation.gateway() as gateway:
+        wanted = None if name is None else gateway.snapshot.find(await resolve(gateway, name))
+        key = () if wanted is None else (wanted.server, wanted.original_name)
+        events, breaches = await gateway.drift(*key)
+        tools = {(tool.server, tool.original_name): tool for tool in gateway.snapshot.tools.values()}
+    found = []
+    changes: list[DriftEvent | Breach] = [*events, *breaches]
+    for one in changes:
+        tool = tools.get((one.server, one.tool))
+        (described,) = drift_json([], [one]) if isinstance(one, Breach) else drift_json([one], [])
+        is_current = tool is not None and one.definition_hash in {tool.schema_hash, ""}
+        full = f"{one.server}.{one.tool}" if tool is None else tool.name
+        found.append({"tool": full, **described, "current": is_current})
+    invocation.show(found, Table(["tool", "change"], [(one["tool"], drift_line(one)) for one in found]))
+    if not found:
+        note("No drift found.")
+
+
+@schema.command()
+@command()
+async def forget(
+    invocation: Invocation,
+    name: OptionalTool = None,
+    server: Annotated[
+        str | None, typer.Option("--server", "-s", help="All tools of this server, configured or not.")
+    ] = None,
+    origin: Annotated[
+        str | None,
+        typer.Option("--origin", help="Only what came from live, backfill, import, or as --history shows."),
+    ] = None,
+    yes: YesOption = False,
+) -> None:
+    """Forget what was learned about a tool, a server, or from an origin."""
+    if name is None and server is None and origin is None:
+        raise UsageError("Name a tool, or use --server or --origin.")
+    if name is not None and server is not None:
+        raise UsageError("Use a tool's name or --server, not both.")
+    config = invocation.config()
+    what = name or (f"the tools of {server}" if server is not None else "all tools")
+    source = "" if origin is None else f" from {origin}"
+    question = f"Forget what was learned about {visible(what)}{visible(source)}?"
+    confirm(question, "Nothing was forgotten.", yes=yes)
+    async with invocation.gateway(config) as gateway:
+        if name is None:
+            gone = list(await gateway.forget_learned(server, origin=origin))
+        else:
+            gone = await _forget(gateway, await resolve(gateway, name), origin)
+    forgotten = [
+        {"server": key.server, "tool": key.tool, "definition": key.definition_hash or None, "origin": one}
+        for one, key in gone
+    ]
+    count = plural(len({key[:2] for _, key in gone}), "tool")
+    message = f"Forgot what was learned about {count}." if gone else "There was nothing to forget."
+    invocation.report({"forgotten": forgotten}, message)
+
+
+async def _forget(gateway: Gateway, name: str, origin: str | None) -> list[tuple[str, ToolKey]]:
+    tool = gateway.snapshot.tools.get(name)
+    tools = {(tool.server, tool.original_name)} if tool is not None else set()
+    # Logs may have taught something about a tool before its server was listed.
+    tools = tools or {row.key[:2] for row in await gateway.unlisted(name)}
+    if not tools:
+        gateway.snapshot.find(name)
+    return [one for key in sorted(tools) for one in await gateway.forget_learned(*key, origin=origin)]
+
+
+@schema.command(name="export")
+@command(shared=("config", "verbose"))
+async def export_learned(
+    invocation: Invocation,
+    file: Annotated[
+        Path | None, typer.Argument(help="The file to write; by default stdout.", show_default=False)
+    ] = None,
+) -> None:
+    """Write what was learned about all tools as JSON, for another gateway to import.
+
+    It contains names of servers, tools and fields, and values of tag fields; with learning.values, other values, too.
+    """
+    async with invocation.gateway() as gateway:
+        data = await gateway.export_learned()
+    write_text(json.dumps(data, ensure_ascii=False, separators=(",", ":")), file)
+
+
+@schema.command(name="import")
+@command()
+async def import_learned(
+    invocation: Invocation,
+    file: Annotated[Path, typer.Argument(help="A file from `halflap schema export`, or - for stdin.")],
+) -> None:
+    """Import what another gateway learned. Importing it again changes nothing."""
+    config, text = invocation.config(), read_at_most(file, _MAX_IMPORT)
+    try:
+        data = parse_json(text.decode("utf-8-sig"))
+    except ValueError as error:
+        raise ShapeBrokenError(
+            f"{file} can't be read: {json_problem(error)}. Nothing was imported."
+        ) from None
+    except RecursionError:
+        raise ShapeBrokenError(f"{file} is nested too deeply. Nothing was imported.") from None
+    async with invocation.gateway(config) as gateway:
+        imported = await gateway.import_learned(data)
+    shapes = [(key, shape) for each in imported.shapes.values() for key, shape in each.items()]
+    tools = len({(key.server, key.tool) for key, _ in shapes})
+    results = sum(shape.observations for _, shape in shapes)
+    counts = {
+        "tools": tools,
+        "origins": len(imported.shapes),
+        "observations": results,
+        "new": imported.new,
+        "own": imported.own,
+    }
+    found = f"{plural(results, 'result')} of {plural(tools, 'tool')}"
+    new = f"Imported {found}, {imported.new} of them new." if imported.new else f"Nothing new in {found}."
+    own = f" {plural(imported.own, 'part')} came from this gateway." if imported.own else ""
+    invocation.report(counts, new + own)
+
+
+@schema.command()
+@command(shared=("config", "verbose"))
+async def stubs(
+    invocation: Invocation,
+    server: ServerOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write them to this file; editors look for __builtins__.pyi."),
+    ] = None,
+) -> None:
+    """Write the tools as typed Python functions, as the check before a run sees them.
+
+    In a file __builtins__.pyi next to a program, ty and Pyright use them.
+    """
+    config = invocation.config()
+    check_server(config, server)
+    async with invocation.gateway(config) as gateway:
+        with working("Listing the servers' tools"):
+            await gateway.settle(behind=False)
+        warn_about_servers(gateway, server)
+        write_text(await gateway.stubs(server), output)

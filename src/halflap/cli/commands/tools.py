@@ -1,0 +1,239 @@
+"""`halflap list`, `search`, `inspect` and `call`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.command import Invocation, command
+from halflap.cli.options import (
+    ArgumentsOption,
+    JsonArgumentsOption,
+    LimitOption,
+    ServerOption,
+    ToolArgument,
+    check_server,
+    given_arguments,
+    resolve,
+)
+from halflap.cli.output import (
+    Table,
+    drift_line,
+    harmless,
+    note,
+    one_line,
+    outline,
+    plural,
+    print_json,
+    warn_about_servers,
+    working,
+    write,
+)
+from halflap.core.text import clean
+from halflap.core.values import DSPY, SCRIPTS, CallContext
+from halflap.gateway import NO_SERVER_TODO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halflap.core.codes import OtherCode
+    from halflap.core.values import Result
+    from halflap.gateway import Gateway
+    from halflap.schema import ToolSchema
+
+__all__ = ["call", "inspect", "list_tools", "search"]
+
+_MAX_DESCRIPTION = 20_000
+_FAILED: OtherCode = "tool-error"
+_MARKS = ("blocked", "held", "unavailable", "changed")
+
+
+@command()
+async def list_tools(
+    invocation: Invocation,
+    server: ServerOption = None,
+    everything: Annotated[
+        bool, typer.Option("--all", "-a", help="Include tools that can't be called, with the reason.")
+    ] = False,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="Ask every server again, and report what changed.")
+    ] = False,
+) -> None:
+    """List the tools of all servers.
+
+    The list is cached; only servers that were never listed are started.
+    """
+    config = invocation.config()
+    check_server(config, server)
+    async with invocation.gateway(config) as gateway:
+        with working("Listing the servers' tools"):
+            changes = await gateway.refresh() if refresh else None
+            if changes is None:
+                await gateway.settle(behind=False)
+        rows = [
+            row
+            for row in _rows(gateway)
+            if server in {None, row["server"]} and (everything or not ("blocked" in row or "held" in row))
+        ]
+        broken = {"Script": (await gateway.scripts.shelf()).broken if server in {None, SCRIPTS} else {}}
+        if config.uses_programs and server in {None, DSPY}:
+            broken["DSPy program"] = await (await gateway.dspy()).broken()
+        warn_about_servers(gateway, server)
+    marks = [next((f"[{word}] " for word in _MARKS if word in row), "") for row in rows]
+    described = [mark + one_line(row["description"]) for mark, row in zip(marks, rows, strict=True)]
+    names = [row["name"] for row in rows]
+    invocation.show(rows, Table(["tool", "description"], zip(names, described, strict=True)))
+    if sys.stdout.isatty() and not invocation.as_json:
+        note(f"{plural(len(rows), 'tool')}, {plural(len({row['server'] for row in rows}), 'server')}")
+    for word, found in broken.items():
+        for name, reason in found.items():
+            note(f"{word} {name!r} can't be used: {reason}")
+    for word in ("added", "removed", "changed") if changes is not None else ():
+        if tools := getattr(changes, word):
+            note(f"{word}: {', '.join(tools)}")
+    if not config.servers:
+        note(f"No server is configured yet. {NO_SERVER_TODO}")
+
+
+def _rows(gateway: Gateway) -> Iterator[dict[str, Any]]:
+    snapshot, unavailable = gateway.snapshot, gateway.unavailable()
+    for name, tool in sorted(snapshot.tools.items()):
+        row: dict[str, Any] = {
+            "name": name,
+            "description": clean(tool.description, _MAX_DESCRIPTION),
+            "server": tool.server,
+            "originalName": tool.original_name,
+            "available": tool.server not in unavailable,
+        }
+        if tool.server in unavailable:
+            row["unavailable"] = unavailable[tool.server]
+        if name in snapshot.changed:
+            row["changed"] = list(snapshot.changed[name])
+        if name in snapshot.blocked:
+            row["blocked"] = snapshot.blocked[name]
+        elif name in snapshot.held:
+            row["held"] = True
+        yield row
+
+
+@command()
+async def search(
+    invocation: Invocation,
+    query: Annotated[list[str], typer.Argument(help="What the tool should do, or its name.")],
+    limit: LimitOption = 10,
+    server: ServerOption = None,
+) -> None:
+    """Find tools by what they do, best first."""
+    async with invocation.gateway() as gateway:
+        with working("Searching"):
+            hits = await gateway.search(" ".join(query), limit=limit, server=server, behind=False)
+        lines = [
+            line for hit in hits for line in (f"{hit.score:.2f}  {hit.signature}", f"      {hit.description}")
+        ]
+        if hits or invocation.as_json:
+            invocation.show([asdict(hit) for hit in hits], lines)
+        else:
+            warn_about_servers(gateway, server)
+            more = "" if gateway.config.servers else f" No server is configured yet. {NO_SERVER_TODO}"
+            note(f"No tool found.{more}")
+
+
+@command()
+async def inspect(
+    invocation: Invocation,
+    name: ToolArgument,
+    brief: Annotated[bool, typer.Option("--compact", help="Only the signature, in one line.")] = False,
+) -> None:
+    """Show what a tool takes and returns. With --json, the schemas are complete."""
+    async with invocation.gateway() as gateway:
+        with working(f"Looking up {one_line(name)}"):
+            full = await resolve(gateway, name)
+            described, schema = await gateway.inspect(full), await gateway.get_schema(full)
+    if brief:
+        invocation.show({"compact": schema.format_compact()}, [schema.format_compact()])
+    else:
+        invocation.show(described, _description(described, schema))
+
+
+def _description(described: Mapping[str, Any], schema: ToolSchema) -> Iterator[str]:
+    from halflap.schema import compact
+
+    name = described["name"]
+    yield from (name, f"  {one_line(described['description'], 500)}", "")
+    yield f"Server: {described['server']} (its name there: {described['originalName']})"
+    effects = described["annotations"]
+    claims = ", ".join(key for key, value in effects["claimed"].items() if value is True)
+    how = "trusted" if effects["vouchedBy"] == "server" else "ignored without trust_annotations"
+    known = [
+        word for word, key in (("read-only", "readOnly"), ("destructive", "destructive")) if effects[key]
+    ]
+    known += [f"declares {claims} ({how})"] if claims else []
+    if known:
+        yield f"Effects: {'; '.join(known)}"
+    keys = ("blocked", "held", "unavailable", "unchecked", "spelling", "changed", "accepted")
+    yield from outline({key: described[key] for key in keys if key in described})
+    yield from ("", "Takes:", *(f"  {line}" for line in schema.parameter_lines() or ["nothing"]))
+    yield from ("", "Returns:")
+    if schema.returns is not None:
+        yield f"  {compact(schema.returns)}"
+    elif described["outputSchema"] is not None:
+        yield "  The declared output schema names no fields."
+    if "note" in described:
+        yield f"  {described['note']}"
+    if "observedSchema" in described:
+        yield f"  Field by field: halflap schema show {name}"
+    yield from (f"  {drift_line(one)}" for one in described.get("drift", ()))
+    if "instructions" in described:
+        said = described["instructions"].splitlines()
+        yield from ("", "The server's instructions:", *(f"  {one_line(line, 500)}" for line in said))
+
+
+@command()
+async def call(
+    invocation: Invocation,
+    name: ToolArgument,
+    arguments: ArgumentsOption = None,
+    json_arguments: JsonArgumentsOption = None,
+) -> None:
+    """Call a tool and print its result. The exit code is 1 if the tool reports an error."""
+    given = given_arguments([], json_arguments, {}) if json_arguments and not arguments else None
+    async with invocation.gateway() as gateway:
+        with working(f"Calling {one_line(name)}"):
+            name = await resolve(gateway, name)
+            if given is None:
+                schema = (await gateway.inspect(name))["inputSchema"] if arguments else {}
+                given = given_arguments(arguments, json_arguments, schema)
+            context = CallContext(unconfirmed="`halflap call` can't ask; `halflap run` can")
+            result = await gateway.call_tool(name, given, context)
+        # Printed before the servers stop, which may take longer than the call.
+        if invocation.as_json:
+            print_json(result.to_wire())
+        else:
+            _show_result(result)
+    if result.is_error:
+        raise typer.Exit(1)
+
+
+def _show_result(result: Result) -> None:
+    parts = [_part(block) for block in result.content]
+    if not parts and result.has_structured_content:
+        parts = [json.dumps(result.structured_content, indent=2, ensure_ascii=False)]
+    text = "".join(part.rstrip("\n") + "\n" for part in parts)
+    if result.is_error:
+        note(f"Error [{_FAILED}]: The tool reports an error:")
+        sys.stderr.write(harmless(text) if sys.stderr.isatty() else text)
+    else:
+        write(text, exact=True)
+
+
+def _part(block: Mapping[str, Any]) -> str:
+    if block.get("type") == "text":
+        return str(block.get("text", ""))
+    size = len(str(block.get("data", ""))) * 3 // 4
+    kind = [str(block.get("type", "unknown")), str(block.get("mimeType") or ""), f"{size} bytes" * bool(size)]
+    return one_line(f"[{' '.join(filter(None, kind))}]")

@@ -1,0 +1,353 @@
+"""`halflap workflow`: analyse, improve, draw and convert workflows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from halflap.cli.command import Invocation, command, group
+from halflap.cli.commands.workflow_run import run_workflow
+from halflap.cli.options import key_values, naming, read_workflow, write_text
+from halflap.cli.output import note, one_line, outline, print_json, working
+from halflap.core.errors import UsageError, WorkflowError
+from halflap.workflows.analysis.compare import compare as compare_nets
+from halflap.workflows.analysis.footprint import footprint
+from halflap.workflows.analysis.soundness import soundness
+from halflap.workflows.analysis.study import Study, Unknown
+from halflap.workflows.model.draw import dot, mermaid
+from halflap.workflows.model.form import write_specification
+from halflap.workflows.model.net import Specification
+from halflap.workflows.model.orblocks import check_or_gates
+from halflap.workflows.model.reduce import unstructured_because
+from halflap.workflows.optimize.optimizer import optimize as optimize_net
+from halflap.workflows.score.score import score as score_net
+from halflap.workflows.yawl import write_yawl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from halflap.workflows.model.net import Net
+
+__all__ = ["workflow"]
+
+workflow = group("workflow", "Check, score, optimise, draw, convert and run workflows.")
+_OFFLINE = ("json",)
+_MAX_MATRIX = 1_000
+"""With more activities, the footprint is left out: it would have millions of cells."""
+_MAX_SHOWN = 30
+"""Activities in a matrix for people."""
+_PAIR = 2
+
+FileArgument = Annotated[
+    Path, typer.Argument(help="A workflow, in JSON or YAWL's XML; - for stdin.", metavar="FILE")
+]
+NetOption = Annotated[
+    str | None, typer.Option("--net", metavar="ID", help="The net to use; by default the root net.")
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to this file.")
+]
+PatternsOption = Annotated[
+    list[str] | None,
+    typer.Option("--pattern", "-p", help="A pattern to score: sequential, parallel, choice or loop."),
+]
+
+
+@workflow.command()
+@command(shared=_OFFLINE)
+def validate(invocation: Invocation, file: FileArgument, net: NetOption = None) -> None:
+    """Check whether a workflow is sound, and show its footprint.
+
+    Each failure comes with a trace that leads to it. The exit code is 1 if the workflow is not sound or that can't be
+    decided, and 2 if it is not a valid workflow.
+    """
+    specification, one = _read_net(file, net)
+    with working(f"Analysing {one_line(one.id)}"):
+        study = Study(one)
+        judged, found = soundness(study), footprint(study)
+    known = None if isinstance(found, Unknown) else found
+    count = 0 if known is None else len(known.activities)
+    unknown = [f"Soundness: {judged.problem}"] if judged.sound is None else []
+    unknown += [f"Footprint: {found.why}"] if isinstance(found, Unknown) else []
+    wide = [f"The footprint is left out: {count} activities have {count**2} cells."] * (count > _MAX_MATRIX)
+    data = {
+        "id": one.id,
+        "sound": judged.sound,
+        "option_to_complete": judged.option_to_complete,
+        "proper_completion": judged.proper_completion,
+        "no_dead_tasks": judged.no_dead_tasks,
+        "method": judged.method,
+        "failures": [
+            {"kind": each.kind, "message": each.why, "trace": list(each.trace), "marking": dict(each.marking)}
+            for each in judged.failures
+        ],
+        "blocks": study.block is not None,
+        "blocks_problem": unstructured_because(study.structure),
+        "activities": None if known is None else list(known.activities),
+        "start_activities": None if known is None else list(known.start_activities()),
+        "end_activities": None if known is None else list(known.end_activities()),
+        "footprint": None if known is None or wide else [list(row) for row in known.matrix()],
+        "notes": [*one.notes, *wide],
+        "conclusive": not unknown,
+        "inconclusive_because": unknown,
+    }
+    invocation.show(data, _validation_lines(data))
+    if not invocation.as_json:
+        _print_notes(specification)
+    if not judged.sound:
+        raise typer.Exit(1)
+
+
+def _validation_lines(data: Mapping[str, Any]) -> Iterator[str]:
+    yield from outline({key: value for key, value in data.items() if key != "footprint"})
+    names, rows = data["activities"] or [], data["footprint"] or []
+    if 0 < len(rows) <= _MAX_SHOWN:
+        yield ""
+        width = max(len(one_line(name)) for name in names)
+        yield " " * (width + 3) + "".join(f"{at:<4}" for at in range(1, len(names) + 1)).rstrip()
+        for at, (name, row) in enumerate(zip(names, rows, strict=True), 1):
+            yield f"{at:>2} {one_line(name):{width}} {''.join(f'{cell:<4}' for cell in row)}".rstrip()
+        yield ""
+        yield "→ is directly followed by, ← follows directly, || both, # neither"
+
+
+@workflow.command()
+@command(shared=_OFFLINE)
+def compare(
+    invocation: Invocation,
+    file: FileArgument,
+    other: Annotated[Path, typer.Argument(help="The workflow to compare it with.", metavar="OTHER")],
+    mode: Annotated[
+        Literal["strict", "balanced", "lenient"],
+        typer.Option(
+            "--mode",
+            "-m",
+            help="How similar they must be. strict: the same traces. balanced: 0.8 of the footprint, and dependent tasks keep their order. "
+            "lenient: 0.5, and the same activities.",
+        ),
+    ] = "balanced",
+) -> None:
+    """Compare two workflows: traces, footprints, soundness, and the order of dependent tasks.
+
+    The exit code is 1 if the second can't replace the first. --json prints what gepa_validate_footprint answers.
+    """
+    if str(file) == str(other) == "-":
+        raise UsageError("Only one of the two can come from stdin. Name a file for the other.")
+    first, second = _read_net(file)[1], _read_net(other)[1]
+    with working(f"Comparing {one_line(first.id)} and {one_line(second.id)}"):
+        found = compare_nets(first, second, mode)
+    invocation.show(found.response())
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+@workflow.command()
+@command(shared=_OFFLINE)
+def score(
+    invocation: Invocation,
+    file: FileArgument,
+    pattern: PatternsOption = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--weight",
+            "-w",
+            metavar="NAME=NUMBER",
+            help="The weight of performance (0.4), maintainability (0.3) or compliance (0.3).",
+        ),
+    ] = None,
+    net: NetOption = None,
+) -> None:
+    """Score a workflow's performance, maintainability and compliance, with recommendations.
+
+    The exit code is 1 if it is not sound or that can't be decided. --json prints what gepa_score_workflow answers.
+    """
+    _, one = _read_net(file, net)
+    try:
+        weights = {name: float(text) for name, text in key_values("--weight", weight or []).items()}
+    except ValueError as error:
+        raise UsageError(f"--weight takes numbers, as in --weight performance=0.5: {error}.") from None
+    with working(f"Scoring {one_line(one.id)}"):
+        data = score_net(one, pattern or [], weights or None).response()
+    invocation.show(data)
+    if not data["raw"]["compliance"]["sound"]:
+        raise typer.Exit(1)
+
+
+@workflow.command()
+@command(shared=_OFFLINE)
+def optimize(
+    invocation: Invocation,
+    file: FileArgument,
+    target: Annotated[
+        Literal["performance", "behavioral", "balanced"],
+        typer.Option(
+            "--target",
+            "-t",
+            help="What may change: behavioral keeps the traces, performance allows every permitted change, balanced keeps most of the "
+            "footprint.",
+        ),
+    ] = "balanced",
+    pattern: PatternsOption = None,
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", help="Maximum cost of a case.", show_default=False)
+    ] = None,
+    max_parallel: Annotated[
+        int | None,
+        typer.Option("--max-parallel", help="Maximum number of tasks at a time.", show_default=False),
+    ] = None,
+    keep_order: Annotated[
+        list[str] | None,
+        typer.Option("--keep-order", metavar="FIRST,THEN", help="Keep the order of two tasks, or of `all`."),
+    ] = None,
+    fixed: Annotated[
+        list[str] | None, typer.Option("--fixed", metavar="TASK", help="A task that stays as it is.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+    engine: Annotated[
+        Literal["gepa", "beam"] | None,
+        typer.Option("--engine", help="By default gepa if it is installed.", show_default=False),
+    ] = None,
+    net: NetOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Optimise a workflow, and report each change, what it gains, and how similar the result is.
+
+    The result goes to stdout or --output, the report to stderr. --json prints what gepa_optimize_workflow answers.
+    """
+    specification, one = _read_net(file, net)
+    given = {
+        "max_cost": max_cost,
+        "max_parallel": max_parallel,
+        "keep_order": _ordered(keep_order or []),
+        "fixed": fixed,
+    }
+    constraints = {name: value for name, value in given.items() if value is not None}
+    with working(f"Optimising {one_line(one.id)}"):
+        found = optimize_net(one, target, constraints, pattern or [], seed=seed, engine=engine)
+    data = found.response()
+    result = replace(specification, nets={**specification.nets, one.id: found.net})
+    is_yawl = output is not None and output.suffix.lower() in {".xml", ".yawl"}
+    if len(result.nets) == 1 and not is_yawl:
+        result = Specification.of(found.net)
+    if invocation.as_json:
+        print_json(data)
+    else:
+        before, after = data["metrics"]["before"], data["metrics"]["after"]
+        summary = {
+            "changes": [
+                {"change": each["description"], "gain": each["gain"]} for each in data["transformations"]
+            ]
+            or "none: nothing better was found",
+            "metrics": {
+                key: f"{_value(value)} → {_value(after[key])}"
+                for key, value in before.items()
+                if value != after[key]
+            },
+            "same_traces": data["validation"]["behavioral_equivalence"],
+            "footprint_compatibility": data["validation"]["footprint_compatibility"],
+            "engine": f"{data['engine']}, {data['evaluations']} evaluations",
+            "notes": data["notes"],
+        }
+        note("\n".join(outline(summary)))
+    if output is not None or not invocation.as_json:
+        write_text(write_yawl(result) if is_yawl else _json_text(write_specification(result)), output)
+
+
+def _value(value: Any) -> str:
+    return next(outline(value), "unknown")
+
+
+def _ordered(pairs: Sequence[str]) -> Any:
+    if not pairs or "all" in pairs:
+        return True if pairs else None
+    found = [pair.split(",") for pair in pairs]
+    for pair, names in zip(pairs, found, strict=True):
+        if len(names) != _PAIR:
+            raise UsageError(
+                f"--keep-order {pair!r} is not FIRST,THEN. Write it like --keep-order check,ship."
+            )
+    return found
+
+
+@workflow.command()
+@command(shared=())
+def render(
+    _: Invocation,
+    file: FileArgument,
+    form: Annotated[
+        Literal["mermaid", "dot"] | None,
+        typer.Option(
+            "--format", "-f", help="By default dot for a .dot or .gv file, else mermaid.", show_default=False
+        ),
+    ] = None,
+    net: NetOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Draw a workflow for Mermaid or Graphviz."""
+    one = _chosen(read_workflow(file, structure=False), net)
+    is_dot = form == "dot" or (form is None and output is not None and output.suffix in {".dot", ".gv"})
+    write_text(dot(one) if is_dot else mermaid(one), output)
+
+
+@workflow.command(name="import")
+@command(shared=())
+def import_yawl(
+    _: Invocation, file: FileArgument, net: NetOption = None, output: OutputOption = None
+) -> None:
+    """Convert a YAWL specification to JSON; `halflap workflow export` converts it back.
+
+    What JSON can't express is kept as the original XML.
+    """
+    specification = read_workflow(file)
+    if net is not None:
+        specification = Specification.of(_chosen(specification, net))
+    write_text(_json_text(write_specification(specification)), output)
+    _print_notes(specification)
+
+
+@workflow.command(name="export")
+@command(shared=())
+def export_yawl(
+    _: Invocation, file: FileArgument, net: NetOption = None, output: OutputOption = None
+) -> None:
+    """Write a workflow as a YAWL specification; what YAWL lacks goes into extendedAttributes."""
+    specification = read_workflow(file, structure=False)
+    write_text(
+        write_yawl(specification if net is None else Specification.of(_chosen(specification, net))), output
+    )
+
+
+workflow.command(name="run")(run_workflow)
+
+
+def _read_net(file: Path, name: str | None = None) -> tuple[Specification, Net]:
+    """Read a workflow to analyse the root net, or the named one; unsupported or-gates are problems."""
+    specification = read_workflow(file)
+    net = _chosen(specification, name)
+    with naming(file):
+        check_or_gates(replace(specification, root=net.id), is_yawl=specification.yawl is not None)
+    return specification, net
+
+
+def _chosen(specification: Specification, name: str | None) -> Net:
+    if name is None:
+        return specification.net
+    if name not in specification.nets:
+        problem = f"There is no net {name!r}; there are {', '.join(specification.nets)}."
+        raise WorkflowError([("--net", problem)], "Unknown net.")
+    return specification.nets[name]
+
+
+def _print_notes(specification: Specification) -> None:
+    nets = specification.nets.values()
+    for text in dict.fromkeys((*specification.notes, *(text for net in nets for text in net.notes))):
+        note(f"Note: {one_line(text, 2_000)}")
+
+
+def _json_text(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

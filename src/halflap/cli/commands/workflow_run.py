@@ -1,0 +1,276 @@
+"""`halflap workflow run`: run a workflow in the sandbox, or resume a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.calls import new_id
+from halflap.cli.command import Invocation, command
+from halflap.cli.options import (
+    ArgumentsOption,
+    JsonArgumentsOption,
+    YesOption,
+    confirmed,
+    given_arguments,
+    read_workflow,
+    write_text,
+)
+from halflap.cli.output import harmless, note, one_line, plural, print_json, working
+from halflap.core.errors import UsageError
+from halflap.sandbox.run.report import calls_made
+from halflap.schema import Reading, read_result, reading_of
+from halflap.store import RUNNING
+from halflap.workflows.run.check import check_runnable
+from halflap.workflows.run.journal import Journal
+from halflap.workflows.run.program import net_program, recorded_net
+from halflap.workflows.run.tools import check_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halflap.config import Config
+    from halflap.core.values import CallContext, Result, Tool
+    from halflap.gateway import Gateway
+    from halflap.sandbox import Execution
+    from halflap.workflows.model.net import Net
+
+__all__ = ["run_workflow"]
+
+_KIND = "workflow"
+_RAISED = re.compile(r"^(?:RuntimeError|ValueError): (.*)", re.MULTILINE | re.DOTALL)
+
+
+@command()
+async def run_workflow(
+    invocation: Invocation,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A workflow whose tasks have tools, in JSON or YAWL's XML; - for stdin.", show_default=False
+        ),
+    ] = None,
+    arguments: ArgumentsOption = None,
+    json_arguments: JsonArgumentsOption = None,
+    resume: Annotated[
+        str | None,
+        typer.Option("--resume", metavar="RUN", help="Resume a run that was interrupted or failed."),
+    ] = None,
+    again: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--again",
+            metavar="TASK",
+            help="With --resume: repeat this task, even if it may not be idempotent.",
+        ),
+    ] = None,
+    program: Annotated[
+        bool, typer.Option("--program", help="Print the program it becomes; run nothing.")
+    ] = False,
+    yes: YesOption = False,
+) -> None:
+    """Run a workflow in the sandbox: tasks call their tools, in parallel where possible, and predicates choose.
+
+    Prints the tasks' results as JSON. A run that failed or was interrupted can be resumed; finished tasks are not
+    repeated.
+    """
+    net: Net | None = None
+    given: Mapping[str, Any] = {}
+    if resume is None:
+        net, given = _new_run(file, arguments, json_arguments, again)
+        if program:
+            write_text(net_program(net, given), None)
+            return
+    elif file is not None or arguments or json_arguments or program:
+        raise UsageError("A run is resumed as it began: --resume takes no file, arguments or --program.")
+    config = invocation.config()
+    async with invocation.gateway(config) as gateway:
+        if net is not None:
+            code, journal = net_program(net, given, marked=True), _new_journal(config, net)
+        else:
+            code, journal, given = await _recorded(gateway, resume or "")
+        context = await _begun(gateway, config, journal, given, again or (), yes=yes)
+        note(f"Run {journal.run}")
+        cancelled: list[Execution] = []
+        try:
+            with working(f"Running {one_line(journal.net.id)}"):
+                execution = await gateway.execute(
+                    code,
+                    replace(context, journal=journal, cancelled=cancelled.append),
+                    kind=_KIND,
+                    name=journal.net.id,
+                )
+        except BaseException:
+            for one in cancelled:
+                _report(invocation, one, journal, gateway.snapshot.tools)
+            if not cancelled:
+                _print_how_to_resume(journal)
+            raise
+        await asyncio.to_thread(_report, invocation, execution, journal, gateway.snapshot.tools)
+    if not execution.ok:
+        raise typer.Exit(1)
+
+
+def _new_run(
+    file: Path | None, pairs: Sequence[str] | None, text: str | None, again: Sequence[str] | None
+) -> tuple[Net, Mapping[str, Any]]:
+    if again:
+        raise UsageError("--again goes with --resume: a new run does every task anyway.")
+    if file is None:
+        raise UsageError("Name the file of a workflow, or a run with --resume.")
+    if str(file) == text == "-":
+        raise UsageError("Only one of the workflow and its arguments can come from stdin.")
+    net, given = read_workflow(file).net, given_arguments(pairs, text, {})
+    check_runnable(net, given)
+    return net, given
+
+
+def _new_journal(config: Config, net: Net) -> Journal:
+    record = config.traces.record
+    if record != "full":
+        note(f"Note: This run can't be resumed after a crash, because `traces.record` is {record}.")
+    return Journal(new_id(), net, keeps=record == "full")
+
+
+async def _recorded(gateway: Gateway, run: str) -> tuple[str, Journal, Mapping[str, Any]]:
+    """Return the program of a recorded run, its journal and its arguments."""
+    found, calls = await gateway.run(run)
+    if found.kind != _KIND:
+        raise UsageError(f"Run {found.id} is not a workflow's but a {found.kind}'s.")
+    if found.outcome == "ok":
+        raise UsageError(f"Run {found.id} is complete: `halflap runs show {found.id}`.")
+    if found.outcome == RUNNING:
+        raise UsageError(f"Run {found.id} is still running. Wait for its end, then resume it.")
+    code = found.code or ""
+    if sha256(code.encode()).hexdigest() != found.code_hash:
+        raise UsageError(
+            f"Run {found.id} can't be resumed: its program is not recorded in full, because `traces.record` was not "
+            "full or because it contains a secret. Run the workflow from the start."
+        )
+    net, given = recorded_net(code)
+    check_runnable(net, given)
+    journal = Journal(found.id, net, calls)
+    if not journal.can_resume:
+        raise UsageError(f"Run {found.id} called nothing. Run the workflow from the start.")
+    return code, journal, given
+
+
+async def _begun(
+    gateway: Gateway,
+    config: Config,
+    journal: Journal,
+    given: Mapping[str, Any],
+    again: Sequence[str],
+    *,
+    yes: bool,
+) -> CallContext:
+    """Check that all tools exist, begin or resume the journal, and ask about destructive tools."""
+    strict = config.execution.check == "on"
+    tools = await check_tools(journal.net, dict(given), gateway.callable_schema, journal.done, strict=strict)
+    journal.begin(again, tools)
+    named = " ".join(task.tool for task in journal.net.tasks.values() if task.tool is not None)
+    return confirmed(await (await gateway.programs()).destructive_within(named), named, yes=yes)
+
+
+def _report(
+    invocation: Invocation, execution: Execution, journal: Journal, tools: Mapping[str, Tool]
+) -> None:
+    """Print the results; of a failed run, the tasks that are done and how to resume it."""
+    printed = _printed(execution)
+    data = printed or {"failed": None, "trace": journal.ended, "results": _results(journal, tools)}
+    fails_again = not execution.ok and bool(journal.fails_again or data.get("fails_again"))
+    found = _RAISED.search(execution.error)
+    error = execution.error if found is None else found[1].rstrip()
+    if invocation.as_json:
+        print_json(
+            {
+                "run": execution.run,
+                "resume": execution.run
+                if journal.can_resume and not execution.ok and not fails_again
+                else None,
+                "outcome": execution.outcome,
+                "code": execution.code,
+                "error": error or None,
+                **data,
+                "fails_again": fails_again,
+                "under_way": journal.under_way,
+                "items": {} if execution.ok else _items(journal, tools),
+                "recalled": journal.recalled,
+                "changed": journal.changed,
+                "duration_ms": round(execution.duration_ms, 1),
+                "sandbox": execution.sandbox,
+            }
+        )
+    else:
+        if journal.recalled:
+            note(f"{plural(journal.recalled, 'call')} answered from the record.")
+        for task in journal.changed:
+            note(f"'{one_line(task)}' was repeated: its arguments have changed.")
+        if execution.ok:
+            print_json(data["results"])
+            note(f"Done in {execution.duration_ms:,.0f} ms: {', '.join(map(one_line, data['trace']))}")
+        else:
+            note(f"Error [{execution.code}]:\n{harmless(error)}")
+            note("\n".join(calls_made(execution.calls)))
+    if not execution.ok:
+        _print_how_to_resume(journal, fails_again=fails_again)
+
+
+def _printed(execution: Execution) -> dict[str, Any] | None:
+    """Return what the program printed; None if it was stopped before."""
+    if execution.outcome not in {"ok", "failed"}:
+        return None
+    try:
+        found: dict[str, Any] = json.loads(execution.output)
+    except ValueError:
+        return None
+    return found
+
+
+def _results(journal: Journal, tools: Mapping[str, Tool]) -> dict[str, Any]:
+    return {
+        task: [_value(journal, tools, task, one) for one in result]
+        if isinstance(result, list)
+        else _value(journal, tools, task, result)
+        for task, result in journal.results.items()
+    }
+
+
+def _items(journal: Journal, tools: Mapping[str, Tool]) -> dict[str, Any]:
+    """Return, of tasks that were not done for all of their items, the state of each item."""
+    return {
+        task: {
+            **state,
+            "returned": {
+                str(at): _value(journal, tools, task, one) for at, one in sorted(state["returned"].items())
+            },
+        }
+        for task, state in journal.items().items()
+    }
+
+
+def _value(journal: Journal, tools: Mapping[str, Tool], task: str, result: Result) -> Any:
+    tool = tools.get(journal.net.tasks[task].tool or "")
+    reading = Reading() if tool is None else reading_of(tool)
+    return read_result(result, reading, lambda block: f"[{block.get('type')} {block.get('mimeType') or ''}]")
+
+
+def _print_how_to_resume(journal: Journal, *, fails_again: bool = False) -> None:
+    if not journal.can_resume:
+        return
+    doubtful = journal.doubtful()
+    for task, what in doubtful.items():
+        note(f"'{one_line(task)}' {what} and may not be idempotent. Check whether it was done.")
+    if fails_again:
+        note("Resuming would fail in the same way. Fix the workflow, and run it from the start.")
+    else:
+        again = "".join(f" --again {quote(task)}" for task in doubtful)
+        note(f"Resume: halflap workflow run --resume {journal.run}{again}")

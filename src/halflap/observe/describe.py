@@ -1,0 +1,94 @@
+"""What was learned, as `inspect_tool`, `doctor` and the commands show it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from halflap.store import LIVE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halflap.observe.known import Known
+    from halflap.store import Breach, DriftEvent
+
+__all__ = ["drift_json", "iso", "observed_json", "usage_note"]
+
+_MAX_DRIFT = 10
+_MAX_TEXT = 300
+
+
+def iso(seconds: float | None) -> str | None:
+    """Format a time; None where it is not one."""
+    if seconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def observed_json(known: Known) -> dict[str, Any]:
+    """Return the learned schema and what it rests on."""
+    schema = {key: part for key, part in known.shown.items() if key != "x-halflap"}
+    cut = known.shown["x-halflap"].get("cut")
+    if cut is not None:
+        schema["x-halflap"] = {"cut": cut}
+    return {
+        "observedSchema": schema,
+        "observations": known.observations,
+        "confidence": round(known.confidence, 4),
+        "lastObserved": iso(known.last),
+    }
+
+
+def usage_note(known: Known) -> str:
+    """Return how to use the learned schema, and how far to rely on it."""
+    results = "1 result" if known.observations == 1 else f"{known.observations:,} results"
+    texts = f", {known.texts:,} of them plain text" if 0 < known.texts < known.observations else ""
+    note = f"Use observedSchema: it is the value in a program, as learned from {results}{texts}. "
+    if known.has_media:
+        note += (
+            "What has the type image, audio, resource or resource_link in it is no dict there, but an object with "
+            ".kind, .mime_type, .uri, .text and .data. "
+        )
+    if known.shown is not known.schema:
+        note += "It is very large: where x-halflap says cut, there is more below that was seen. "
+    if known.confidence > 0:
+        # Rounded down: it is a lower bound.
+        return note + f"The next result fits it with a chance of at least {int(known.confidence * 100)} %."
+    return note + "They are too few, or too much alike, to say how sure that is: look at the value, too."
+
+
+def drift_json(events: Sequence[DriftEvent], breaches: Sequence[Breach]) -> list[dict[str, Any]]:
+    """List what changed and what breaks the declared schema, newest first, a few of each."""
+    newest = sorted(breaches, key=lambda one: -one.last_at)
+    found: list[dict[str, Any]] = [
+        {
+            "what": event.what,
+            "path": event.path[:_MAX_TEXT],
+            "before": event.before[:_MAX_TEXT],
+            "now": event.now[:_MAX_TEXT],
+            # Logs are of any age and in no order.
+            "since": iso(event.at) if event.origin == LIVE else None,
+            **_origin(event),
+        }
+        for event in events[:_MAX_DRIFT]
+    ]
+    found += [
+        {
+            "what": "breaks-declared-schema",
+            "path": breach.path[:_MAX_TEXT],
+            "before": breach.expected[:_MAX_TEXT],
+            "times": breach.times,
+            "since": iso(breach.first_at),
+            **_origin(breach),
+        }
+        for breach in newest[:_MAX_DRIFT]
+    ]
+    return found
+
+
+def _origin(one: DriftEvent | Breach) -> dict[str, Any]:
+    return {} if one.origin == LIVE else {"origin": one.origin}
