@@ -278,7 +278,7 @@ class Parts:
     async def _open_programs(self) -> Programs:
         programs, choose, checker, examiner = [
             await asyncio.to_thread(import_module, f"halflap.sandbox.{name}")
-            for name in ("programs", "choose", "check.checker", "check.examiner")
+            for name in ("programs", "choose", "check.checker", "check.process")
         ]
         execution = self._config.execution
         check = checker.Checker(
