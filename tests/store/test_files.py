@@ -297,6 +297,7 @@ def on_a_full_disk(file: Path, when: str) -> str:
     return ended.stdout
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_from_the_start_is_an_error_with_the_reason(file: Path) -> None:
     assert on_a_full_disk(file, "before").startswith(f"StoreError The store {file} cannot be used: ")
 
@@ -307,6 +308,7 @@ def test_a_disk_that_gets_full_costs_only_what_did_not_fit(file: Path) -> None:
     assert error.startswith(f"StoreError The store {file} cannot be used: ")
 
 
+@pytest.mark.slow
 def test_a_backup_that_does_not_fit_stops_the_migration(run: Run, file: Path) -> None:
     run(write(file))
     before = tables(file)
@@ -333,6 +335,7 @@ except StoreError as error:
     assert list(file.parent.glob("*.bak*")) == []
 
 
+@pytest.mark.slow
 def test_a_store_whose_writer_was_killed_opens_with_all_that_was_done(run: Run, file: Path) -> None:
     with subprocess.Popen(
         [sys.executable, rows.__file__, str(file), "one", "100000"], stdout=subprocess.PIPE, text=True

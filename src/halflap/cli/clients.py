@@ -32,10 +32,11 @@ from halflap.clients import (
     plan_import,
     read_file,
     read_own_config,
-    receipts,
+    read_receipt,
     remembered,
     servers_in,
     undo,
+    write_receipt,
     yaml_block,
 )
 from halflap.config import (
@@ -267,7 +268,7 @@ class _Installation:
     def remember(self, written: Written) -> None:
         """Note what was done; several installations are undone at once."""
         file, data_dir = self.place.file, user_data_dir()
-        earlier = receipts.read(data_dir, file)
+        earlier = read_receipt(data_dir, file)
         receipt = Receipt(
             file=file,
             keys=self.place.keys,
@@ -288,7 +289,7 @@ class _Installation:
                     "moved": (*earlier.moved, *receipt.moved),
                 }
             )
-        receipts.write(data_dir, file, receipt)
+        write_receipt(data_dir, file, receipt)
 
 
 def _install(place: Place, mode: Mode, *, config: Path | None, move: bool) -> dict[str, Any]:
@@ -329,11 +330,9 @@ def _snippet(place: Place, entry: dict[str, Any]) -> str:
 
 def _undo(place: Place, mode: Mode) -> dict[str, Any]:
     data_dir = user_data_dir()
-    receipt = receipts.read(data_dir, place.file)
+    receipt = read_receipt(data_dir, place.file)
     if receipt is None:
-        others = ", ".join(str(file) for file in receipts.files(data_dir))
-        where = f" It was installed in {others}." if others else ""
-        raise UsageError(f"Nothing to undo: Halflap was not installed in {place.file}.{where}")
+        raise UsageError(f"Nothing to undo: Halflap was not installed in {place.file}.")
     before = read_file(place.file)
     if before.data is None:
         where = f" Backup: {receipt.backup}" if receipt.backup else ""
@@ -350,7 +349,7 @@ def _undo(place: Place, mode: Mode) -> dict[str, Any]:
     else:
         written = write_change(before, lambda file: undo(receipt, file)[0], mode)
     if not mode.only_show:
-        receipts.write(data_dir, place.file, None)
+        write_receipt(data_dir, place.file, None)
         note(f"Restored{' byte for byte' if is_exact else ''}: {place.file}")
     return {
         "name": receipt.name,

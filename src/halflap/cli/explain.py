@@ -40,7 +40,7 @@ def explain(
     """Explain the code of an error, or of something that doctor found."""
     texts = explanations()
     if code is None:
-        firsts = {one: " ".join(_plain(text.partition("\n\n")[0]).split()) for one, text in texts.items()}
+        firsts = {one: _first_sentence(text) for one, text in texts.items()}
         if as_json:
             print_json([{"code": one, "meaning": first} for one, first in firsts.items()])
         else:
@@ -70,6 +70,11 @@ def explanations() -> dict[str, str]:
 
 def _text(name: str) -> str:
     return files("halflap").joinpath(name).read_text(encoding="utf-8")
+
+
+def _first_sentence(text: str) -> str:
+    paragraph = " ".join(_plain(text).partition("\n\n")[0].split())
+    return paragraph.partition(". ")[0].rstrip(".") + "."
 
 
 def _plain(text: str) -> str:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from halflap.clients.edit import open_document
+from halflap.clients.documents import open_document
 from halflap.clients.files import FileText, read_file, replace_file
 from halflap.clients.translate import read_entry, same_server
 from halflap.config.problems import Problems
@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from halflap.clients.document import Document
+    from halflap.clients.documents import Document
     from halflap.clients.translate import Found
     from halflap.config import Scope, ServerConfig
-
-__all__ = ["Addition", "Import", "OwnConfig", "plan_import", "read_own_config", "remembered"]
 
 _MAX_NAME = 64
 _NEW_FILE = "# Halflap's configuration. `halflap doctor` checks it.\n"

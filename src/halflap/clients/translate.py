@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from halflap.clients.places import Place
     from halflap.config import ServerConfig
 
-__all__ = ["Found", "is_itself", "read_entry", "same_server", "translate"]
-
 ALIASES = {"serverUrl": "url", "httpUrl": "url", "environment": "env"}
 _KEPT = ("type", "command", "args", "env", "envFile", "cwd", "url", "headers", "inherit_env")
 _BLOCKED = ("disabledTools", "excludeTools", "disabled_tools")

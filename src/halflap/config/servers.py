@@ -80,7 +80,7 @@ class ServerConfig:
     problems: tuple[ConfigProblem, ...] = ()
     """What is wrong with its entry. Such a server can't be used; the others can."""
     protocol: Protocol = "auto"
-    start_timeout_seconds: float = 30.0
+    start_timeout_seconds: float = 120.0
     call_timeout_seconds: float = 60.0
     max_call_timeout_seconds: float = 600.0
     max_concurrent_calls: int = 16

@@ -19,7 +19,7 @@ import pytest
 from halflap.sandbox.check import examiner as module
 from halflap.sandbox.check.examiner import CheckSkipped, Examiner
 from halflap.sandbox.check.inside.place import Tool, make_a_place
-from sandbox.check.room import PATIENT, Room, soon
+from sandbox.check.room import PATIENT, Room, question, soon
 from support import ROOT, children_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def test_it_starts_once_for_all_that_ask_at_once(run: Callable[[Any], Any]) -> None:
     async def counted() -> int:
         examiner = Examiner(PATIENT)
-        await asyncio.gather(*(examiner.examine("x = 1", "") for _ in range(6)))
+        await asyncio.gather(*(examiner.examine(question("x = 1")) for _ in range(6)))
         assert examiner._helper is not None
         examined = examiner._helper.examined
         await examiner.close()
@@ -43,7 +43,7 @@ def test_another_is_started_when_it_was_killed() -> None:
         room.examine("x = 1")
         first = room.pid
         os.kill(first, signal.SIGKILL)
-        assert room.examine("x = 1").diagnostics == []
+        assert room.examine("x = 1").findings == []
         assert room.pid != first
 
 
@@ -52,7 +52,7 @@ def test_who_gives_up_waiting_leaves_nothing_running() -> None:
         room.do(room.examiner.ready())
 
         async def give_up() -> None:
-            work = asyncio.create_task(room.examiner.examine("x = 1", ""))
+            work = asyncio.create_task(room.examiner.examine(question("x = 1")))
             while not await asyncio.to_thread(room.running):
                 await asyncio.sleep(0.01)
             work.cancel()
@@ -107,14 +107,14 @@ def test_nothing_is_left_when_it_cannot_start(tmp_path: Path) -> None:
 
 _GATEWAY = """
 import asyncio, sys
-from sandbox.check.room import PATIENT
+from sandbox.check.room import PATIENT, question
 from dataclasses import replace
 from halflap.sandbox.check.examiner import Examiner
 
 async def main():
     examiner = Examiner(replace(PATIENT, namespaces=sys.argv[1] == "True"))
     await examiner.ready()
-    work = asyncio.create_task(examiner.examine(sys.argv[2], ""))
+    work = asyncio.create_task(examiner.examine(question(sys.argv[2])))
     await asyncio.sleep(0.3)
     print(examiner._helper._process.pid, examiner._helper._place, flush=True)
     await work
@@ -173,7 +173,7 @@ def test_what_the_kernel_says_of_them() -> None:
         room.do(room.examiner.ready())
 
         async def asked() -> list[dict[str, str]]:
-            work = asyncio.create_task(room.examiner.examine("x = 1", ""))
+            work = asyncio.create_task(room.examiner.examine(question("x = 1")))
             while not await asyncio.to_thread(room.running):
                 await asyncio.sleep(0.01)
             (ty,) = room.running()
@@ -211,7 +211,7 @@ def test_after_close_nothing_is_examined(run: Callable[[Any], Any]) -> None:
     async def closed() -> None:
         examiner = Examiner(PATIENT)
         await examiner.close()
-        await examiner.examine("x = 1", "")
+        await examiner.examine(question("x = 1"))
 
     with pytest.raises(CheckSkipped, match="closing"):
         run(closed())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.check.answer import CheckSkipped, read_answer, read_failed
+from halflap.sandbox.check.answer import CheckSkipped, read_answer
 from halflap.sandbox.check.helper import Helper, HelperGone, NamespacesUnusableError, Orders
-from halflap.sandbox.check.inside.words import LARGEST_CODE, LARGEST_STUBS
+from halflap.sandbox.check.inside.words import LARGEST_CODE, LARGEST_QUESTION
 from halflap.sandbox.jail.fork_server import to_its_end
 
 if TYPE_CHECKING:
@@ -48,31 +49,23 @@ class Examiner:
         """Start the server, if it is not there; `CheckSkipped` says why it cannot be."""
         await self._current()
 
-    async def examine(self, code: str, stubs: str) -> Answer:
+    async def examine(self, question: Mapping[str, Any]) -> Answer:
         """Return what can be found in a program, or raise `CheckSkipped`."""
-        return read_answer(await self._ask(code, stubs, probing=False))
-
-    async def probe(self, code: str, stubs: str) -> set[tuple[int, int]]:
-        """Return the lines and columns at which ty objects to a program with probes, or raise `CheckSkipped`."""
-        return read_failed(await self._ask(code, stubs, probing=True))
-
-    async def _ask(self, code: str, stubs: str, *, probing: bool) -> bytes:
-        program = code.encode("utf-8", "surrogatepass")
-        declared = stubs.encode("utf-8", "surrogatepass")
-        if len(program) > LARGEST_CODE and not probing:
+        if len(question["code"]) > LARGEST_CODE:
             raise CheckSkipped(f"the program is larger than {LARGEST_CODE // 1024} KB")
-        if len(declared) > LARGEST_STUBS:
-            raise CheckSkipped(f"the tools' types are larger than {LARGEST_STUBS // (1024 * 1024)} MB")
+        body = json.dumps(question).encode()
+        if len(body) > LARGEST_QUESTION:
+            raise CheckSkipped(f"the tools' types are larger than {LARGEST_QUESTION // (1024 * 1024)} MB")
         if self._waiting >= _MOST_WAITING:
             raise CheckSkipped("too many programs wait to be checked")
         self._waiting += 1
         try:
             async with asyncio.timeout(self._orders.seconds), self._places:
                 try:
-                    return await (await self._current()).ask(program, declared, probing=probing)
+                    return read_answer(await (await self._current()).ask(body))
                 except HelperGone:
                     # It may have ended since we last heard of it; the next is asked once.
-                    return await (await self._current()).ask(program, declared, probing=probing)
+                    return read_answer(await (await self._current()).ask(body))
         except TimeoutError:
             raise CheckSkipped(f"it took longer than {self._orders.seconds:g} s") from None
         finally:

@@ -43,7 +43,7 @@ class NamespacesUnusableError(OSError):
 class Orders:
     """How examinations are to be confined."""
 
-    seconds: float = 2.0
+    seconds: float = 4.0
     memory_bytes: int = 768 * 1024 * 1024
     cpu_seconds: int = 3
     namespaces: bool = True
@@ -119,7 +119,7 @@ class Helper:
             "user": private_user(),
             # In memory where there is such a folder: it is faster, and nothing is left by a crash of the machine.
             "temporary": ["/dev/shm", tempfile.gettempdir()],  # noqa: S108 -- a folder of its own is made in it
-            "file_bytes": max(words.LARGEST_CODE, words.LARGEST_STUBS),
+            "file_bytes": words.LARGEST_QUESTION,
             # The kernel ends what we should not get round to ending.
             "seconds": self.orders.seconds + _GRACE_SECONDS,
         }
@@ -139,16 +139,14 @@ class Helper:
         if self._control is not None:
             asyncio.get_running_loop().remove_reader(self._control)
 
-    async def ask(self, code: bytes, stubs: bytes, *, probing: bool) -> bytes:
+    async def ask(self, question: bytes) -> bytes:
         """Have a child examine a program; whoever gives up waiting ends the child."""
         self.examined += 1
         self.under_way += 1
         try:
             number, channel = await self._child()
             with channel:
-                body = await self._ask(
-                    number, channel, words.QUESTION.pack(probing, len(code), len(stubs)) + code + stubs
-                )
+                body = await self._ask(number, channel, words.QUESTION.pack(len(question)) + question)
         finally:
             self.under_way -= 1
         # Forked and locked behind the answer, the next waits for its question.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from halflap.workflows.analysis.states import bits_of
 from halflap.workflows.analysis.study import Unknown
+from halflap.workflows.answers import Difference
 from halflap.workflows.model.block import Branches, Loop, Sequence, Step, inner
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from halflap.workflows.analysis.study import Study
     from halflap.workflows.model.block import Block
 
-__all__ = ["Agreement", "Difference", "Footprint", "Relation", "agreement", "footprint", "others", "union"]
+__all__ = ["Agreement", "Footprint", "Relation", "agreement", "footprint", "others", "union"]
 
 Relation = Literal["→", "←", "||", "#"]
 _RELATIONS: tuple[Relation, ...] = ("#", "←", "→", "||")
@@ -234,16 +235,6 @@ def _seen_last(study: Study, begun: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """A cell in which two footprints differ."""
-
-    row: str
-    column: str
-    first: Relation
-    second: Relation
-
-
-@dataclass(frozen=True, slots=True)
 class Agreement:
     """Two footprints compared, over the activities of both."""
 
@@ -275,10 +266,10 @@ def agreement(first: Footprint, second: Footprint, most: int | None = None) -> A
         if unlike and (most is None or len(listed) < most):
             listed += [
                 Difference(
-                    row,
-                    activities[column],
-                    _RELATIONS[2 * (one[at] >> column & 1) + (one_back[at] >> column & 1)],
-                    _RELATIONS[2 * (two[at] >> column & 1) + (two_back[at] >> column & 1)],
+                    row=row,
+                    column=activities[column],
+                    original=_RELATIONS[2 * (one[at] >> column & 1) + (one_back[at] >> column & 1)],
+                    optimized=_RELATIONS[2 * (two[at] >> column & 1) + (two_back[at] >> column & 1)],
                 )
                 for column in bits_of(unlike)
             ]

@@ -11,8 +11,8 @@ from halflap.workflows.analysis.compare import compare
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from halflap.workflows.analysis.compare import Comparison, Mode
-    from halflap.workflows.optimize.evaluate import Evaluation, Evaluator, Target
+    from halflap.workflows.answers import Mode, Target, Verdict
+    from halflap.workflows.optimize.evaluate import Evaluation, Evaluator
 
 __all__ = ["Chosen", "choose"]
 
@@ -31,7 +31,7 @@ class Chosen:
     """The result, the verdict on it, and the candidates of which no other is better in time, cost and size."""
 
     best: Evaluation
-    verdict: Comparison
+    verdict: Verdict
     front: tuple[Evaluation, ...]
     notes: tuple[str, ...]
 
@@ -82,9 +82,9 @@ class _Judge:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self.doubted = 0
-        self._found: dict[int, Comparison] = {}
+        self._found: dict[int, Verdict] = {}
 
-    def verdict(self, one: Evaluation) -> Comparison:
+    def verdict(self, one: Evaluation) -> Verdict:
         found = self._found.get(id(one))
         if found is None:
             evaluator = self.evaluator

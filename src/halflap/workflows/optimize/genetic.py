@@ -102,7 +102,7 @@ class _Adapter:
         """Return the measurements of a candidate, for whoever reflects on it."""
         _ = eval_batch
         found = self.evaluator.evaluate(self.structures[candidate[_COMPONENT]])
-        return {name: [found.metrics()] for name in components_to_update}
+        return {name: [found.metrics().response()] for name in components_to_update}
 
     def propose(
         self, candidate: dict[str, str], dataset: Mapping[str, Any], components: Sequence[str]

@@ -2,60 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+from pydantic import ConfigDict
 
 from halflap.core.errors import WorkflowError
 from halflap.core.text import join
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
-from halflap.workflows.model.form import write_net
+from halflap.workflows.answers import BeforeAndAfter, Change, Optimization, Pareto, Target
+from halflap.workflows.model.form import validated, write_net
 from halflap.workflows.model.reduce import structure_of
 from halflap.workflows.optimize import genetic
 from halflap.workflows.optimize.beam import beam_search
 from halflap.workflows.optimize.choose import choose
-from halflap.workflows.optimize.evaluate import Evaluator, Target
-from halflap.workflows.score.score import read_patterns
-from halflap.workflows.transform.constraints import read_constraints, unordered
+from halflap.workflows.optimize.evaluate import Evaluator
+from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
+from halflap.workflows.transform.constraints import Constraints
 from halflap.workflows.transform.ground import Ground
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from halflap.workflows.analysis.compare import Comparison
+    from halflap.workflows.answers import Verdict
     from halflap.workflows.model.net import Bound, Net
     from halflap.workflows.optimize.evaluate import Evaluation, Move
 
-__all__ = ["TARGETS", "Change", "Engine", "Optimized", "optimize"]
+__all__ = ["TARGETS", "Engine", "Goal", "Optimized", "optimize", "search"]
 
 Engine = Literal["gepa", "beam"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One change, and what it gained."""
+@dataclass(frozen=True)
+class Goal:
+    """What an optimisation aims at."""
 
-    move: Move
-    before: Evaluation
-    after: Evaluation
-
-    def response(self) -> dict[str, Any]:
-        before, after = self.before, self.after
-        times = (before.times.makespan, after.times.makespan)
-        costs = (before.times.cost, after.times.cost)
-        return {
-            "transformation": self.move.transformation.name,
-            "description": self.move.what,
-            "keeps_traces": self.move.transformation.keeps_traces,
-            "gain": {
-                "expected_makespan": None if None in times else (times[0] or 0) - (times[1] or 0),
-                "expected_cost": None if None in costs else (costs[0] or 0) - (costs[1] or 0),
-                "size": before.size - after.size,
-                "total_score": after.total - before.total,
-            },
-        }
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
+    optimization_target: Target
+    constraints: Constraints = field(default_factory=Constraints)
+    reference_patterns: tuple[Pattern, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +59,7 @@ class Optimized:
     after: Evaluation
     front: tuple[Evaluation, ...]
     """The Pareto front in time, cost and size."""
-    verdict: Comparison
+    verdict: Verdict
     notes: tuple[str, ...]
 
     @property
@@ -80,22 +68,22 @@ class Optimized:
 
     def response(self, written: Callable[[Net], Any] = write_net) -> dict[str, Any]:
         """Return it as JSON, with workflows in the form that `written` gives them."""
-        return {
-            "optimized_workflow": written(self.net),
-            "optimization_target": self.target,
-            "changed": bool(self.changes),
-            "transformations": [one.response() for one in self.changes],
-            "metrics": {"before": self.before.metrics(), "after": self.after.metrics()},
-            "pareto_front": [
-                {**one.metrics(), "chosen": one is self.after, "workflow": written(one.net)}
+        return Optimization(
+            optimized_workflow=written(self.net),
+            optimization_target=self.target,
+            changed=bool(self.changes),
+            transformations=list(self.changes),
+            metrics=BeforeAndAfter(before=self.before.metrics(), after=self.after.metrics()),
+            pareto_front=[
+                Pareto(**vars(one.metrics()), chosen=one is self.after, workflow=written(one.net))
                 for one in self.front
             ],
-            "engine": self.engine,
-            "seed": self.seed,
-            "evaluations": self.evaluations,
-            "validation": self.verdict.response(),
-            "notes": list(self.notes),
-        }
+            engine=self.engine,
+            seed=self.seed,
+            evaluations=self.evaluations,
+            validation=self.verdict,
+            notes=list(self.notes),
+        ).response()
 
 
 def optimize(
@@ -110,23 +98,33 @@ def optimize(
     reflect: Callable[[str], str] | None = None,
 ) -> Optimized:
     """Optimise a workflow, with gepa where it is installed. `reflect` is a language model that gepa may ask."""
-    problems: list[tuple[str, str]] = []
-    aim: Target = next((one for one in TARGETS if one == target), "balanced")
-    if aim != target:
-        problems.append(("optimization_target", f"There is no target {target!r}; there are {join(TARGETS)}."))
-    wanted = read_constraints(constraints, net, problems)
-    patterns = read_patterns(reference_patterns, problems)
+    asked: dict[str, Any] = {"optimization_target": target, "reference_patterns": reference_patterns}
+    goal = validated(Goal, asked | {"constraints": constraints or {}})
+    return search(net, goal, seed=seed, engine=engine, bound=bound, reflect=reflect)
+
+
+def search(
+    net: Net,
+    goal: Goal,
+    *,
+    seed: int = 0,
+    engine: Engine | None = None,
+    bound: Bound | None = None,
+    reflect: Callable[[str], str] | None = None,
+) -> Optimized:
+    """Optimise a workflow for a goal."""
+    problems = list(goal.constraints.problems(net))
     used: Engine = engine or ("gepa" if genetic.is_installed() else "beam")
-    if engine == "gepa" and not genetic.is_installed():
+    if used == "gepa" and not genetic.is_installed():
         problems.append(("engine", "gepa is not installed: `pip install 'halflap[gepa]'`."))
     if problems:
         raise WorkflowError(problems, "The workflow cannot be optimised like this.")
     dead = _check_sound(net, bound)
-    ground = Ground(wanted.facts(net), wanted)
-    evaluator = Evaluator(ground, structure_of(net), aim, patterns, bound)
+    ground = Ground(goal.constraints.facts(net), goal.constraints)
+    evaluator = Evaluator(ground, structure_of(net), goal.optimization_target, goal.reference_patterns, bound)
     notes = [
         f"'keep_order' of '{first}' and '{then}' has no effect: the workflow has no order for them."
-        for first, then in unordered(net, wanted.ordered)
+        for first, then in goal.constraints.without_effect(net)
     ]
     if ground.facts.untouchable is not None:
         notes.append(f"Nothing was changed. {ground.facts.untouchable}")
@@ -189,10 +187,25 @@ def _finished(
         engine,
         seed,
         evaluator.evaluations,
-        tuple(Change(move, one, other) for move, (one, other) in zip(path, pairwise(precise), strict=True)),
+        tuple(_change(move, one, other) for move, (one, other) in zip(path, pairwise(precise), strict=True)),
         precise[0],
         best,
         chosen.front,
         chosen.verdict,
         tuple(notes),
+    )
+
+
+def _change(move: Move, before: Evaluation, after: Evaluation) -> Change:
+    times, costs = (before.times.makespan, after.times.makespan), (before.times.cost, after.times.cost)
+    return Change(
+        transformation=move.transformation.name,
+        description=move.what,
+        keeps_traces=move.transformation.keeps_traces,
+        gain={
+            "expected_makespan": None if None in times else (times[0] or 0) - (times[1] or 0),
+            "expected_cost": None if None in costs else (costs[0] or 0) - (costs[1] or 0),
+            "size": before.size - after.size,
+            "total_score": after.total - before.total,
+        },
     )

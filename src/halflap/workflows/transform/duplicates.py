@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
 from halflap.workflows.analysis.order import Data, depend
-from halflap.workflows.model.block import NOTHING, Branches, Sequence, Step, parts_of, sequence
+from halflap.workflows.model.block import Branches, Sequence, Step
+from halflap.workflows.transform.tidy import without
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ def drop_duplicates(ground: Ground, structure: Structure) -> Iterator[Changed]:
     walk = _Walk(ground.facts)
     walk.through(structure.block, {})
     for again, first in walk.found:
-        block = _without(structure.block, again)
+        block = without(structure.block, [again])
         what = f"Dropped '{again}': '{first}' has done the same, and nothing has changed since."
         yield structure.with_blocks([block]), what
 
@@ -100,19 +101,3 @@ class _Walk:
             return known
         known = self.still(known, data)
         return known if depend(data, self.meanwhile) else {**known, look: node}
-
-
-def _without(block: Block, node: str) -> Block:
-    if isinstance(block, Step):
-        return NOTHING if block.node == node else block
-    if isinstance(block, Sequence):
-        return sequence(_without(part, node) for part in block.parts)
-    if isinstance(block, Branches):
-        ways = tuple(replace(way, block=_without(way.block, node)) for way in block.ways)
-        if block.kind == "and":
-            ways = tuple(way for way in ways if parts_of(way.block))
-            if len(ways) <= 1:
-                return ways[0].block if ways else NOTHING
-        return replace(block, ways=ways)
-    again = replace(block.again, block=_without(block.again.block, node))
-    return replace(block, body=_without(block.body, node), again=again)

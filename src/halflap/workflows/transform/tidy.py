@@ -1,4 +1,4 @@
-"""Remove what does nothing: silent tasks and conditions, empty branches, blocks within blocks of their kind, dead tasks. All keep the traces."""
+"""Remove what does nothing: silent tasks and conditions, empty branches, blocks within blocks of their kind, dead and repeated tasks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from halflap.workflows.model.block import (
     Sequence,
     Step,
     Way,
+    mapped,
     parts_of,
-    sequence,
 )
 from halflap.workflows.model.build import build
 from halflap.workflows.model.checks import structure_problems
@@ -31,40 +31,52 @@ if TYPE_CHECKING:
     from halflap.workflows.model.block import Block, Structure
     from halflap.workflows.transform.ground import Changed, Ground
 
-__all__ = ["flatten", "remove_dead", "remove_silent"]
+__all__ = ["flatten", "remove_dead", "remove_silent", "without"]
 
 
 def remove_silent(ground: Ground, structure: Structure) -> Iterator[Changed]:
     """Remove all silent tasks, conditions and branches that do nothing, at once."""
-    gone: list[str] = []
-    new = structure.with_blocks([_without(ground, block, gone) for block in structure.blocks])
+    kept = {
+        node for block in structure.blocks for node in _deferred(block) if node not in ground.facts.net.tasks
+    }
+    steps = {node for block in structure.blocks for node in ground.facts.steps(block)} - kept
+    gone = [node for node in (*ground.facts.net.conditions, *ground.facts.net.tasks) if node in steps]
+    gone = [node for node in gone if ground.facts.removable(node)]
+    new = structure.with_blocks([without(block, gone) for block in structure.blocks])
     if new != structure:
         yield new, f"Removed {named(gone)}, which show nothing." if gone else "Removed empty branches."
 
 
-def _without(ground: Ground, block: Block, gone: list[str], after: Block | None = None) -> Block:
-    """Return a block without what does nothing; `after` is what follows, whose choice a condition may be."""
-    if isinstance(block, Step):
-        deferred = isinstance(after, Branches | Loop) and after.split == block.node
-        if not ground.facts.removable(block.node) or (deferred and block.node not in ground.facts.net.tasks):
-            return block
-        gone.append(block.node)
-        return NOTHING
-    if isinstance(block, Sequence):
-        following: list[Block | None] = [*block.parts, after][1:]
-        return sequence(
-            _without(ground, part, gone, then) for part, then in zip(block.parts, following, strict=True)
-        )
-    if isinstance(block, Branches):
-        ways = tuple(replace(way, block=_without(ground, way.block, gone)) for way in block.ways)
-        return _fewer(replace(block, ways=ways))
-    body = _without(ground, block.body, gone, block)
-    again = replace(block.again, block=_without(ground, block.again.block, gone))
-    return NOTHING if body == again.block == NOTHING else replace(block, body=body, again=again)
+def _deferred(block: Block, after: Block | None = None) -> Iterator[str]:
+    """Yield the nodes right before the choices that they are the gates of."""
+    if isinstance(block, Step) and isinstance(after, Branches | Loop) and after.split == block.node:
+        yield block.node
+    elif isinstance(block, Sequence):
+        for part, then in zip(block.parts, [*block.parts, after][1:], strict=True):
+            yield from _deferred(part, then)
+    elif isinstance(block, Branches):
+        for way in block.ways:
+            yield from _deferred(way.block)
+    elif isinstance(block, Loop):
+        yield from _deferred(block.body, block)
+        yield from _deferred(block.again.block)
+
+
+def without(block: Block, gone: List[str]) -> Block:
+    """Return a block without some steps, and without the branches that are then empty, where that is the same."""
+
+    def change(one: Block) -> Block:
+        if isinstance(one, Step) and one.node in gone:
+            return NOTHING
+        if isinstance(one, Branches):
+            return _fewer(one)
+        empty = isinstance(one, Loop) and one.body == one.again.block == NOTHING
+        return NOTHING if empty else one
+
+    return mapped(block, change)
 
 
 def _fewer(block: Branches) -> Block:
-    """Return branches without empty ones, if that is the same."""
     if block.kind == "and":
         ways = tuple(way for way in block.ways if way.block != NOTHING)
         if len(ways) <= 1:
@@ -76,26 +88,20 @@ def _fewer(block: Branches) -> Block:
 
 def flatten(ground: Ground, structure: Structure) -> Iterator[Changed]:
     """Merge blocks of a kind that are directly within one another, everywhere at once."""
-    new = structure.with_blocks([_flat(ground, block) for block in structure.blocks])
+
+    def change(block: Block) -> Block:
+        if not isinstance(block, Branches):
+            return block
+        ways: list[Way] = []
+        for way, chance in zip(block.ways, shares([way.weight for way in block.ways]), strict=True):
+            inside = _alone(ground, way.block)
+            same = inside is not None and inside.kind == block.kind
+            ways += (_taken_in(block, way, inside, chance) if same and inside else None) or [way]
+        return replace(block, ways=tuple(ways))
+
+    new = structure.with_blocks([mapped(block, change) for block in structure.blocks])
     if new != structure:
         yield new, "Merged nested blocks of the same kind."
-
-
-def _flat(ground: Ground, block: Block) -> Block:
-    if isinstance(block, Step):
-        return block
-    if isinstance(block, Sequence):
-        return sequence(_flat(ground, part) for part in block.parts)
-    if isinstance(block, Loop):
-        again = replace(block.again, block=_flat(ground, block.again.block))
-        return replace(block, body=_flat(ground, block.body), again=again)
-    outer = [replace(way, block=_flat(ground, way.block)) for way in block.ways]
-    ways: list[Way] = []
-    for way, chance in zip(outer, shares([way.weight for way in outer]), strict=True):
-        inside = _alone(ground, way.block)
-        taken = _taken_in(block, outer, way, inside, chance) if inside and inside.kind == block.kind else None
-        ways += [way] if taken is None else taken
-    return replace(block, ways=tuple(ways))
 
 
 def _alone(ground: Ground, block: Block) -> Branches | None:
@@ -107,27 +113,21 @@ def _alone(ground: Ground, block: Block) -> Branches | None:
     return parts[0] if len(parts) == 1 and isinstance(parts[0], Branches) else None
 
 
-def _taken_in(
-    block: Branches, outer: List[Way], way: Way, inside: Branches, chance: float
-) -> List[Way] | None:
+def _taken_in(block: Branches, way: Way, inside: Branches, chance: float) -> List[Way] | None:
     """Return the ways of an inner block as ways of the outer one; None where that is not the same."""
     if block.kind == "and" or (way.choice == PLAIN and inside.split == block.split):
         return inside.ways
-    every = (*outer, *inside.ways)
+    every = (*block.ways, *inside.ways)
     if any(one.choice.decides for one in every) or block.partial or inside.partial:
         return None
     if block.kind == "or":
         return inside.ways if all(one.choice == PLAIN for one in every) else None
-    known = _known(outer)
+    known = _known(block.ways)
     if known != _known(inside.ways):
         return None
     likely = [chance * share for share in shares([one.weight for one in inside.ways])]
     return [
-        replace(
-            one,
-            weight=p if known else 1.0,
-            choice=one.choice._replace(probability=p) if known else one.choice,
-        )
+        replace(one, weight=p, choice=one.choice._replace(probability=p)) if known else one
         for one, p in zip(inside.ways, likely, strict=True)
     ]
 

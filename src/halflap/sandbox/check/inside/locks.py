@@ -85,7 +85,7 @@ def limit_the_server() -> None:
 
 
 def _fence(locks: Locks, rights: int) -> None:
-    folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    folder = os.open(".", os.O_PATH | os.O_DIRECTORY)
     try:
         kernel.restrict([*locks.readable, (folder, rights)])
     finally:

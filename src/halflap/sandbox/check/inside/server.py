@@ -148,6 +148,8 @@ class _Server:
                         # There ty does not die with its parent.
                         with contextlib.suppress(OSError):
                             os.killpg(pid, signal.SIGKILL)
+                    with contextlib.suppress(OSError):
+                        os.chmod(one.folder, 0o700)  # noqa: PTH101 -- the library has no more in memory than it needs
                     shutil.rmtree(one.folder, ignore_errors=True)
 
 

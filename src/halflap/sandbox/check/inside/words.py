@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import struct
 
-__all__ = ["EXAMINE", "KILL", "LARGEST_ANSWER", "LARGEST_CODE", "LARGEST_STUBS", "ORDER", "QUESTION"]
+__all__ = ["EXAMINE", "KILL", "LARGEST_ANSWER", "LARGEST_CODE", "LARGEST_QUESTION", "ORDER", "QUESTION"]
 
 ORDER = struct.Struct("=cI")
 """What to do, and the number of the examination; with the first comes the child's end of its channel."""
 EXAMINE, KILL = b"E", b"K"
 
-QUESTION = struct.Struct("=?II")
-"""Whether only ty is to run, then how many bytes of the program and of the stubs follow."""
+QUESTION = struct.Struct("=I")
+"""How many bytes of JSON follow."""
 
 LARGEST_CODE = 256 * 1024
-LARGEST_STUBS = 4 * 1024 * 1024
+LARGEST_QUESTION = 8 * 1024 * 1024
 LARGEST_ANSWER = 1024 * 1024

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from halflap.sandbox.check.inside.tree import Tree
@@ -15,7 +15,7 @@ _VALUE_MODULES = frozenset({"json", "pprint"})
 _OF_AWAITABLES = frozenset({"send", "throw", "close", "add_done_callback", "cancel", "result", "exception"})
 
 
-def unawaited_calls(tree: Tree) -> list[dict[str, Any]]:
+def unawaited_calls(tree: Tree) -> list[ast.Call]:
     """Return the calls that make something to be awaited, whose every use ignores that."""
     found = []
     for node in tree.nodes:
@@ -23,7 +23,7 @@ def unawaited_calls(tree: Tree) -> list[dict[str, Any]]:
         if not kind or not isinstance(node, ast.Call):
             continue
         if _is_wasted(tree, node, kind) or _is_kept_for_nothing(tree, node):
-            found.append({"name": ast.unparse(node.func), "at": tree.place(node)})
+            found.append(node)
     return found
 
 
