@@ -1,4 +1,4 @@
-"""Show what a file would become, ask, back it up and write it."""
+"""Show how a file would change, ask, back it up and write it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from halflap.cli.options import confirm
 from halflap.cli.output import data_console, note, visible
-from halflap.clients import back_up, delete, read_file, replace_file
+from halflap.clients import back_up, delete, open_document, read_file, replace_file
 from halflap.config import Config, ServerConfig, user_data_dir
+from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from halflap.clients import FileText
 
-__all__ = ["Mode", "Written", "show_change", "write_change"]
+__all__ = ["Mode", "Written", "write_change"]
 
 _MAX_LINE = 400
+_MAX_DEPTH = 4
+"""As deep as servers are in clients' files: projects, a folder, mcpServers, the server."""
 _MIN_SECRET = 4
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -30,7 +33,6 @@ class Mode:
 
     yes: bool = False
     only_show: bool = False
-    as_json: bool = False
     quiet: bool = False
     """Don't show the change."""
 
@@ -53,8 +55,8 @@ def write_change(before: FileText, edit: Edit, mode: Mode) -> Written | None:
     Clients write their files at any time. If one did while the question was open, the edit is made again.
     """
     after = edit(before)
-    if not (mode.as_json or mode.quiet):
-        show_change(before, after)
+    if not mode.quiet:
+        _show_change(before, after)
     if mode.only_show:
         note("Nothing was written.")
         return None
@@ -72,27 +74,20 @@ def write_change(before: FileText, edit: Edit, mode: Mode) -> Written | None:
     return Written(before, backup)
 
 
-def show_change(before: FileText, after: bytes | None) -> None:
+def _show_change(before: FileText, after: bytes | None) -> None:
     """Print a unified diff, with what looks secret redacted."""
     from halflap.calls import MARK, Redactor
 
     old = "" if before.data is None else before.text
     new = "" if after is None else after.decode()
-    found = [*_secrets_in(before.path, old), *_secrets_in(before.path, new)]
-    redactor = Redactor(tuple(dict.fromkeys(one for one in found if len(one) >= _MIN_SECRET)))
-    lines = difflib.unified_diff(
-        old.splitlines(),
-        new.splitlines(),
-        "/dev/null" if before.data is None else str(before.path),
-        "/dev/null" if after is None else str(before.path),
-        lineterm="",
-    )
+    secrets = dict.fromkeys([*_secrets_in(before.path, old), *_secrets_in(before.path, new)])
+    was, becomes = ("/dev/null" if one is None else str(before.path) for one in (before.data, after))
+    text = "\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), was, becomes, lineterm=""))
+    shown = Redactor(tuple(one for one in secrets if len(one) >= _MIN_SECRET)).text(text)
     console = data_console()
-    text = "\n".join(lines)
-    shown = redactor.text(text)
     for line in shown.split("\n"):
-        one = visible(line.replace("\t", "    "))
-        console.print(one[:_MAX_LINE], style=_STYLES.get(line[:1], ""), soft_wrap=True)
+        one = visible(line.replace("\t", "    "))[:_MAX_LINE]
+        console.print(one, style=_STYLES.get(line[:1], ""), soft_wrap=True)
     if MARK in shown and MARK not in text:
         note(f"{MARK} hides what looks secret; the file has the real value.")
 
@@ -100,8 +95,6 @@ def show_change(before: FileText, after: bytes | None) -> None:
 def _secrets_in(path: Path, text: str) -> Iterator[str]:
     """Yield the secrets among a file's servers: what is known as secret, and all headers."""
     from halflap.calls import configured_secrets
-    from halflap.clients import open_document
-    from halflap.core.errors import ClientFileError
 
     try:
         value = open_document(path, text).value
@@ -113,16 +106,16 @@ def _secrets_in(path: Path, text: str) -> Iterator[str]:
 
 
 def _servers_within(value: Any, depth: int) -> Iterator[ServerConfig]:
-    deepest = len(("projects", "folder", "mcpServers", "server"))
-    if not isinstance(value, dict) or depth > deepest:
+    if not isinstance(value, dict) or depth > _MAX_DEPTH:
         return
     command, url = value.get("command", value.get("cmd")), value.get("url", value.get("serverUrl"))
     if isinstance(command, str) or isinstance(url, str):
+        args = value.get("args")
         yield ServerConfig(
             name="server",
             transport="stdio" if isinstance(command, str) else "auto",
             command=str(command or ""),
-            args=tuple(str(one) for one in value.get("args") or () if isinstance(one, str)),
+            args=tuple(map(str, args)) if isinstance(args, list) else (),
             env=_texts(value.get("env", value.get("envs"))),
             url=url if isinstance(url, str) else None,
             headers=_texts(value.get("headers", value.get("http_headers"))),
@@ -131,5 +124,5 @@ def _servers_within(value: Any, depth: int) -> Iterator[ServerConfig]:
         yield from _servers_within(member, depth + 1)
 
 
-def _texts(value: Mapping[str, Any] | None) -> dict[str, str]:
+def _texts(value: Any) -> dict[str, str]:
     return {str(key): str(text) for key, text in value.items()} if isinstance(value, dict) else {}

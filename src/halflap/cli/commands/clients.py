@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.changes import Mode, write_change
-from halflap.cli.options import ConfigOption, JsonOption, YesOption
-from halflap.cli.output import note, one_line, print_json, reported
+from halflap.cli.command import Invocation, command
+from halflap.cli.editing import Mode, write_change
+from halflap.cli.options import YesOption
+from halflap.cli.output import note, one_line, plural, print_json
 from halflap.clients import (
     CLIENTS,
     CannotEditError,
@@ -30,6 +31,7 @@ from halflap.clients import (
     place_of,
     places,
     plan_import,
+    read_entry,
     read_file,
     read_own_config,
     read_receipt,
@@ -41,6 +43,7 @@ from halflap.clients import (
 )
 from halflap.config import (
     FAMILIES,
+    Config,
     Scope,
     load_config,
     user_config_dir,
@@ -53,7 +56,7 @@ from halflap.core.errors import ClientFileError, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from halflap.cli.changes import Written
+    from halflap.cli.editing import Written
     from halflap.clients import FileText, Gathered, Import, OwnConfig, Place
 
 __all__ = ["init", "install"]
@@ -61,9 +64,9 @@ __all__ = ["init", "install"]
 PrintOption = Annotated[bool, typer.Option("--print", "--dry-run", help="Only show what would be written.")]
 
 
-@reported
+@command(shared=("config", "json"))
 def init(
-    config: ConfigOption = None,
+    invocation: Invocation,
     yes: YesOption = False,
     only_show: PrintOption = False,
     project: Annotated[
@@ -81,7 +84,6 @@ def init(
     again: Annotated[
         bool, typer.Option("--again", help="Import again what you have since changed or removed.")
     ] = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Import MCP servers from your other clients.
 
@@ -90,7 +92,7 @@ def init(
     any time: it only adds what is new.
     """
     scope = Scope.of(os.environ, working_folder())
-    target = user_file(config, scope)[0] or user_config_dir() / "config.yaml"
+    target = user_file(invocation.config_file, scope)[0] or user_config_dir() / "config.yaml"
     own = read_own_config(target)
     if unknown := sorted(set(families or ()) - set(FAMILIES)):
         raise UsageError(
@@ -111,7 +113,7 @@ def init(
         note("This folder's files were not read; add --project to import from them, too.")
     written = False
     if plan.new or (families and own.file.data is None):
-        written = _write_import(own, plan, families, scope.home, Mode(yes, only_show, as_json))
+        written = _write_import(own, plan, families, scope.home, Mode(yes, only_show, invocation.as_json))
     elif plan.additions or plan.earlier:
         note(f"Nothing new: {target} stays as it is.")
     else:
@@ -122,31 +124,31 @@ def init(
         remembered(user_data_dir(), target, plan.digests())
         note(f"Written: {target}")
         note("Next: `halflap doctor` checks the servers; `halflap install CLIENT` adds Halflap to a client.")
-    if as_json:
-        print_json(
-            {
-                "file": str(target),
-                "written": written,
-                "added": [
-                    {"name": one.name, "disabled": one.found.disabled, "comments": list(one.found.notes)}
-                    for one in plan.new
-                ],
-                "present": [
-                    {
-                        "name": one.name,
-                        "client": one.found.place.client.slug,
-                        "file": str(one.found.place.file),
-                    }
-                    for one in plan.additions
-                    if not one.is_new
-                ],
-                "left": [one.name for one in plan.earlier],
-                "kept_out": [{"name": one.name, "reason": one.refused} for one in plan.refused],
-                "sign_in": sign_in,
-                "unreadable": list(gathered.unreadable),
-                "notes": list(plan.notes),
-            }
-        )
+    if invocation.as_json:
+        print_json(_init_data(target, gathered, plan, sign_in, written=written))
+
+
+def _init_data(
+    target: Path, gathered: Gathered, plan: Import, sign_in: list[str], *, written: bool
+) -> dict[str, Any]:
+    return {
+        "file": str(target),
+        "written": written,
+        "added": [
+            {"name": one.name, "disabled": one.found.disabled, "comments": list(one.found.notes)}
+            for one in plan.new
+        ],
+        "present": [
+            {"name": one.name, "client": one.found.place.client.slug, "file": str(one.found.place.file)}
+            for one in plan.additions
+            if not one.is_new
+        ],
+        "left": [one.name for one in plan.earlier],
+        "kept_out": [{"name": one.name, "reason": one.refused} for one in plan.refused],
+        "sign_in": sign_in,
+        "unreadable": list(gathered.unreadable),
+        "notes": list(plan.notes),
+    }
 
 
 def _write_import(own: OwnConfig, plan: Import, families: list[str] | None, home: Path, mode: Mode) -> bool:
@@ -168,7 +170,7 @@ def _write_import(own: OwnConfig, plan: Import, families: list[str] | None, home
 def _report_found(gathered: Gathered, plan: Import, home: Path) -> None:
     counts = Counter(one.place.describe(home) for one in gathered.servers)
     for where, number in counts.items():
-        note(f"Found {number} server{'s' if number != 1 else ''}: {where}")
+        note(f"Found {plural(number, 'server')}: {where}")
     for problem in gathered.unreadable:
         note(f"Skipped: {problem}")
     for one in plan.refused:
@@ -181,8 +183,6 @@ def _report_found(gathered: Gathered, plan: Import, home: Path) -> None:
 
 def _with_secrets(plan: Import) -> list[str]:
     from halflap.calls import configured_secrets
-    from halflap.clients import read_entry
-    from halflap.config import Config
 
     found = []
     for one in plan.new:
@@ -193,8 +193,9 @@ def _with_secrets(plan: Import) -> list[str]:
     return found
 
 
-@reported
+@command(shared=("config", "json"))
 def install(
+    invocation: Invocation,
     client: Annotated[
         str,
         typer.Argument(
@@ -206,8 +207,6 @@ def install(
     project: Annotated[bool, typer.Option("--project", help="Use the client's file in this folder.")] = False,
     yes: YesOption = False,
     only_show: PrintOption = False,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Add Halflap to a client.
 
@@ -216,14 +215,15 @@ def install(
     """
     if client not in CLIENTS:
         raise UsageError(f"There is no client {client!r}. Choose from {', '.join(CLIENTS)}.")
+    config = invocation.config_file
     if undo_it and (move or config is not None):
         raise UsageError("--undo can't be combined with --move or --config.")
     place = place_of(client, sys.platform, os.environ, working_folder() if project else None)
     if place is None:
         raise UsageError(f"{CLIENTS[client].label} has no file for projects. Leave --project out.")
-    mode = Mode(yes, only_show, as_json)
+    mode = Mode(yes, only_show, invocation.as_json)
     done = _undo(place, mode) if undo_it else _install(place, mode, config=config, move=move)
-    if as_json:
+    if invocation.as_json:
         print_json({"client": client, "file": str(place.file), **done})
 
 

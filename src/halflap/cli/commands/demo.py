@@ -6,28 +6,37 @@ import asyncio
 import json
 import math
 import runpy
+import sys
 import tempfile
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.text import Text
+from rich.tree import Tree
 
-from halflap.cli.drawing import Show, escaped, schema_tree
-from halflap.cli.options import JsonOption
-from halflap.cli.output import note, one_line, print_json, reported
-from halflap.cli.progress import working
-from halflap.cli.tokens import count_tokens
-from halflap.core.errors import HalflapError, UsageError
+from halflap.cli.command import Invocation, command
+from halflap.cli.commands.doctor import count_tokens
+from halflap.cli.output import harmless, one_line, plural, print_json, working
+from halflap.config import Config
+from halflap.core.errors import HalflapError
+from halflap.core.values import Result
+from halflap.demo import demo_config
+from halflap.gateway import Gateway
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
-    from halflap.gateway import Gateway
+    from rich.console import RenderableType
+
     from halflap.sandbox import Execution
 
-__all__ = ["DemoError", "demo"]
+__all__ = ["DemoError", "demo", "play"]
 
 TOP_CUSTOMERS = "mcp__sales__sales_top_customers"
 ORDER_HISTORY = "mcp__sales__order_history"
@@ -73,15 +82,7 @@ NEXT = (
     ("halflap install claude-code", "add Halflap to a client"),
     ("halflap demo --full", "search, schemas, hints and suggested workflows"),
 )
-
-
-class DemoServer(StrEnum):
-    """The bundled servers."""
-
-    SALES = "sales"
-    DOC_RETRIEVAL = "doc_retrieval"
-    FINANCIAL_DATA = "financial_data"
-    CONTRACT_SALES = "contract_sales"
+_WIDTH = 100
 
 
 class DemoError(HalflapError):
@@ -90,74 +91,102 @@ class DemoError(HalflapError):
     code = "demo"
 
 
-@reported
-def demo(
+@command(shared=("json",))
+async def demo(
+    invocation: Invocation,
     full: Annotated[bool, typer.Option("--full", help="Show every step.")] = False,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            "--save", metavar="DIR", help="Write demo.svg and demo.json to this folder.", show_default=False
-        ),
-    ] = None,
     server: Annotated[
-        DemoServer | None,
-        typer.Option(
-            "--server", help="Instead, run one of the bundled MCP servers over stdio, to try things with."
-        ),
+        Literal["sales", "doc_retrieval", "financial_data", "contract_sales"] | None,
+        typer.Option("--server", help="Instead, run one of the bundled MCP servers over stdio."),
     ] = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Show what Halflap does, on bundled servers and in a temporary store.
 
     Every step checks what it shows; the exit code is 1 if something is not so.
     """
     if server is not None:
-        runpy.run_module(f"halflap.demo.{server.value}", run_name="__main__")
+        # In a thread: the servers run an event loop themselves.
+        await asyncio.to_thread(runpy.run_module, f"halflap.demo.{server}", run_name="__main__")
         return
-    from halflap.config import Config
-    from halflap.demo import demo_config
+    width = min(Console().width, _WIDTH)
+    console = Console(width=width, quiet=invocation.as_json, highlight=False, emoji=False)
+    data = await play(console, full=full)
+    if invocation.as_json:
+        print_json(data)
 
-    if save is not None:
-        try:
-            save.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(
-                f"--save {save} can't be created: {error.strerror}. Name another folder."
-            ) from None
-    show = Show(quiet=as_json, records=save is not None)
+
+async def play(console: Console, *, full: bool = False) -> dict[str, Any]:
+    """Print the demo; return its data."""
+    show = _Show(console)
     with tempfile.TemporaryDirectory(prefix="halflap-demo-") as folder:
         config = replace(Config.from_mapping(demo_config()), data_dir=Path(folder))
-        asyncio.run(_play(config, show, full=full))
-    if save is not None:
-        (save / "demo.svg").write_text(show.picture(), encoding="utf-8")
-        (save / "demo.json").write_text(json.dumps(show.data, indent=2) + "\n", encoding="utf-8")
-        note(f"Written to {save}: demo.svg, demo.json")
-    if as_json:
-        print_json(show.data)
+        async with Gateway.open(config) as gateway:
+            with working("Starting three servers"):
+                await _start(gateway)
+            show.print("[bold]Halflap: one MCP server in front of all your others[/]")
+            show.print(f"Question: {QUESTION}")
+            steps = _Steps(gateway, show)
+            before = (steps.connect, steps.search, steps.inspect) if full else ()
+            after = (steps.guess, steps.suggest) if full else ()
+            for step in (*before, steps.refuse, steps.run, steps.learn, *after, steps.tokens):
+                await step()
+    show.print("")
+    for text, what in NEXT[: 3 if full else None]:
+        show.print(f"[bold cyan]{text:28}[/] {what}")
+    return show.data
 
 
-async def _play(config: Any, show: Show, *, full: bool) -> None:
-    from halflap.gateway import Gateway
+class _Show:
+    """Prints the steps, and collects their data."""
 
-    async with Gateway.open(config) as gateway:
-        with working("Starting three servers"):
-            await _start(gateway)
-        steps = _Steps(gateway, show)
-        show.heading(f"Question: {QUESTION}")
-        if full:
-            await steps.connect()
-            await steps.search()
-            await steps.inspect()
-        await steps.refuse()
-        await steps.run()
-        await steps.learn()
-        if full:
-            await steps.guess()
-            await steps.suggest()
-        await steps.tokens()
-    show.text("")
-    for command, what in NEXT[: 3 if full else None]:
-        show.text(f"[bold cyan]{command:28}[/] {what}")
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.data: dict[str, Any] = {}
+        self.number = 0
+
+    def step(self, title: str, why: str = "") -> None:
+        self.number += 1
+        self.print("")
+        self.print(f"[bold cyan]{self.number} ▸ {title}[/]")
+        if why:
+            self.print(f"[italic]{why}[/]")
+
+    def print(self, what: RenderableType) -> None:
+        if self.console.is_terminal or self.console.quiet:
+            self.console.print(what)
+            return
+        with self.console.capture() as capture:
+            self.console.print(what)
+        # In a pipe, lines have no blanks at their ends.
+        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+        sys.stdout.flush()
+
+    def code(self, program: str, *, marked: Collection[int] = ()) -> None:
+        style = {"theme": "ansi_dark", "background_color": "default", "line_numbers": True, "word_wrap": True}
+        self.print(Syntax(harmless(program).rstrip("\n"), "python", highlight_lines=set(marked), **style))  # type: ignore[arg-type]
+
+    def panel(self, text: str) -> None:
+        self.print(Panel(Text(harmless(text).rstrip("\n")), border_style="dim", expand=False))
+
+
+def _schema_tree(tool: str, schema: Mapping[str, Any]) -> Tree:
+    def label(part: Mapping[str, Any]) -> str:
+        kind = part.get("type", "any")
+        return " | ".join(kind) if isinstance(kind, list) else str(kind)
+
+    def grow(tree: Tree, part: Mapping[str, Any]) -> None:
+        for name, member in part.get("properties", {}).items():
+            grow(tree.add(f"[bold]{_escaped(name)}[/]: {label(member)}"), member)
+        if isinstance(part.get("items"), dict):
+            grow(tree.add(f"each item: {label(part['items'])}"), part["items"])
+
+    tree = Tree(f"[cyan]{tool}[/] returns {label(schema)}", guide_style="dim")
+    grow(tree, schema)
+    return tree
+
+
+def _escaped(text: str) -> str:
+    return escape(one_line(text, 300))
 
 
 async def _start(gateway: Gateway) -> None:
@@ -180,7 +209,7 @@ class _Steps:
     """The steps, each of which builds on what those before it did."""
 
     gateway: Gateway
-    show: Show
+    show: _Show
     calls: list[tuple[str, str]] = field(default_factory=list)
     """The tools that the program called, with the text of each result."""
     output: str = ""
@@ -191,8 +220,8 @@ class _Steps:
         )
         reports = await self.gateway.reports()
         for one in reports:
-            self.show.text(
-                f"[cyan]{one.status.name:15}[/] {one.tools} tool{'s' if one.tools != 1 else ''}, "
+            self.show.print(
+                f"[cyan]{one.status.name:15}[/] {plural(one.tools, 'tool')}, "
                 f"{one.declared_output_schemas} with an output schema"
             )
         self.show.data["connect"] = {
@@ -206,7 +235,7 @@ class _Steps:
             hits = await self.gateway.search(query, limit=2)
             found[query] = [hit.name for hit in hits]
             _expect(found[query][:1] == [wanted], f"{wanted} for {query!r}", found[query])
-            self.show.text(f"{query:32} [cyan]{wanted}[/]")
+            self.show.print(f"{query:32} [cyan]{wanted}[/]")
         self.show.data["search"] = {"found": found}
 
     async def inspect(self) -> None:
@@ -215,10 +244,8 @@ class _Steps:
         )
         for name in (TOP_CUSTOMERS, SEARCH_DOCS):
             takes, _, returns = (await self.gateway.get_schema(name)).format_compact().partition(" -> ")
-            self.show.text(f"[cyan]{escaped(takes)}[/]")
-            self.show.text(
-                f"  returns {escaped(one_line(returns, 300))}" if returns else "  returns [yellow]?[/]"
-            )
+            self.show.print(f"[cyan]{_escaped(takes)}[/]")
+            self.show.print(f"  returns {_escaped(returns)}" if returns else "  returns [yellow]?[/]")
         known = await self.gateway.inspect(SEARCH_DOCS)
         _expect(known["outputSchema"] is None, "no output schema", known["outputSchema"])
         self.show.data["inspect"] = {"undeclared": dict(known)}
@@ -233,9 +260,9 @@ class _Steps:
         _expect(not await self.gateway.recent_calls(), "no calls", "calls")
         self.show.code(WRONG, marked={one.line for one in checked.mistakes})
         for one in checked.mistakes:
-            right = f" [green]{escaped(one_line(one.right))}[/]" if one.right else ""
-            self.show.text(f"[bold red]✗ line {one.line}[/] {escaped(one_line(one.wrong))}{right}")
-        self.show.text("No tool was called.")
+            right = f" [green]{_escaped(one.right)}[/]" if one.right else ""
+            self.show.print(f"[bold red]✗ line {one.line}[/] {_escaped(one.wrong)}{right}")
+        self.show.print("No tool was called.")
         self.show.data["refuse"] = {
             "program": WRONG,
             "mistakes": [
@@ -253,7 +280,7 @@ class _Steps:
         _expect(len(servers) > 1, "calls to two servers", servers)
         self.show.code(RIGHT)
         self.show.panel(execution.output)
-        self.show.text(
+        self.show.print(
             f"[dim]{len(self.calls)} calls to {len(servers)} servers, {execution.duration_ms:.0f} ms[/]"
         )
         self.show.data["run"] = {
@@ -265,8 +292,6 @@ class _Steps:
         }
 
     async def _recorded(self, execution: Execution) -> list[tuple[str, str]]:
-        from halflap.core.values import Result
-
         _, calls = await self.gateway.run(execution.run)
         return [
             (
@@ -285,9 +310,9 @@ class _Steps:
         assert schema is not None
         keys = schema.get("items", {}).get("properties", {})
         _expect("doc_id" in keys, "the key doc_id", sorted(keys))
-        self.show.print(schema_tree(SEARCH_DOCS, schema))
+        self.show.print(_schema_tree(SEARCH_DOCS, schema))
         chance = math.floor(100 * known["confidence"])
-        self.show.text(
+        self.show.print(
             f"Learned from {seen} results; the next one fits with at least {chance} % probability."
         )
         self.show.data["learn"] = {
@@ -337,7 +362,7 @@ class _Steps:
         results, read = (one or 0 for one in counts)
         _expect(0 < read < results, f"less than {results} {unit} to be read", read)
         self.show.step(f"The model reads {read:,} {unit} instead of {results:,}")
-        self.show.text(
+        self.show.print(
             f"{len(self.calls)} results stayed in the sandbox; only what the program printed came back."
         )
         self.show.data["tokens"] = {"unit": unit, "results": results, "read": read}
