@@ -42,7 +42,7 @@ def open_programs(
     async def keep_out(_listing: Listing) -> None:
         """Leave the catalogue as it is."""
 
-    found = DspyPrograms(
+    return DspyPrograms(
         Library(config.programs.root),
         lambda made: Runtime(config.programs, call=made, tool=tool, data_dir=config.data_dir),
         call=call,
@@ -52,10 +52,8 @@ def open_programs(
         policy=policy,
         execution=config.execution,
         recorder=recorder,
+        watch=config.programs.watch,
     )
-    if config.programs.watch:
-        found.watch()
-    return found
 
 
 def _why_absent(tool: str, config: Config, snapshot: Snapshot, unavailable: Mapping[str, str]) -> str:
