@@ -215,7 +215,7 @@ def test_a_broken_reload_keeps_the_old_version_in_use(tmp_path: Path, root: Path
             write(root, manifest("worklet_selector", missing, version="1.2.0"))
             answer = await client.call_tool("dspy_reload_program", {"program": "worklet_selector"})
             assert answer.is_error
-            reason = r"not in the catalogue: mcp__nowhere__x \(there is no server of that name\)\..* Version 1\.0\.0, loaded at .*, stays in use\.$"
+            reason = r"not in the catalogue: mcp__nowhere__x \(no enabled server has that name\)\..* Version 1\.0\.0, loaded at .*, stays in use\.$"
             assert re.search(reason, answer.structured_content["message"])
             (listed,) = await broken()
             assert re.search(reason, listed["reason"])
