@@ -280,9 +280,8 @@ class Parts:
             policy=self._policy,
             execution=config.execution,
             recorder=self.recorder,
+            watch=config.programs.watch,
         )
-        if config.programs.watch:
-            programs.watch()
         self.calls.register(programs)
         return programs
 
