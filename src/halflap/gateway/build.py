@@ -276,16 +276,15 @@ class Parts:
             policy=self._policy,
             execution=config.execution,
             recorder=self.recorder,
+            watch=config.programs.watch,
         )
-        if config.programs.watch:
-            programs.watch()
         self.calls.register(programs)
         return programs
 
     async def _open_programs(self) -> Programs:
         programs, choose, checker, examiner = [
             await asyncio.to_thread(import_module, f"halflap.sandbox.{name}")
-            for name in ("programs", "choose", "check.checker", "check.examiner")
+            for name in ("programs", "choose", "check.checker", "check.process")
         ]
         execution = self._config.execution
         check = checker.Checker(
