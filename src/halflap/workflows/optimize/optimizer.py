@@ -16,9 +16,9 @@ from halflap.workflows.answers import BeforeAndAfter, Change, Optimization, Pare
 from halflap.workflows.model.form import validated, write_net
 from halflap.workflows.model.reduce import structure_of
 from halflap.workflows.optimize import genetic
-from halflap.workflows.optimize.beam import beam_search
 from halflap.workflows.optimize.choose import choose
 from halflap.workflows.optimize.evaluate import Evaluator
+from halflap.workflows.optimize.search import best_first_search
 from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.transform.constraints import Constraints
 from halflap.workflows.transform.ground import Ground
@@ -131,7 +131,7 @@ def search(
     elif used == "gepa":
         genetic.genetic_search(evaluator, seed, reflect)
     else:
-        beam_search(evaluator)
+        best_first_search(evaluator)
     if evaluator.out_of_time and bound is not None:
         notes.append(
             f"The search was stopped after {bound.seconds:g} s; more time may find a better workflow."
