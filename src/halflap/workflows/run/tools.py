@@ -122,9 +122,12 @@ def _filled(value: Any, fixed: Mapping[str, Any]) -> Any:
     if path is not None:
         found: Any = fixed
         for step in resolved(path, fixed):
-            if not isinstance(found, list | Mapping):
+            if isinstance(found, list) and step.isdigit():
+                found = found[int(step)]
+            elif isinstance(found, Mapping) and step in found:
+                found = found[step]
+            else:
                 raise LookupError(step)
-            found = found[int(step)] if isinstance(found, list) and step.isdigit() else found[step]
         return found
     if is_literal(value):
         return value["value"]

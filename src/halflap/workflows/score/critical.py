@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from halflap.workflows.analysis.order import dependents
 from halflap.workflows.model.block import NOTHING, Branches, Loop, Sequence, Step, parts_of, sequence
-from halflap.workflows.score.timing import certain, longest, shares
+from halflap.workflows.score.durations import certain, longest, shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,12 +17,12 @@ from halflap.workflows.analysis.states import bits_of
 from halflap.workflows.model.block import Step
 from halflap.workflows.model.orblocks import or_blocks
 from halflap.workflows.score.critical import EndlessError
-from halflap.workflows.score.timing import gathered, shares
+from halflap.workflows.score.durations import gathered, shares
 
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Flow, Net
+    from halflap.workflows.score.durations import Durations
     from halflap.workflows.score.facts import Facts
-    from halflap.workflows.score.timing import Durations
 
 __all__ = ["SAMPLES", "Simulated", "StuckError", "simulate"]
 

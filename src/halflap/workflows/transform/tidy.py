@@ -25,7 +25,7 @@ from halflap.workflows.model.block import (
 from halflap.workflows.model.build import build
 from halflap.workflows.model.checks import structure_problems
 from halflap.workflows.model.reduce import structure_of
-from halflap.workflows.score.timing import shares
+from halflap.workflows.score.durations import shares
 from halflap.workflows.transform.ground import named
 
 if TYPE_CHECKING:
