@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from halflap.server.tools.tool import FrontTool
 
 DOCS = Path(__file__).parent
-_MADE = "<!-- Made by docs/generate.py: `make docs` writes it anew. -->\n\n"
+_MADE = "<!-- Made by docs/generate.py: `make docs` regenerates it. -->\n\n"
 _SETTINGS_HEAD = "| key | type | default | meaning |\n|---|---|---|---|\n"
 _MOST_CHOICES = 10
 _OF_EVERY_TOOL = ("invalid-arguments", "internal")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 import halflap
-from halflap.cli.explain import explanations
+from halflap.cli.commands.doctor import explanations
 from halflap.config import Config, load_config, preview, trust_project_file
 from halflap.core.codes import CODES, ConfigCode, ErrorCode, RunCode
 from halflap.core.errors import ConfigError, HalflapError
