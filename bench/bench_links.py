@@ -24,6 +24,8 @@ from typing import Any
 from halflap.core.values import Tool
 from halflap.graph.edges import Graph, evidence
 from halflap.graph.inputs import ports_of
+from halflap.graph.paths import path_text
+from halflap.schema import compact
 
 VERBS = re.compile(
     "add|approve|cancel|check|clear|close|convert|create|delete|disable|dismiss|download|enable|export|get|list|lock|"
@@ -126,11 +128,10 @@ def weights(definitions: list[dict[str, Any]], flows: list[dict[str, Any]]) -> N
         setattr(evidence, name, value)
 
 
-def sample(definitions: list[dict[str, Any]], file: Path) -> None:
-    tools = tools_of(definitions, "api", {})
-    graph = Graph(ports_of(one) for one in tools)
+def sample(definitions: list[dict[str, Any]], file: Path, seed: int) -> None:
+    graph = Graph(ports_of(one) for one in tools_of(definitions, "api", {}))
     edges = [edge for edge in graph.edges() if edge.confidence >= CONFIDENT and not edge.is_pagination]
-    chosen = random.Random(20).sample(edges, SAMPLED)
+    chosen = random.Random(seed).sample(edges, SAMPLED)
     lines = [
         f"# {SAMPLED} links to be judged",
         "",
@@ -138,16 +139,22 @@ def sample(definitions: list[dict[str, Any]], file: Path) -> None:
         "",
     ]
     for at, edge in enumerate(chosen, 1):
-        link = edge.to_json()["mappings"][0]
+        link = edge.links[0]
         source, target = (graph.tools[end] for end in (edge.source, edge.target))
-        slot = next(one for one in target.slots if one.path == edge.links[0].target)
+        place = next(one for one in source.places if one.path == link.source)
+        slot = next(one for one in target.slots if one.path == link.target)
         lines += [
-            f"{at}. `{source.name}` ({source.description.splitlines()[0][:90]})",
-            f"   → `{target.name}` ({target.description.splitlines()[0][:90]}; takes {', '.join(sorted(target.required))})",
-            f"   `{link['from']}` → `{link['to']}` ({' '.join(slot.description.split())[:120]})",
+            f"{at}. from `{source.name}`: {described(source.description)}",
+            f"   - field `{path_text(place.path)}`, {compact(place.type)[:60]}: {described(place.description)}",
+            f"   - to `{target.name}`: {described(target.description)} (requires {', '.join(sorted(target.required)) or 'nothing'})",
+            f"   - parameter `{path_text(slot.path)}`, {compact(slot.type)[:60]}: {described(slot.description)}",
         ]
     file.write_text("\n".join(lines) + "\n")
     print(f"{len(edges)} edges of confidence {CONFIDENT} or more; {SAMPLED} written to {file}")
+
+
+def described(text: str) -> str:
+    return " ".join(text.split())[:160] or "not described"
 
 
 def large(definitions: list[dict[str, Any]], folder: Path) -> None:
@@ -171,6 +178,7 @@ def main() -> None:
     arguments.add_argument("--weights", action="store_true")
     arguments.add_argument("--large", action="store_true")
     arguments.add_argument("--sample", type=Path)
+    arguments.add_argument("--seed", type=int, default=20)
     given = arguments.parse_args()
     with gzip.open(given.folder / "github_tools.json.gz", "rt") as file:
         definitions = json.load(file)
@@ -181,7 +189,7 @@ def main() -> None:
     if given.large:
         large(definitions, given.folder)
     if given.sample:
-        sample(definitions, given.sample)
+        sample(definitions, given.sample, given.seed)
 
 
 if __name__ == "__main__":
