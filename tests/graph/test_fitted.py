@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from halflap.graph.lineage import Count, Flow, Lineage, fitted
-from halflap.graph.paths import EACH, NAME, VALUE, Path, key, path_text, read_path
+from halflap.graph.paths import VALUE, Path, key
 from halflap.graph.ports import Place, Ports, Slot
 from halflap.schema import Type
 
 TEXT = Type("string")
-STEPS = st.one_of(
-    st.sampled_from([EACH, VALUE]),
-    st.one_of(
-        st.text(min_size=1, max_size=6), st.sampled_from(["a'b", 'a"b', "a\\", "[]", "{key}", "x.y"])
-    ).map(key),
-)
-PATHS = st.builds(
-    lambda steps, last: tuple(steps) + last,
-    st.lists(STEPS, max_size=5),
-    st.sampled_from([(), (NAME,)]),
-)
-
-
-@given(PATHS)
-def test_paths_round_trip(path: Path) -> None:
-    assert read_path(path_text(path)) == path
-
-
-@pytest.mark.parametrize("text", ["", ".", "a..b", "['a", "[1]", "a b", "{x}", "['\\x']"])
-def test_malformed_paths_are_not_read(text: str) -> None:
-    assert not read_path(text)
 
 
 def ports(tool: str, places: list[Path], slots: list[Path]) -> Ports:

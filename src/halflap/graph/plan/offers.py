@@ -12,7 +12,7 @@ from halflap.graph.paths import Path, items_of, keys_of, many
 from halflap.graph.workflow import Given
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from halflap.graph.edges import Link
     from halflap.graph.naming import Words
@@ -70,17 +70,16 @@ def offers(
             if (path := _path_into(link, slot, source)) is not None
             and not _is_old_value(changed, slot, source, path)
         ]
-        ways = (
-            _array(unit, into, source.tool, have, need.ports) if unit.is_array else _single(into, source.tool)
-        )
+        ways: Iterable[tuple[Given, ...]] = ((_given(*one, source.tool),) for one in into)
+        if unit.is_array:
+            ways = _array(unit, into, source.tool, have, need.ports)
         for given in ways:
             if once and _is_of_many(need.ports, given):
                 continue
             cost = sum(link_cost(one.confidence) for one in given if one.origin == "step") + crossing
             if any(one.fan_out for one in given):
-                cost += (
-                    FAN_OUT if any(_lists(need.ports, one, source) for one in given) else FAN_OUT + MENTIONED
-                )
+                is_list = any(_lists(need.ports, one, source) for one in given)
+                cost += FAN_OUT + (0.0 if is_list else MENTIONED)
             found.append((cost, at, given))
     chosen: dict[int, Offer] = {}
     taken: set[Path] = set()
@@ -104,9 +103,10 @@ def _path_into(link: Link, slot: Slot, source: Ports) -> Path | None:
     return None
 
 
-def _single(into: Sequence[tuple[Slot, Link, Path]], tool: str) -> Iterator[tuple[Given, ...]]:
-    for slot, link, path in into:
-        yield (_given(slot, link, path, tool),)
+def _given(slot: Slot, link: Link, path: Path, tool: str) -> Given:
+    return Given(
+        slot.path, "step", step=tool, source=path, confidence=link.confidence, evidence=link.evidence
+    )
 
 
 def _array(
@@ -130,18 +130,6 @@ def _array(
             items_of(one.source) == items for one in chosen if one.step
         ):
             yield tuple(chosen)
-
-
-def _given(slot: Slot, link: Link, path: Path, tool: str) -> Given:
-    return Given(
-        slot.path,
-        "step",
-        step=tool,
-        source=path,
-        confidence=link.confidence,
-        evidence=link.evidence,
-        is_alone=slot.is_alone,
-    )
 
 
 def _lists(target: Ports, given: Given, source: Ports) -> bool:
