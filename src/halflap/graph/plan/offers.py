@@ -38,11 +38,8 @@ class Offer(NamedTuple):
 
     cost: float
     given: tuple[Given, ...]
-
-    @property
-    def repeats(self) -> bool:
-        """Whether the tool that takes it is called for each of many."""
-        return any(one.fan_out for one in self.given)
+    repeats: bool = False
+    """Whether the tool that takes it is called for each of many."""
 
 
 def link_cost(confidence: float) -> float:
@@ -87,7 +84,7 @@ def offers(
         places = {one.source for one in given if one.origin == "step"}
         # One place fills one slot: whatever takes `from_id` and `to_id` does not mean the same.
         if at not in chosen and not places & taken:
-            chosen[at] = Offer(cost, given)
+            chosen[at] = Offer(cost, given, any(one.fan_out for one in given))
             taken |= places
     return sorted(chosen.items())
 
