@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from halflap.server.tools.tool import FrontTool
 
 DOCS = Path(__file__).parent
-_MADE = "<!-- Made by docs/generate.py: `make docs` writes it anew. -->\n\n"
+_MADE = "<!-- Made by docs/generate.py: `make docs` regenerates it. -->\n\n"
 _SETTINGS_HEAD = "| key | type | default | meaning |\n|---|---|---|---|\n"
 _MOST_CHOICES = 10
 _OF_EVERY_TOOL = ("invalid-arguments", "internal")
@@ -398,13 +398,14 @@ def _said_of_fields(value: type) -> dict[str, str]:
 
 def _errors() -> str:
     """List every exception with its code."""
-    classes = [value for name in errors.__all__ if inspect.isclass(value := getattr(errors, name))]
-    rows = [
-        (f"`{value.__name__}`", f"`{value.__mro__[1].__name__}`", _link(value.code), _said(value))
-        for value in classes
-        if issubclass(value, HalflapError)
+    classes = [
+        value for value in vars(errors).values() if inspect.isclass(value) and issubclass(value, HalflapError)
     ]
-    return _table(("error", "is a", "code", "meaning"), rows)
+    rows = [
+        (f"`{value.__name__}`", f"`{value.__mro__[1].__name__}`", _link(value.code))
+        for value in sorted(classes, key=lambda value: value.__name__)
+    ]
+    return _table(("error", "is a", "code"), rows)
 
 
 def _members(value: type) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.sandbox import Media, Program, ToolHelp, ToolRefusal
+from halflap.sandbox.media import Media
+from halflap.sandbox.sandbox import Program, ToolHelp, ToolRefusal
 from support import PATIENCE
 
 if TYPE_CHECKING:

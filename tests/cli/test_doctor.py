@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.program import OLD, PLAIN, configure, environment, halflap, in_terminal, side_by_side
-from halflap.cli.tokens import count_tokens, tokenizer_name
+from halflap.cli.commands.doctor import count_tokens
 from support import HALFLAP, PATIENCE, ROOT, children_of, eventually, python_server
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def test_the_log_of_a_dead_server_is_kept(sick: Done) -> None:
 
 def test_tokens_of_definitions_are_counted(sick: Done) -> None:
     tokens = sick.json["tokens"]
-    assert tokens["tokenizer"] == tokenizer_name()
+    assert tokens["tokenizer"] == "o200k_base"
     assert tokens["definitions"]["tools"] == 5
     assert tokens["definitions"]["tokens"] == sick.json["servers"][0]["tokens"]
     for part in ("definitions", "exposed"):
@@ -135,7 +135,7 @@ def test_the_page_fits_the_terminal_and_lists_every_server(done: dict[str, Done]
     assert done["terminal"].code == 1
     assert max(map(len, lines)) <= 60
     for name, state in (("plain", "ready"), ("dies", "failed"), ("off", "disabled")):
-        assert any(re.search(rf"\b{name} +{state}\b", line) for line in lines)
+        assert re.search(rf"\b{name}\n +{state}\b", "\n".join(lines))
     assert not any(bad in done["terminal"].out for bad in ("\x1b]", "\x1b[2J", "\x9b", "\a"))
 
 

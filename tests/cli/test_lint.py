@@ -1,19 +1,17 @@
 from __future__ import annotations
 
-import io
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from cli.program import configure, definitions, halflap, side_by_side
 from halflap.cli.app import app
-from halflap.cli.lint_text import show_drafts, show_report
-from halflap.lint import Draft, Report
-from lint.samples import TEXT, record, report_of, tool
+from halflap.cli.command import Invocation
+from halflap.cli.commands.lint import show_drafts
+from halflap.lint import Draft
+from lint.samples import TEXT, record, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,42 +20,31 @@ CLEAN = tool("text_length", record("text", text=TEXT), {"type": "integer"})
 TOOLS: dict[str, Any] = {"clean": [CLEAN], "warned": [tool("get_it")], "wrong": [tool("get it")]}
 
 
-def text_of(
-    *tools: Any, width: int = 100, everything: bool = False, ignored: bool = False, name: str = "shop"
-) -> str:
-    out = io.StringIO()
-    console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)
-    show_report(Report((report_of(*tools, name=name),)), console, everything=everything, ignored=ignored)
-    return out.getvalue()
+def text_of(folder: Path, *tools: Any, options: tuple[str, ...] = ()) -> str:
+    (folder / "shop.json").write_text(json.dumps(tools))
+    return CliRunner().invoke(app, ["lint", "--file", str(folder / "shop.json"), *options]).stdout
 
 
-def test_of_many_findings_three_are_shown_unless_all_are_asked_for() -> None:
+def test_of_many_findings_three_are_shown_unless_all_are_asked_for(tmp_path: Path) -> None:
     tools = [tool(f"get_{number}") for number in range(9)]
-    assert text_of(*tools).count("does not declare what it returns") == 3
-    assert text_of(*tools, everything=True).count("does not declare what it returns") == 9
+    assert text_of(tmp_path, *tools).count("does not declare what it returns") == 3
+    assert text_of(tmp_path, *tools, options=("--all",)).count("does not declare what it returns") == 9
 
 
-@pytest.mark.parametrize("width", [12, 80])
-def test_a_report_fits_a_narrow_terminal(width: int) -> None:
-    text = text_of(tool("get_it"), width=width)
-    assert all(len(line) <= width for line in text.splitlines())
-    assert "nooutputschema" in re.sub(r"[^a-z]", "", text)
-
-
-def test_control_characters_are_removed() -> None:
+def test_control_characters_are_removed(tmp_path: Path) -> None:
     evil = "\x1b[2Jevil\x07\u202e[bold]x[/bold]\nline"
     fields: dict[str, Any] = {evil: {"type": "number"}, "amount": {"type": "number"}}
     one = {"name": evil, "description": evil, "inputSchema": record(**fields)}
     ignored = {**one, "name": evil + "2", "_meta": {"x-halflap-lint-ignore": {"no-output-schema": evil}}}
-    text = text_of(one, ignored, everything=True, ignored=True, name=evil)
+    text = text_of(tmp_path, one, ignored, options=("--all", "--show-ignored"))
     assert not set(text) & set("\x1b\x07\u202e")
     assert "[bold]" in text
 
 
-def test_ignored_findings_are_shown_on_request() -> None:
+def test_ignored_findings_are_shown_on_request(tmp_path: Path) -> None:
     one = {**tool("get_it"), "_meta": {"x-halflap-lint-ignore": {"no-output-schema": "It returns prose."}}}
-    assert "It returns prose." not in text_of(one)
-    assert "ignored by the author: no-output-schema" in text_of(one, ignored=True)
+    assert "It returns prose." not in text_of(tmp_path, one)
+    assert "ignored by the author: no-output-schema" in text_of(tmp_path, one, options=("--show-ignored",))
 
 
 @pytest.fixture
@@ -77,7 +64,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "bad.json").write_text(json.dumps({"lint": {"off": ["nope"]}}))
     monkeypatch.chdir(tmp_path)
     # Otherwise the logs of later tests would go to this one's output.
-    monkeypatch.setattr("halflap.cli.output.set_up_logging", lambda **_: None)
+    monkeypatch.setattr("halflap.cli.command.set_up_logging", lambda **_: None)
     return tmp_path
 
 
@@ -139,7 +126,9 @@ def test_definitions_come_from_stdin_or_from_live_servers(tmp_path: Path) -> Non
 def test_drafts_go_to_stdout_and_reasons_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}
     good = Draft("shop", "mcp__shop__a", "a", 4, 0.5, schema, "class A(TypedDict):\n    name: str")
-    show_drafts([good, Draft("shop", "mcp__shop__b", "b", 0, 0.0, reason="Nothing was learned.")])
+    show_drafts(
+        Invocation(), [good, Draft("shop", "mcp__shop__b", "b", 0, 0.0, reason="Nothing was learned.")]
+    )
     shown = capsys.readouterr()
     assert json.loads(shown.out.partition("\n{")[2].join(["{", ""])) == {"outputSchema": schema}
     assert "mcp__shop__b" in shown.err

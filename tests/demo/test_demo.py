@@ -1,19 +1,17 @@
-"""`halflap demo` in a pipe, with a failed server, and saved."""
+"""`halflap demo` in a pipe, in full, and with a failed server."""
 
 from __future__ import annotations
 
 import html
-import json
 import re
 import subprocess
 import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import Done, environment, halflap, side_by_side
-from halflap.cli.demo import NEXT, RIGHT, WRONG
+from cli.program import Done, environment, halflap
+from halflap.cli.commands.demo import NEXT, RIGHT, WRONG
 from halflap.demo import contract_sales
 from support import ROOT
 
@@ -60,27 +58,27 @@ def broken(place: Path, server: str, instead: str) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-@pytest.fixture(scope="module")
-def runs(place: Path) -> dict[str, Done]:
-    shown = partial(
-        halflap,
+def run(place: Path, *options: str) -> Done:
+    return halflap(
         "demo",
+        *options,
         home=place,
         cwd=place / "project",
         TMPDIR=str(place / "tmp"),
         HOME=str(place / "nowhere"),
         COLUMNS="80",
     )
-    return side_by_side(
-        {
-            "short": partial(shown, "--save", str(place / "saved")),
-            "ended": partial(broken, place, "sales", "echo 'the sales are gone' >&2; exit 7"),
-        }
-    )
 
 
-def test_the_demo_fits_one_page_and_ends_with_what_to_do_next(runs: dict[str, Done]) -> None:
-    done = runs["short"]
+def assert_nothing_is_left(place: Path) -> None:
+    assert not (place / "data").exists()
+    assert not list((place / "tmp").iterdir())
+    assert not list((place / "nowhere").iterdir())
+    assert not (place / "project" / "imported").exists()
+
+
+def test_the_demo_fits_one_page_ends_with_what_to_do_next_and_leaves_nothing_behind(place: Path) -> None:
+    done = run(place)
     assert done.code == 0, done.err
     lines = done.out.splitlines()
     assert len(lines) <= MAX_LINES
@@ -88,46 +86,34 @@ def test_the_demo_fits_one_page_and_ends_with_what_to_do_next(runs: dict[str, Do
     assert [line for line in lines if line != line.rstrip() or len(line) > 80] == []
     for command, _ in NEXT:
         assert command in done.out
-
-
-def test_the_demo_leaves_nothing_behind_and_imports_nothing_from_the_working_folder(
-    runs: dict[str, Done], place: Path
-) -> None:
-    assert runs["ended"].code == 1
-    assert not (place / "data").exists()
-    assert not list((place / "tmp").iterdir())
-    assert not list((place / "nowhere").iterdir())
-    assert not (place / "project" / "imported").exists()
-
-
-@pytest.mark.usefixtures("runs")
-def test_the_data_has_what_was_shown(place: Path) -> None:
-    data = json.loads((place / "saved" / "demo.json").read_text())
-    assert list(data) == ["refuse", "run", "learn", "tokens"]
-    assert data["refuse"]["outcome"] == "mistaken"
-    assert data["learn"]["observations"] == 3
-    assert data["tokens"]["results"] > 50 * data["tokens"]["read"]
+    assert_nothing_is_left(place)
 
 
 def test_the_picture_in_the_docs_shows_this_demo() -> None:
-    """`halflap demo --save docs` draws a new one."""
+    """`python docs/draw_demo.py` draws a new one."""
     drawn = re.sub(r"<[^>]*>", "", (ROOT / "docs" / "demo.svg").read_text())
     text = "".join(html.unescape(drawn).split())
     for line in (*WRONG.splitlines(), *RIGHT.splitlines()):
         assert "".join(line.split()) in text
 
 
-def test_a_failed_server_ends_the_demo_with_the_reason(runs: dict[str, Done]) -> None:
-    assert runs["ended"].json["code"] == "demo"
-    assert "the sales are gone" in runs["ended"].json["message"]
+@pytest.mark.slow
+def test_a_failed_server_ends_the_demo_with_the_reason(place: Path) -> None:
+    ended = broken(place, "sales", "echo 'the sales are gone' >&2; exit 7")
+    assert (ended.code, ended.json["code"]) == (1, "demo")
+    assert "the sales are gone" in ended.json["message"]
+    assert_nothing_is_left(place)
 
 
 @pytest.mark.slow
-def test_every_step_holds(tmp_path: Path) -> None:
-    done = halflap("demo", "--full", "--json", home=tmp_path)
+def test_every_step_holds(place: Path) -> None:
+    done = run(place, "--full", "--json")
     assert done.code == 0, done.err
     steps = ["connect", "search", "inspect", "refuse", "run", "learn", "guess", "suggest", "tokens"]
     assert list(done.json) == steps
+    assert done.json["refuse"]["outcome"] == "mistaken"
+    assert done.json["learn"]["observations"] == 3
+    assert done.json["tokens"]["results"] > 50 * done.json["tokens"]["read"]
 
 
 def test_the_bundled_contract_server_is_the_example() -> None:

@@ -29,6 +29,7 @@ def test_a_cut_answer_names_the_command_only_if_the_store_has_the_run(tmp_path: 
         assert f"halflap runs show {run} --output" in told
 
 
+@pytest.mark.slow
 def test_in_memory_a_cut_answer_names_what_is_there_and_until_when(tmp_path: Path) -> None:
     (tmp_path / "halflap.db").mkdir()
     with Desk(SHORT, tmp_path) as desk:
@@ -46,6 +47,7 @@ def test_a_store_that_gives_out_is_not_said_to_have_the_rest(tmp_path: Path) -> 
         assert run not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", some(["metadata", "off"], every=2))
 def test_output_that_is_not_recorded_names_the_setting(tmp_path: Path, level: str) -> None:
     with Desk({**SHORT, "traces": {"record": level}}, tmp_path) as desk:

@@ -148,7 +148,10 @@ def test_the_era_of_a_server_that_ignores_the_probe_is_remembered(started: dict[
 # Talking ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("protocol", "spoken"), [("legacy", "2025-11-25"), ("modern", "2026-07-28")])
+@pytest.mark.parametrize(
+    ("protocol", "spoken"),
+    [pytest.param("legacy", "2025-11-25", marks=pytest.mark.slow), ("modern", "2026-07-28")],
+)
 async def test_both_eras_of_the_protocol_are_spoken(tmp_path: Path, *, protocol: str, spoken: str) -> None:
     settings = config({**WITH_LIBRARY, "protocol": protocol}, roots=[str(tmp_path)])
     async with Gateway.open(settings) as gateway:

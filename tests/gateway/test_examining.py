@@ -207,6 +207,7 @@ def test_something_that_is_no_mcp_server_is_reported_as_what_it_is(run: Run) -> 
     assert "return=x" not in found["moved"]["what"]
 
 
+@pytest.mark.slow
 async def test_nothing_shown_of_what_servers_say_has_the_secrets_of_the_configuration() -> None:
     secret = {"env": {"MYAPI_KEY": "supersecretvalue99"}, "protocol": "legacy"}
     servers = [python_server(kind, "unwilling.py", kind, **secret) for kind in ("bad-key", "leaky")]

@@ -56,7 +56,7 @@ def web() -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("protocol", ["legacy", "modern"])
+@pytest.mark.parametrize("protocol", [pytest.param("legacy", marks=pytest.mark.slow), "modern"])
 def test_streamable_http_is_spoken_in_both_eras(run: Run, web: str, protocol: str) -> None:
     async def scenario(url: str) -> None:
         async with Gateway.open(config(url, transport="http", protocol=protocol)) as gateway:
@@ -98,6 +98,7 @@ def test_a_url_without_transport_finds_the_one_that_the_server_speaks(run: Run, 
         run(scenario(url))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", [pytest.param("legacy", marks=pytest.mark.slow), "modern"])
 def test_a_server_that_was_restarted_is_found_again_and_the_call_succeeds(protocol: str) -> None:
     port = free_port()

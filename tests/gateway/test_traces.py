@@ -110,6 +110,7 @@ async def test_traces_beyond_the_size_limit_are_purged_oldest_first(home: Path) 
         assert [record.id for record in await gateway.runs()] == ["00000004", "00000003"]
 
 
+@pytest.mark.slow
 def test_closing_does_not_wait_for_the_purge(run: Run, home: Path) -> None:
     async def scenario() -> int:
         store = await open_store(home / "data" / "halflap.db")

@@ -23,8 +23,8 @@ async def cancelled(desk: Desk, count: int) -> bool:
 
 @pytest.fixture(scope="module")
 def hasty(desk_with: Callable[..., Desk]) -> Desk:
-    """A gateway that lets programs run for two seconds."""
-    desk = desk_with(timeout_seconds=2)
+    """A gateway that lets programs run for a second."""
+    desk = desk_with(timeout_seconds=1)
     # What takes long the first time is over.
     desk.output("await mcp__echo__pid()")
     return desk
@@ -84,23 +84,6 @@ def test_memory_that_ran_out_is_the_limit_in_whatever_it_became(desk: Desk, code
     assert execution.outcome == "memory", execution.text
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "raise MemoryError",
-        "class Mine(MemoryError): pass\nraise Mine('mine')",
-        "raise RuntimeError from MemoryError()",
-        "def g(): yield\ni = g(); next(i); i.throw(MemoryError('mine'))",
-        "try: bytearray(10**10)\nexcept MemoryError: raise RuntimeError('no') from None",
-    ],
-    ids=["raised", "a subclass", "a cause never raised", "thrown", "cut off"],
-)
-def test_a_memory_error_of_the_program_itself_is_not_the_limit(desk: Desk, code: str) -> None:
-    execution = desk.run(code)
-    assert execution.outcome == "failed", execution.text
-    assert "max_memory_mb" not in execution.text
-
-
 def test_output_is_cut_at_a_character_and_kept_whole(strict: Desk) -> None:
     execution = strict.run("print('x' + 'é' * 70)")
     lines = execution.text.splitlines()
@@ -124,11 +107,11 @@ def test_the_number_of_calls_is_limited(strict: Desk) -> None:
 
 def test_calls_beyond_the_number_are_refused_each_by_itself(strict: Desk) -> None:
     code = (
-        "import asyncio\nwork = (mcp__echo__echo(text='x') for _ in range(12000))\n"
+        "import asyncio\nwork = (mcp__echo__echo(text='x') for _ in range(3000))\n"
         "got = await asyncio.gather(*work, return_exceptions=True)\n"
         "print(got.count('x'), sum(isinstance(one, ToolError) for one in got))"
     )
-    assert strict.output(code) == "10 11990\n"
+    assert strict.output(code) == "10 2990\n"
 
 
 def test_calls_with_more_arguments_than_can_be_held_wait(strict: Desk) -> None:

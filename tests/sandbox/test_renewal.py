@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from halflap.config import ExecutionConfig
-from halflap.sandbox.bare import to_its_end
 from halflap.sandbox.jail import jail as module
+from halflap.sandbox.jail.fork_server import to_its_end
 from halflap.sandbox.jail.jail import Jail
 from halflap.sandbox.sandbox import Program
 from sandboxing import Stage
@@ -55,13 +53,9 @@ def test_a_waiting_child_that_died_is_not_used(run: Callable[[Coroutine[Any, Any
         jail = Jail(ExecutionConfig())
         try:
             await jail.ready()
-            while jail._tasks:
-                await asyncio.sleep(0.01)
-            for child in jail._idle:
-                assert child._pid is not None
-                os.kill(child._pid, signal.SIGKILL)
-            while any(child.is_alive for child in jail._idle):
-                await asyncio.sleep(0.01)
+            for process in jail._idle:
+                process.child.kill()
+                await process.child.exited()
             return [(await jail.run(Program("print(1)"), Stage())).outcome for _ in range(3)]
         finally:
             await jail.close()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.core.values import Result, Tool
-from halflap.sandbox.sandbox import Media
 from halflap.schema import Reading, read_result, reading_of
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def text(*texts: str) -> list[dict[str, Any]]:
 
 def read(declared: dict[str, Any] | None = None, **wire: Any) -> Any:
     tool = Tool("mcp__s__t", "s", "t", "", {"type": "object"}, declared)
-    return read_result(Result.from_wire(wire), reading_of(tool), Media)
+    return read_result(Result.from_wire(wire), reading_of(tool), lambda block: ("media", block))
 
 
 def wrapper(inner: dict[str, Any]) -> dict[str, Any]:
@@ -49,9 +48,9 @@ def wrapper(inner: dict[str, Any]) -> dict[str, Any]:
         ({"content": text("a", "[1]")}, ["a", [1]]),
         ({"content": []}, None),
         ({"content": text("")}, ""),
-        ({"content": [PIXEL]}, Media(PIXEL)),
-        ({"content": [*text("see"), PIXEL]}, ["see", Media(PIXEL)]),
-        ({"content": [PIXEL], "structuredContent": {"width": 1}}, Media(PIXEL)),
+        ({"content": [PIXEL]}, ("media", PIXEL)),
+        ({"content": [*text("see"), PIXEL]}, ["see", ("media", PIXEL)]),
+        ({"content": [PIXEL], "structuredContent": {"width": 1}}, ("media", PIXEL)),
     ],
 )
 def test_structured_content_is_first_else_each_block_is_read_on_its_own(

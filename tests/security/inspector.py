@@ -7,15 +7,16 @@ import json
 import sys
 from typing import Any
 
-from halflap.sandbox.check.examiner import CheckSkipped, Examiner, Orders
+from halflap.sandbox.check.process import CheckSkipped, Examiner, Orders
 
 
 async def examine(order: dict[str, Any]) -> dict[str, Any]:
     examiner = Examiner(Orders(**order["orders"]))
     answer: dict[str, Any] = {}
     try:
-        examined = await examiner.examine(order["code"], "")
-        answer["diagnostics"] = [{"rule": rule, "message": said} for rule, _, said in examined.diagnostics]
+        question = {"code": order["code"], "stubs": "", "traced": "", "records": [], "tools": {}}
+        examined = await examiner.examine(question)
+        answer["diagnostics"] = [{"rule": one.rule, "message": one.wrong} for one in examined.findings]
     except CheckSkipped as skipped:
         answer["skipped"] = skipped.reason
     answer |= {"layers": list(examiner.layers), "missing": dict(examiner.missing)}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-from halflap.sandbox.jail.fork_server import Orders
 from halflap.sandbox.jail.jail import Jail
 from halflap.sandbox.sandbox import Program, ToolRefusal
 
@@ -20,32 +19,31 @@ if TYPE_CHECKING:
 
 MEGABYTE = 1 << 20
 
-_ANY = Orders(memory_bytes=128 * MEGABYTE, cpu_seconds=3, largest_frame=MEGABYTE)
-
-LOCKED = {
+_ANY: dict[str, Any] = {
+    "sandbox": "jail", "max_memory_mb": 128, "cpu_seconds": 3, "max_value_bytes": MEGABYTE,
+    "max_concurrent_calls": 16, "modules": (),
+}  # fmt: skip
+LOCKED: dict[str, dict[str, Any]] = {
     "all-layers": {},
     "no-namespaces": {"namespaces": False},
     "seccomp-alone": {"namespaces": False, "landlock": False},
 }
 """What a machine may offer, from all of it to what an ordinary container has on an old kernel."""
 
+_UNLOCKED = {"namespaces": False, "landlock": False, "lockdown": False}
 OTHERS: dict[str, dict[str, Any]] = {
-    "control": {"namespaces": False, "landlock": False, "lockdown": False},
-    "tight": {"cpu_seconds": 1, "memory_bytes": 64 * MEGABYTE},
-    "roomy": {"cpu_seconds": 60, "memory_bytes": 512 * MEGABYTE},
-    "roomy-control": {"cpu_seconds": 60, "namespaces": False, "landlock": False, "lockdown": False},
+    "control": _UNLOCKED,
+    "tight": {"cpu_seconds": 1, "max_memory_mb": 64},
+    "roomy": {"cpu_seconds": 60, "max_memory_mb": 512},
+    "roomy-control": {"cpu_seconds": 60, **_UNLOCKED},
 }
 
 
-def orders(mode: str) -> Orders:
-    """Give the orders for a mode."""
-    values: dict[str, Any] = asdict(_ANY) | dict((LOCKED | OTHERS)[mode])
-    return Orders(**values)
-
-
-def new_jail(mode: str) -> Jail:
-    """Make a jail; with orders of its own it wants to know one thing only of the configuration."""
-    return Jail(cast("ExecutionConfig", SimpleNamespace(sandbox="jail")), orders=orders(mode))
+def new_jail(mode: str, **settings: Any) -> Jail:
+    """Make a jail; an ordinary user in these tests has no pydantic to make a configuration with."""
+    given = _ANY | (LOCKED | OTHERS)[mode] | settings
+    layers = {name: given.pop(name) for name in _UNLOCKED if name in given}
+    return Jail(cast("ExecutionConfig", SimpleNamespace(**given)), **layers)
 
 
 @dataclass(frozen=True)

@@ -5,21 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from halflap.core.errors import SandboxError
 from halflap.sandbox.jail.fork_server import ForkServer
-from halflap.sandbox.jail.jail import Jail
-from security.keeper import Visitor, new_jail, orders, visit
+from security.keeper import Visitor, new_jail, visit
 from support import children_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from halflap.config import ExecutionConfig
     from halflap.sandbox.sandbox import Readiness
     from security.keeper import Keeper
     from security.user import OrdinaryUser
@@ -31,7 +28,7 @@ async def _status_of_a_child(mode: str) -> dict[str, str]:
     visitor = Visitor()
     running = asyncio.create_task(visit(jail, "await call_tool('wait')", visitor))
     # The next children, too, are to be locked by now: any of them will do.
-    while not visitor.calls or jail._tasks:
+    while not visitor.calls:
         await asyncio.sleep(0.01)
     assert jail._server is not None
     assert jail._server._process is not None
@@ -71,12 +68,12 @@ def test_an_ordinary_user_has_every_layer_but_another_user(
 def test_where_the_canary_gets_out_no_program_runs(
     monkeypatch: pytest.MonkeyPatch, run: Callable[[Any], Any]
 ) -> None:
-    honest = ForkServer._instructions
-    monkeypatch.setattr(
-        ForkServer,
-        "_instructions",
-        lambda server, user: honest(server, user) | {"lockdown": False, "namespaces": False},
-    )
+    honest = ForkServer.__init__
+
+    def open_up(server: ForkServer, profile: str, orders: dict[str, Any]) -> None:
+        honest(server, profile, orders | {"lockdown": False, "namespaces": False})
+
+    monkeypatch.setattr(ForkServer, "__init__", open_up)
 
     async def tried() -> tuple[Readiness, str]:
         jail = new_jail("all-layers")
@@ -93,8 +90,7 @@ def test_where_the_canary_gets_out_no_program_runs(
 
 def test_hardened_wants_every_layer(run: Callable[[Any], Any]) -> None:
     async def tried() -> Readiness:
-        config = cast("ExecutionConfig", SimpleNamespace(sandbox="hardened"))
-        jail = Jail(config, orders=orders("no-namespaces"))
+        jail = new_jail("no-namespaces", sandbox="hardened")
         readiness = await jail.ready()
         await jail.close()
         return readiness

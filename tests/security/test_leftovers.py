@@ -6,20 +6,16 @@ import asyncio
 import json
 import os
 import secrets
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.sandbox.jail.jail import Jail
-from security.keeper import Visitor, orders, visit
+from security.keeper import Visitor, new_jail, visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from halflap.config import ExecutionConfig
     from security.keeper import Keeper
 
 pytestmark = pytest.mark.slow
@@ -144,8 +140,7 @@ def test_random_numbers_of_numpy_are_each_programs_own(run: Callable[[Any], Any]
     pytest.importorskip("numpy", reason="comes with the extra `semantic`")
 
     async def numbers() -> set[bytes]:
-        config = cast("ExecutionConfig", SimpleNamespace(sandbox="jail"))
-        jail = Jail(config, orders=replace(orders("roomy"), modules=("numpy",)))
+        jail = new_jail("roomy", modules=("numpy",))
         code = "import numpy\nprint(numpy.random.rand(), numpy.linalg.inv(numpy.eye(2)).shape)"
         got = [await visit(jail, code, Visitor()) for _ in range(5)]
         await jail.close()

@@ -15,7 +15,7 @@ def flood() -> None:
         with LOCK:
             os.write(1, b'not JSON at all\n{"jsonrpc": "2.0", "id": 987654, "result": {}}\n\xff\xfe\n' * 20)
         os.write(2, b"noise on stderr \x1b[31m\xff\n" * 20)
-        time.sleep(0.001)
+        time.sleep(0.02)
 
 
 def main() -> None:

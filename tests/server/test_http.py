@@ -266,10 +266,19 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Done
         yield at_once({name: ["serve", "--http", address] for name, address in addresses.items()}, home)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "code"), [("taken", 1), ("no such name", 1), ("no address", 2)])
 def test_an_address_that_cannot_be_used_is_an_error(refused: dict[str, Done], name: str, code: int) -> None:
     assert (refused[name].code, refused[name].out) == (code, "")
     assert refused[name].err.startswith("Error [serve]" if code == 1 else "Error [usage]")
+
+
+def test_a_port_that_is_taken_is_an_error() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(ServeError):
+            bind(*taken.getsockname())
 
 
 @pytest.mark.parametrize(

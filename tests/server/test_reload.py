@@ -6,9 +6,15 @@ import asyncio
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from cli.program import configure
+from halflap.config import load_config
+from halflap.gateway import Gateway
+from halflap.server import serve
 from server.faces import stdio_face
-from support import PATIENCE, python_server
+from servers.memory import Memory
+from support import PATIENCE, comes, python_server
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +37,7 @@ async def until(client: Client, expected: set[str]) -> None:
             await asyncio.sleep(0.2)
 
 
+@pytest.mark.slow
 def test_a_client_sees_a_server_that_was_added_and_one_that_was_removed(home: Path) -> None:
     async def use() -> str:
         config = configure(home, ALPHA)
@@ -54,3 +61,31 @@ def test_a_client_sees_a_server_that_was_added_and_one_that_was_removed(home: Pa
 def broken(config: str) -> None:
     with open(config, "w", encoding="utf-8") as file:  # noqa: PTH123 -- the path is a text
         json.dump({"sevrers": []}, file)
+
+
+async def test_a_changed_configuration_is_applied_and_a_broken_one_is_not(
+    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(serve, "_POLL_SECONDS", 0.01)
+    file = home / "halflap.json"
+
+    def write(**settings: object) -> None:
+        file.write_text(json.dumps(settings))
+
+    async def is_blocked() -> bool:
+        return not gateway.snapshot.callable
+
+    async def is_refused() -> bool:
+        return "can't be used" in caplog.text
+
+    await asyncio.to_thread(write)
+    async with Gateway.open(file, servers={"one": Memory("a")}) as gateway:
+        await gateway.tools()
+        following = asyncio.create_task(serve._follow(gateway, lambda: load_config(file)))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(write, sevrers=[])
+        assert await comes(is_refused)
+        assert [tool.name for tool in await gateway.tools()] == ["mcp__one__a"]
+        await asyncio.to_thread(write, tools={"block": ["mcp__one__a"]})
+        assert await comes(is_blocked)
+        following.cancel()

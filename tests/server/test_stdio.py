@@ -7,7 +7,7 @@ import json
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
@@ -15,11 +15,6 @@ from mcp.shared.exceptions import MCPError
 from cli.program import OLD, configure, halflap
 from server.faces import stdio_face, wired
 from support import PATIENCE, alive, children_of, eventually, python_server
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from server.faces import Wire
 
 NAMES = ["mcp__old__bare", "mcp__old__hello", "mcp__old__sloppy"]
 FLOODING = {
@@ -88,7 +83,8 @@ def test_noise_and_a_broken_server_do_not_disturb_it_and_the_end_of_input_ends_e
         assert eventually(lambda: not any(alive(pid) for pid in children))
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_hanging_server_delays_no_list_of_tools_and_no_signal(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -108,45 +104,34 @@ def test_a_hanging_server_delays_no_list_of_tools_and_no_signal(
         assert b"Traceback" not in wire.process.stderr.read()
 
 
-@pytest.fixture(scope="module")
-def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """Serve with a store that is damaged."""
-    home = tmp_path_factory.mktemp("patient")
-    (home / "data").mkdir()
-    (home / "data" / "halflap.db").write_bytes(b"this is no database" * 100)
-    with wired(configure(home, OLD), home) as wire:
+BAD_LINES = [
+    b"garbage",
+    b"",
+    b'{"jsonrpc": "2.0", "id": 1, "method": ',
+    b"[1, 2, 3]",
+    b"null",
+    b'{"jsonrpc": "2.0"}',
+    b'{"jsonrpc": "2.0", "id": 2, "method": "no/such/method", "params": {}}',
+    b'{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": [1]}',
+    b'{"jsonrpc": "2.0", "id": 3, "result": {}}',
+    b"\xff\xfe\x80\x00",
+    b"x" * 10_000_000,
+    b'{"jsonrpc": "2.0", "method": "notifications/x", "params": {"text": "' + b"x" * 10_000_000 + b'"}}',
+    b"[" * 100_000,
+]
+
+
+def test_neither_a_damaged_store_nor_bad_lines_on_stdin_end_it(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "halflap.db").write_bytes(b"this is no database" * 100)
+    with wired(configure(tmp_path, OLD), tmp_path) as wire:
         wire.greet()
-        yield wire
-
-
-def test_a_damaged_store_is_an_error_of_the_call_that_needs_it(patient: Wire) -> None:
-    result = patient.ask("tools/call", name="list_callable_tools", arguments={})["result"]
-    assert result["isError"] is True
-    assert "halflap.db" in result["content"][0]["text"]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"garbage",
-        b"",
-        b'{"jsonrpc": "2.0", "id": 1, "method": ',
-        b"[1, 2, 3]",
-        b"null",
-        b'{"jsonrpc": "2.0"}',
-        b'{"jsonrpc": "2.0", "id": 2, "method": "no/such/method", "params": {}}',
-        b'{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": [1]}',
-        b'{"jsonrpc": "2.0", "id": 3, "result": {}}',
-        b"\xff\xfe\x80\x00",
-        b"x" * 10_000_000,
-        b'{"jsonrpc": "2.0", "method": "notifications/x", "params": {"text": "' + b"x" * 10_000_000 + b'"}}',
-        b"[" * 100_000,
-    ],
-    ids=lambda line: line[:30].decode(errors="replace") + (" …" if len(line) > 30 else ""),
-)
-def test_a_bad_line_on_stdin_does_not_end_it(patient: Wire, line: bytes) -> None:
-    patient.send(line)
-    assert "result" in patient.ask("ping")
+        result = wire.ask("tools/call", name="list_callable_tools", arguments={})["result"]
+        assert result["isError"] is True
+        assert "halflap.db" in result["content"][0]["text"]
+        for line in BAD_LINES:
+            wire.send(line)
+            assert "result" in wire.ask("ping"), line[:30]
 
 
 def test_no_input_at_all_is_an_ordinary_end(tmp_path: Path) -> None:
@@ -154,6 +139,7 @@ def test_no_input_at_all_is_an_ordinary_end(tmp_path: Path) -> None:
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_a_broken_configuration_is_an_error_on_stderr_with_file_and_line(tmp_path: Path) -> None:
     file = tmp_path / "broken.yaml"
     file.write_text("sevrer:\n  families: [core]\n")

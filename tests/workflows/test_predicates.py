@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.predicates import PRELUDE, either, names, parse, to_python
+from halflap.workflows.predicates import PRELUDE, names, parse, to_python
 
 CASE = {
     "order": {"total": 12, "paid": False, "state": "new"},
@@ -98,9 +98,3 @@ def test_any_text_is_parsed_or_refused_and_what_is_parsed_can_only_look_at_its_n
 
 def test_the_names_of_a_predicate_are_those_it_looks_at() -> None:
     assert names(parse("a.b > c and not (true or d == 'e.f')")) == {("a", "b"), ("c",), ("d",)}
-
-
-def test_either_holds_if_one_of_two_does() -> None:
-    both = either("total > 5 and state == 'old'", "state == 'new'")
-    assert run(both, CASE) is True
-    assert run(both, {"total": 1, "state": "x"}) is False

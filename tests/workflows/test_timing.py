@@ -19,13 +19,13 @@ from workflows.nets import block_net, net, trees
 from workflows.timed import line, task
 
 if TYPE_CHECKING:
+    from halflap.workflows.answers import Times
     from halflap.workflows.model.net import Net
-    from halflap.workflows.score.performance import Performance
     from workflows.nets import Tree
 
 
-def times(one: Net) -> Performance:
-    return score(one).performance
+def times(one: Net) -> Times:
+    return score(one).raw.performance
 
 
 def block(gate: str, *durations: float, probabilities: tuple[float, ...] = (), **more: Any) -> Net:
@@ -61,7 +61,7 @@ def block(gate: str, *durations: float, probabilities: tuple[float, ...] = (), *
 )
 def test_the_expected_time_of_a_workflow(one: Net, makespan: float) -> None:
     found = times(one)
-    assert found.makespan == pytest.approx(makespan, abs=6 * (found.error or 0) + 1e-6)
+    assert found.expected_makespan == pytest.approx(makespan, abs=6 * (found.standard_error or 0) + 1e-6)
 
 
 def test_what_is_not_made_of_blocks_is_timed_too() -> None:
@@ -73,18 +73,20 @@ def test_what_is_not_made_of_blocks_is_timed_too() -> None:
     long = {"a": 1, "b": 2, "c": 5, "d": 9, "e": 1, "f": 1}
     tasks = {name: replace(one, duration=long[name]) for name, one in wild.tasks.items()}
     # No choice in it, so every case takes as long: by a, b, d, f.
-    assert times(replace(wild, tasks=tasks)).makespan == 1 + 2 + 9 + 1
+    assert times(replace(wild, tasks=tasks)).expected_makespan == 1 + 2 + 9 + 1
 
 
 def test_cost_and_width() -> None:
-    assert times(block("xor", 1, 1, probabilities=(0.25, 0.75), cost=8)).cost == pytest.approx(8)
+    assert times(block("xor", 1, 1, probabilities=(0.25, 0.75), cost=8)).expected_cost == pytest.approx(8)
     found = times(block("and", 1, 1, cost=8))
-    assert (found.cost, found.width) == (16, 2)
+    assert (found.expected_cost, found.max_parallel) == (16, 2)
 
 
 def test_the_critical_path_is_what_data_makes_wait() -> None:
-    found = times(line(task("a", 2), task("b", 5, "a"), task("c", 8, "a"), task("d", 1, "b")))
-    assert (found.critical_path, found.makespan, found.score) == (10, 16, 10 / 16)
+    found = score(line(task("a", 2), task("b", 5, "a"), task("c", 8, "a"), task("d", 1, "b")))
+    known = found.raw.performance
+    assert (known.critical_path, known.expected_makespan) == (10, 16)
+    assert found.dimension_scores["performance"] == 10 / 16
     # Who does not say what it reads waits for all.
     assert times(line(task("a", 2), {"id": "b", "duration": 3}, task("c", 4))).critical_path == 9
 
@@ -97,9 +99,12 @@ def test_what_has_no_time_says_why() -> None:
     )
     stuck = net({"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "and/and"}, "i>a a>b a>c b>d c>d d>o")
     for one in (replace(endless, flows=flows), stuck):
-        found = times(one)
-        assert (found.makespan, found.score) == (None, None)
-        assert found.problem
+        found = score(one)
+        assert (found.raw.performance.expected_makespan, found.dimension_scores["performance"]) == (
+            None,
+            None,
+        )
+        assert found.inconclusive_because
 
 
 def distribution(tree: Tree) -> dict[float, float]:
@@ -129,4 +134,4 @@ def test_the_expected_time_is_that_of_all_cases(tree: Tree) -> None:
     }
     found = times(replace(one, tasks=tasks))
     expected = sum(time * chance for time, chance in distribution(tree).items())
-    assert found.makespan == pytest.approx(expected, abs=6 * (found.error or 0) + 1e-6)
+    assert found.expected_makespan == pytest.approx(expected, abs=6 * (found.standard_error or 0) + 1e-6)

@@ -112,19 +112,7 @@ class TestMerging:
             "c": 0.5,
         }
 
-    def test_predicates_of_neighbours_are_joined_by_or(self) -> None:
-        one = choice(
-            ({"predicate": "s == 1"}, [self.same("a")]),
-            ({"predicate": "s == 2"}, [self.same("b")]),
-            ({"default": True}, [task("c", 3)]),
-        )
-        (merged,) = [new for new, what in transformed("merge_identical", one) if "identical" in what]
-        assert {flow.target: flow.predicate for flow in merged.flows if flow.source == "s"} == {
-            "a": "s == 1 or s == 2",
-            "c": None,
-        }
-
-    def test_predicates_with_another_between_are_left_alone(self) -> None:
+    def test_branches_with_predicates_are_left_alone(self) -> None:
         one = choice(
             ({"predicate": "s == 1"}, [self.same("a")]),
             ({"predicate": "s > 1"}, [task("c", 3)]),
@@ -270,42 +258,6 @@ class TestFiltering:
         assert transformed("filter_first", replace(one, rules=(Rule("required", ("work",)),))) == []
         assert transformed("filter_first", one, Constraints(fixed=("work",))) == []
         assert transformed("filter_first", one, Constraints(keep_order=True)) == []
-
-    def filters(self, second_reads: str = "") -> Net:
-        return read_net(
-            {
-                "id": "two", "input": "i", "output": "o",
-                "tasks": [
-                    {**task("dear", 9), "split": "xor"}, {**task("cheap", 1, second_reads), "split": "xor"},
-                    task("work", 5, ""), {**task("end", 0, ""), "join": "xor"},
-                ],
-                "flows": [
-                    {"from": "i", "to": "dear"},
-                    {"from": "dear", "to": "cheap", "predicate": "dear.ok", "probability": 0.5},
-                    {"from": "dear", "to": "end", "default": True, "probability": 0.5},
-                    {"from": "cheap", "to": "work", "predicate": "cheap.ok", "probability": 0.5},
-                    {"from": "cheap", "to": "end", "default": True, "probability": 0.5},
-                    {"from": "work", "to": "end"}, {"from": "end", "to": "o"},
-                ],
-            }
-        )  # fmt: skip
-
-    def test_of_two_filters_the_other_can_be_asked_first(self) -> None:
-        new = only("filter_first", self.filters())
-        assert flows(new) == {
-            "i>cheap",
-            "cheap>dear",
-            "cheap>end",
-            "dear>work",
-            "dear>end",
-            "work>end",
-            "end>o",
-        }
-        said = {flow.target: flow.predicate for flow in new.flows if flow.source == "cheap"}
-        assert said == {"dear": "cheap.ok", "end": None}
-
-    def test_not_if_the_second_needs_the_first(self) -> None:
-        assert transformed("filter_first", self.filters("dear")) == []
 
 
 class TestArranging:

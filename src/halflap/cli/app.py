@@ -28,24 +28,24 @@ COMMANDS = {
     "remove": "servers.remove",
     "enable": "servers.enable",
     "disable": "servers.disable",
-    "trust": "trust.trust",
-    "serve": "serve.serve",
+    "trust": "servers.trust",
+    "serve": "doctor.serve",
     "doctor": "doctor.doctor",
-    "list": "commands.tools.list_tools",
-    "search": "commands.tools.search",
-    "inspect": "commands.tools.inspect",
-    "call": "commands.tools.call",
-    "run": "commands.run.run",
-    "runs": "commands.runs.runs",
-    "scripts": "commands.run.scripts",
-    "schema": "commands.schema.schema",
-    "graph": "commands.graph.graph",
-    "suggest": "commands.graph.suggest",
-    "workflow": "commands.workflow.workflow",
+    "list": "tools.list_tools",
+    "search": "tools.search",
+    "inspect": "tools.inspect",
+    "call": "tools.call",
+    "run": "run.run",
+    "runs": "runs.runs",
+    "scripts": "run.scripts",
+    "schema": "schema.schema",
+    "graph": "graph.graph",
+    "suggest": "graph.suggest",
+    "workflow": "workflow.workflow",
     "programs": "programs.programs",
     "lint": "lint.lint",
     "backfill": "backfill.backfill",
-    "explain": "explain.explain",
+    "explain": "doctor.explain",
 }
 """Module and attribute of each command, in the order of the help."""
 
@@ -83,8 +83,10 @@ class _Commands(_Group):
 
 
 def _loaded(name: str) -> TyperCommand | TyperGroup:
-    module, _, attribute = COMMANDS[name].rpartition(".")
-    found: typer.Typer | Callable[..., Any] = getattr(import_module(f"halflap.cli.{module}"), attribute)
+    module, _, attribute = COMMANDS[name].partition(".")
+    found: typer.Typer | Callable[..., Any] = getattr(
+        import_module(f"halflap.cli.commands.{module}"), attribute
+    )
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         alone.command(name=name)(found)

@@ -8,8 +8,8 @@ import errno
 import functools
 import inspect
 import signal
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway
 
-__all__ = ["Invocation", "command", "error_data", "group"]
+__all__ = ["INTERRUPTED", "Invocation", "command", "group", "on_interrupt"]
 
 _USAGE_ERRORS = (
     ConfigError,
@@ -65,7 +65,7 @@ _USAGE_ERRORS = (
 """Exit with 2; all others exit with 1."""
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _NOT_WRITTEN: OtherCode = "output-not-written"
-_INTERRUPTED = 128 + signal.SIGINT
+INTERRUPTED = 128 + signal.SIGINT
 _TERMINATED = 128 + signal.SIGTERM
 
 _SHARED: Mapping[str, Any] = {
@@ -106,7 +106,7 @@ class Invocation:
         """Open the gateway, and say so if it can't store anything."""
         from halflap.gateway import Gateway
 
-        async with Gateway.open(config or self.config()) as gateway:
+        async with Gateway.open(config or self.config(), refresh_stale=False) as gateway:
             if gateway.store_trouble is not None:
                 note(f"Note: {gateway.store_trouble} Continuing in memory: nothing will be remembered.")
             yield gateway
@@ -198,7 +198,7 @@ def _reported(work: Callable[[], Any], *, as_json: bool) -> None:
         note(f"Error [{_NOT_WRITTEN}]: The output can't be written: {error.strerror}.")
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        raise typer.Exit(_INTERRUPTED) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _run_until_signal(work: Coroutine[Any, Any, Any]) -> None:
@@ -228,9 +228,27 @@ def _run_until_signal(work: Coroutine[Any, Any, Any]) -> None:
         raise
 
 
+@contextmanager
+def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` at the first Ctrl-C, so that what is known is reported; the next one ends everything."""
+    loop = asyncio.get_running_loop()
+
+    def interrupt() -> None:
+        stop()
+        loop.remove_signal_handler(signal.SIGINT)
+
+    with contextlib.suppress(NotImplementedError):  # Windows has no signal handlers.
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(NotImplementedError):
+            loop.remove_signal_handler(signal.SIGINT)
+
+
 def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
     if as_json:
-        print_json(error_data(error))
+        print_json(_error_data(error))
     else:
         # Escaped, not cleaned: an invisible character may be what is wrong.
         note(f"Error [{error.code}]: {without_escapes(str(error))}")
@@ -239,7 +257,7 @@ def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
     raise typer.Exit(2 if isinstance(error, _USAGE_ERRORS) and not is_down else 1)
 
 
-def error_data(error: HalflapError) -> dict[str, Any]:
+def _error_data(error: HalflapError) -> dict[str, Any]:
     """Return an error as JSON; those of configurations and workflows with each problem."""
     data: dict[str, Any] = {"error": True, "code": error.code, "message": str(error)}
     if isinstance(error, ConfigError):

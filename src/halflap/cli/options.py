@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,7 +25,7 @@ from halflap.core.errors import (
 from halflap.core.values import CallContext
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
     from halflap.config import Config
     from halflap.core.values import Tool
@@ -37,13 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentsOption",
-    "ConfigOption",
     "JsonArgumentsOption",
-    "JsonOption",
     "LimitOption",
     "ServerOption",
     "ToolArgument",
-    "VerboseOption",
     "YesOption",
     "arguments_of",
     "check_server",
@@ -53,25 +48,20 @@ __all__ = [
     "json_object",
     "key_values",
     "naming",
-    "opened",
     "program_names",
     "read_at_most",
-    "read_config",
     "read_workflow",
     "resolve",
     "run_ids",
-    "run_until_signal",
     "save",
     "script_names",
     "tool_names",
     "write_text",
 ]
 
-_T = TypeVar("_T")
 _MAX_RUNS = 200
 _MAX_WORKFLOW = 10_000_000
 _NO_TERMINAL = "no terminal to confirm on; use --yes"
-_TERMINATED = 128 + signal.SIGTERM
 
 
 def tool_names(context: typer.Context, incomplete: str) -> list[str]:
@@ -135,12 +125,6 @@ def _completed(
     return []
 
 
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", help="Use this configuration file.", metavar="FILE", show_default=False),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the data as JSON.")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens to stderr.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")]
 ServerOption = Annotated[str | None, typer.Option("--server", "-s", help="Only the tools of this server.")]
 LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Maximum number of results.")]
@@ -165,32 +149,6 @@ JsonArgumentsOption = Annotated[
 ]
 
 
-def read_config(path: Path | None) -> Config:
-    """Read the configuration, and print its warnings."""
-    from halflap.config import load_config
-
-    config = load_config(path)
-    for warning in config.warnings:
-        note(f"Note: {warning}")
-    for file in config.pending:
-        what = "is not trusted yet" if file.state == "new" else "has changed since it was trusted"
-        note(
-            f"Note: {file.path.name} in this folder {what}, so its servers are not used. Review it: halflap trust"
-        )
-    return config
-
-
-@asynccontextmanager
-async def opened(config: Config) -> AsyncIterator[Gateway]:
-    """Open the gateway, and say so if it can't store anything."""
-    from halflap.gateway import Gateway
-
-    async with Gateway.open(config) as gateway:
-        if gateway.store_trouble is not None:
-            note(f"Note: {gateway.store_trouble} Continuing in memory: nothing will be remembered.")
-        yield gateway
-
-
 def check_server(config: Config, server: str | None) -> None:
     """Raise `ServerNotFoundError` unless the server is configured, or one of Halflap's own."""
     from halflap.core.values import OWN
@@ -213,7 +171,7 @@ async def resolve(gateway: Gateway, name: str) -> str:
 
     found = meant()
     if not found and any(one.name not in gateway.snapshot.servers for one in gateway.config.servers):
-        await gateway.settle(behind=False)
+        await gateway.settle()
         found = meant()
     if len(found) > 1:
         raise UsageError(f"Several tools are named {name!r}: {', '.join(found)}. Use the full name.")
@@ -236,32 +194,6 @@ def confirm(question: str, refusal: str, *, yes: bool) -> None:
     if answer not in {"y", "yes"}:
         note(refusal)
         raise typer.Exit(1)
-
-
-def run_until_signal(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine; SIGTERM cancels it as Ctrl-C does, so that it can still report what was done."""
-    ended: list[int] = []
-
-    async def watched() -> _T:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None
-
-        def end() -> None:
-            ended.append(signal.SIGTERM)
-            loop.remove_signal_handler(signal.SIGTERM)
-            task.cancel()
-
-        # Not on Windows, nor in another thread than the first.
-        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-            loop.add_signal_handler(signal.SIGTERM, end)
-        return await work
-
-    try:
-        return asyncio.run(watched())
-    except asyncio.CancelledError:
-        if ended:
-            raise typer.Exit(_TERMINATED) from None
-        raise
 
 
 def json_object(pairs: Sequence[str] | None, text: str | None) -> dict[str, Any] | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import functools
 import json
 import logging
 import os
@@ -13,23 +11,8 @@ import sys
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from halflap.core.errors import (
-    ConfigError,
-    HalflapError,
-    InvalidArgumentsError,
-    ProgramBrokenError,
-    ProgramInputsError,
-    ProgramNotFoundError,
-    RunNotFoundError,
-    ScriptError,
-    ToolNotFoundError,
-    UsageError,
-    WorkflowError,
-)
 from halflap.core.text import clean
 from halflap.core.text import visible as shown
 
@@ -38,12 +21,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console, JustifyMethod, OverflowMethod
 
-    from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway
 
 __all__ = [
     "Table",
-    "as_json_error",
     "data_console",
     "drift_line",
     "harmless",
@@ -54,8 +35,7 @@ __all__ = [
     "plural",
     "print_json",
     "print_lines",
-    "print_table",
-    "reported",
+    "progress",
     "set_up_logging",
     "stdout_kept",
     "stop_writing",
@@ -66,22 +46,6 @@ __all__ = [
     "write",
 ]
 
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-
-_ASKED_WRONGLY = (
-    ConfigError,
-    InvalidArgumentsError,
-    ProgramBrokenError,
-    ProgramInputsError,
-    ProgramNotFoundError,
-    RunNotFoundError,
-    ScriptError,
-    ToolNotFoundError,
-    UsageError,
-    WorkflowError,
-)
-_NOT_WRITTEN: OtherCode = "output-not-written"
 _ABOUT_SERVERS = (
     "halflap.catalog.refresh",
     "halflap.gateway",
@@ -89,7 +53,6 @@ _ABOUT_SERVERS = (
     "halflap.dspy.source",
 )
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
-_UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
 _IN_TEXT = re.compile(rf"{_ESCAPES}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _ESCAPED = re.compile(_ESCAPES)
@@ -101,35 +64,6 @@ _READ_AHEAD = 8
 _DELETE = "\x7f"
 _PIPE_WIDTH = 100_000
 _MIN_LAST_COLUMN = 20
-
-
-def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Set up logging, and turn an error into a message and an exit code: 1 failed, 2 wrong usage."""
-
-    @functools.wraps(command)
-    def run(*arguments: _P.args, **options: _P.kwargs) -> _T:
-        set_up_logging(verbose=options.get("verbose") is True)
-        try:
-            return command(*arguments, **options)
-        except HalflapError as error:
-            _fail(error, as_json=options.get("as_json") is True)
-        except BrokenPipeError:
-            if not is_output_closed():
-                # Another pipe than our output broke.
-                raise
-            # As in `halflap list | head`.
-            stop_writing()
-            raise typer.Exit(0) from None
-        except OSError as error:
-            if error.errno not in _UNWRITABLE:
-                raise
-            stop_writing()
-            note(f"Error [{_NOT_WRITTEN}]: The output can't be written: {error.strerror}.")
-            raise typer.Exit(1) from None
-        except KeyboardInterrupt:
-            raise typer.Exit(130) from None
-
-    return run
 
 
 def is_output_closed() -> bool:
@@ -159,36 +93,6 @@ def stdout_kept() -> Iterator[None]:
         sys.stdout = before
         os.dup2(kept, 1)
         os.close(kept)
-
-
-def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
-    if as_json:
-        print_json(as_json_error(error))
-    else:
-        # Escaped, not cleaned: an invisible character may be what is wrong.
-        note(f"Error [{error.code}]: {without_escapes(str(error))}")
-    # While a server is down, it is unknown whether the name is wrong.
-    down = isinstance(error, ToolNotFoundError) and error.unavailable_reason is not None
-    raise typer.Exit(2 if isinstance(error, _ASKED_WRONGLY) and not down else 1)
-
-
-def as_json_error(error: HalflapError) -> dict[str, Any]:
-    """Return an error as JSON; those of configurations and workflows with each problem."""
-    told: dict[str, Any] = {"error": True, "code": error.code, "message": str(error)}
-    if isinstance(error, ConfigError):
-        told["problems"] = [
-            {
-                "code": problem.code,
-                "file": None if problem.file is None else str(problem.file),
-                "line": problem.line,
-                "message": problem.message,
-                "suggestion": problem.suggestion,
-            }
-            for problem in error.problems
-        ]
-    if isinstance(error, WorkflowError):
-        told["problems"] = [{"path": one.path, "message": one.message} for one in error.problems]
-    return told
 
 
 def print_json(value: Any) -> None:
@@ -265,16 +169,6 @@ class Table:
         for row in cells:
             table.add_row(*row)
         console.print(table)
-
-
-def print_table(
-    headings: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    right: Collection[int] = (),
-    wrap: bool = False,
-) -> None:
-    Table(headings, rows, right, wrap).print()
 
 
 def outline(data: Any, indent: str = "") -> Iterator[str]:
@@ -397,6 +291,25 @@ def working(what: str) -> Iterator[None]:
 
     with Console(stderr=True).status(Text(f"{what} …")):
         yield
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[..., None] | None]:
+    """Show a bar on a terminal; yields a function of how much is done, of how much, and a new text; else None."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress as bars
+    from rich.console import Console
+
+    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.TimeRemainingColumn())
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=None)
+
+        def update(done: int, total: int, text: str = what) -> None:
+            shown.update(task, completed=done, total=total or None, description=one_line(text, 60))
+
+        yield update
 
 
 class _Formatter(logging.Formatter):

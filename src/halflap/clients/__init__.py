@@ -2,13 +2,12 @@
 
 Read `places` first: which client keeps its servers in which file. `read` and `translate` turn those files into entries of
 Halflap's configuration, `imports` decides which are new, `install` changes a client's file and restores it, and
-`document` edits JSON, TOML and YAML without losing comments. Nothing here starts a server.
+`documents` edits JSON, TOML and YAML without losing comments. Nothing here starts a server.
 """
 
-from halflap.clients.document import CannotEditError, Document
-from halflap.clients.edit import open_document
+from halflap.clients.documents import CannotEditError, Document, open_document, yaml_block
 from halflap.clients.files import FileText, back_up, delete, read_file, replace_file
-from halflap.clients.imports import Addition, Import, OwnConfig, plan_import, read_own_config, remembered
+from halflap.clients.imports import Import, OwnConfig, plan_import, read_own_config, remembered
 from halflap.clients.install import (
     Moved,
     Receipt,
@@ -18,17 +17,16 @@ from halflap.clients.install import (
     is_temporary,
     own_command,
     own_variables,
-    receipts,
+    read_receipt,
     undo,
+    write_receipt,
 )
 from halflap.clients.places import CLIENTS, Client, Place, place_of, places
 from halflap.clients.read import Gathered, gather, servers_in
 from halflap.clients.translate import Found, read_entry
-from halflap.clients.yaml_document import yaml_block
 
 __all__ = [
     "CLIENTS",
-    "Addition",
     "CannotEditError",
     "Client",
     "Document",
@@ -56,10 +54,11 @@ __all__ = [
     "read_entry",
     "read_file",
     "read_own_config",
-    "receipts",
+    "read_receipt",
     "remembered",
     "replace_file",
     "servers_in",
     "undo",
+    "write_receipt",
     "yaml_block",
 ]

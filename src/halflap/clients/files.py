@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import stat
 import tempfile
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
 from halflap.core.errors import ClientFileError
-
-__all__ = ["FileText", "back_up", "delete", "read_file", "replace_file"]
+from halflap.core.files import read_limited, replacing
 
 _MAX_BYTES = 64 * 1024 * 1024
 _PRIVATE = 0o600
@@ -44,48 +41,27 @@ class FileText:
 def read_file(path: Path) -> FileText:
     """Read a file; one that doesn't exist is no error."""
     real = Path(os.path.realpath(path))
-    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        # Without O_NONBLOCK, opening a named pipe would wait for a writer.
-        with os.fdopen(os.open(real, flags), "rb") as file:
-            state = os.fstat(file.fileno())
-            if not stat.S_ISREG(state.st_mode):
-                raise ClientFileError(f"{path}: this is not a file.")
-            data = file.read(_MAX_BYTES + 1)
+        data, mode = read_limited(real, _MAX_BYTES, regular=True)
     except FileNotFoundError:
         return FileText(path, real, None)
     except OSError as error:
         raise ClientFileError(f"{path}: the file can't be read: {error.strerror}.") from error
-    if len(data) > _MAX_BYTES:
-        raise ClientFileError(f"{path}: the file is larger than {_MAX_BYTES // 1024 // 1024} MiB.")
-    return FileText(path, real, data, stat.S_IMODE(state.st_mode))
+    return FileText(path, real, data, mode)
 
 
 def replace_file(before: FileText, data: bytes) -> None:
     """Replace a file that is still as it was read."""
-    # The mode is checked here: a file can be replaced in its folder whatever its mode is, and that is not what
-    # write-protecting it was for.
+    # A file can be replaced in its folder whatever its mode is, and that is not what write-protecting it was for.
     if before.data is not None and not before.mode & 0o222:
         raise _not_written(before, "it is write-protected")
-    temporary = None
     try:
         before.real.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=before.real.parent, prefix=f".{before.real.name}.")
-        with os.fdopen(descriptor, "wb") as file:
+        with replacing(before.real, before.mode) as file:
             file.write(data)
-            file.flush()
-            if hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), before.mode)
-            os.fsync(file.fileno())
-        _check_unchanged(before)
-        Path(temporary).replace(before.real)
-        temporary = None
+            _check_unchanged(before)
     except OSError as error:
         raise _not_written(before, f"it can't be written: {error.strerror}") from error
-    finally:
-        if temporary is not None:
-            with suppress(OSError):
-                Path(temporary).unlink()
 
 
 def delete(before: FileText) -> None:

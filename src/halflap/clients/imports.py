@@ -10,24 +10,21 @@ from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from halflap.clients.edit import open_document
+from halflap.clients.documents import open_document
 from halflap.clients.files import FileText, read_file, replace_file
 from halflap.clients.translate import read_entry, same_server
 from halflap.config.problems import Problems
 from halflap.config.servers import ServerReader
 from halflap.config.source_lines import parse
-from halflap.core.errors import ConfigError
 from halflap.core.values import OWN, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from halflap.clients.document import Document
+    from halflap.clients.documents import Document
     from halflap.clients.translate import Found
     from halflap.config import Scope, ServerConfig
-
-__all__ = ["Addition", "Import", "OwnConfig", "plan_import", "read_own_config", "remembered"]
 
 _MAX_NAME = 64
 _NEW_FILE = "# Halflap's configuration. `halflap doctor` checks it.\n"
@@ -52,13 +49,9 @@ def read_own_config(path: Path) -> OwnConfig:
     if file.data is None:
         return OwnConfig(file, {})
     problems = Problems(path)
-    source = parse(file.data, path, problems)
-    if source is None:
-        raise ConfigError(problems.found)
-    servers = ServerReader(source, problems, None).read()
-    wrong = [*problems.found, *(problem for server in servers for problem in server.problems)]
-    if wrong:
-        raise ConfigError(wrong)
+    servers = ServerReader(parse(file.data, path, problems), problems, None).read()
+    problems.found += [problem for server in servers for problem in server.problems]
+    problems.raise_if_any()
     return OwnConfig(file, {server.name: server for server in servers})
 
 

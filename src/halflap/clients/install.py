@@ -10,31 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from halflap.clients.document import CannotEditError
-from halflap.clients.edit import open_document
+from halflap.clients.documents import CannotEditError, open_document
 from halflap.clients.files import FileText, delete, read_file, replace_file
 from halflap.clients.translate import is_itself, read_entry, same_server
 from halflap.config import home_dir, path_from, user_config_dir, user_data_dir, working_folder
 from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
-    from halflap.clients.document import Document
+    from halflap.clients.documents import Document
     from halflap.clients.places import Place
     from halflap.clients.translate import Found
     from halflap.config import Scope, ServerConfig
-
-__all__ = [
-    "Moved",
-    "Receipt",
-    "add_entry",
-    "choose",
-    "entry_for",
-    "is_temporary",
-    "own_command",
-    "own_variables",
-    "receipts",
-    "undo",
-]
 
 _NAME = "halflap"
 
@@ -116,7 +102,7 @@ def entry_for(slug: str, command: list[str], environment: Mapping[str, str]) -> 
     if env:
         entry["env"] = env
     if slug == "claude-code":
-        # Otherwise Claude Code hides Halflap's few tools behind a search of its own.
+        # Otherwise Claude Code hides Halflap's few tools behind its own search.
         entry["alwaysLoad"] = True
     return entry
 
@@ -172,40 +158,25 @@ def _reason(one: Found, servers: list[ServerConfig], scope: Scope) -> str | None
     return "the client may sign in to it, which Halflap doesn't" if one.signs_in else None
 
 
-class receipts:  # noqa: N801 -- used as a namespace
-    """What is remembered of installations, in the data folder."""
+def read_receipt(data_dir: Path, file: Path) -> Receipt | None:
+    path = _receipt_path(data_dir, file)
+    noted = read_file(path)
+    if noted.data is None:
+        return None
+    try:
+        return Receipt.model_validate_json(noted.data)
+    except ValidationError:
+        raise ClientFileError(
+            f"{path} can't be read, so {file} can't be restored from it. Backups are in {data_dir / 'backups'}."
+        ) from None
 
-    @staticmethod
-    def read(data_dir: Path, file: Path) -> Receipt | None:
-        path = _receipt_path(data_dir, file)
-        noted = read_file(path)
-        if noted.data is None:
-            return None
-        try:
-            return Receipt.model_validate_json(noted.data)
-        except ValidationError:
-            raise ClientFileError(
-                f"{path} can't be read, so {file} can't be restored from it. Backups are in {data_dir / 'backups'}."
-            ) from None
 
-    @staticmethod
-    def write(data_dir: Path, file: Path, receipt: Receipt | None) -> None:
-        before = read_file(_receipt_path(data_dir, file))
-        if receipt is not None:
-            replace_file(before, receipt.model_dump_json(indent=2).encode())
-        elif before.data is not None:
-            delete(before)
-
-    @staticmethod
-    def files(data_dir: Path) -> list[Path]:
-        """Return the files that something was installed into."""
-        found = []
-        for path in sorted((data_dir / "clients").glob("*.receipt.json")):
-            try:
-                found.append(Receipt.model_validate_json(read_file(path).data or b"").file)
-            except (ValidationError, ClientFileError):
-                continue
-        return found
+def write_receipt(data_dir: Path, file: Path, receipt: Receipt | None) -> None:
+    before = read_file(_receipt_path(data_dir, file))
+    if receipt is not None:
+        replace_file(before, receipt.model_dump_json(indent=2).encode())
+    elif before.data is not None:
+        delete(before)
 
 
 def _receipt_path(data_dir: Path, file: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Where each client keeps its MCP servers."""
+"""The supported clients, and where each keeps its MCP servers."""
 
 from __future__ import annotations
 
@@ -9,35 +9,62 @@ from typing import TYPE_CHECKING, Literal
 from halflap.config import home_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["CLIENTS", "Client", "Place", "place_of", "places"]
+    from collections.abc import Iterator, Mapping
 
 Variables = Literal["shell", "editor", "none"]
 """What a client expands: `${VAR}` as a shell does, `${env:VAR}` and folders as VS Code does, or nothing."""
+_SERVERS = ("mcpServers",)
+_VS_CODE = (("servers",), ("mcp", "servers"))
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
     slug: str
     label: str
+    files: tuple[str, ...]
+    """The user's own files; the first is where `install` adds Halflap."""
+    project: str | None = None
+    """The file in a project's folder."""
+    keys: tuple[tuple[str, ...], ...] = (_SERVERS,)
+    """The path of keys to the servers, in each of the files."""
     variables: Variables = "none"
 
 
+_CLINE = "{data}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 CLIENTS: Mapping[str, Client] = {
     client.slug: client
     for client in (
-        Client("claude-code", "Claude Code", "shell"),
-        Client("claude-desktop", "Claude Desktop"),
-        Client("cursor", "Cursor", "editor"),
-        Client("vscode", "VS Code", "editor"),
-        Client("vscode-insiders", "VS Code Insiders", "editor"),
-        Client("windsurf", "Windsurf", "editor"),
-        Client("codex", "Codex"),
-        Client("gemini", "Gemini CLI", "shell"),
-        Client("zed", "Zed"),
-        Client("cline", "Cline", "editor"),
-        Client("goose", "Goose"),
+        Client("claude-code", "Claude Code", ("{claude}/.claude.json",), ".mcp.json", variables="shell"),
+        Client("claude-desktop", "Claude Desktop", ("{data}/Claude/claude_desktop_config.json",)),
+        Client("cursor", "Cursor", ("{home}/.cursor/mcp.json",), ".cursor/mcp.json", variables="editor"),
+        Client(
+            "vscode",
+            "VS Code",
+            ("{data}/Code/User/mcp.json", "{data}/Code/User/settings.json"),
+            ".vscode/mcp.json",
+            _VS_CODE,
+            "editor",
+        ),
+        Client(
+            "vscode-insiders",
+            "VS Code Insiders",
+            ("{data}/Code - Insiders/User/mcp.json", "{data}/Code - Insiders/User/settings.json"),
+            None,
+            _VS_CODE,
+            "editor",
+        ),
+        Client("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",), variables="editor"),
+        Client("codex", "Codex", ("{codex}/config.toml",), ".codex/config.toml", (("mcp_servers",),)),
+        Client(
+            "gemini",
+            "Gemini CLI",
+            ("{home}/.gemini/settings.json",),
+            ".gemini/settings.json",
+            variables="shell",
+        ),
+        Client("zed", "Zed", ("{zed}/settings.json",), ".zed/settings.json", (("context_servers",),)),
+        Client("cline", "Cline", (_CLINE,), variables="editor"),
+        Client("goose", "Goose", ("{goose}/config.yaml",), keys=(("extensions",),)),
     )
 }
 
@@ -48,7 +75,7 @@ class Place:
 
     client: Client
     file: Path
-    keys: tuple[str, ...] = ("mcpServers",)
+    keys: tuple[str, ...] = _SERVERS
     folder: Path | None = None
     """The project it belongs to; None for the user's own file."""
     detail: str = ""
@@ -78,56 +105,30 @@ def place_of(
     return next((place for place in found if place.client.slug == slug), None)
 
 
-def _user_places(platform: str, environ: Mapping[str, str]) -> tuple[Place, ...]:
+def _user_places(platform: str, environ: Mapping[str, str]) -> Iterator[Place]:
     home = home_dir(environ)
-    data = _application_data(platform, environ, home)
-    claude = Path(environ["CLAUDE_CONFIG_DIR"]) if environ.get("CLAUDE_CONFIG_DIR") else home
-    codex = Path(environ["CODEX_HOME"]) if environ.get("CODEX_HOME") else home / ".codex"
-    editors = []
-    for slug, name in (("vscode", "Code"), ("vscode-insiders", "Code - Insiders")):
-        user = data / name / "User"
-        editors.append(Place(CLIENTS[slug], user / "mcp.json", ("servers",)))
-        editors.append(Place(CLIENTS[slug], user / "settings.json", ("mcp", "servers")))
-    extension = data / "Code" / "User" / "globalStorage" / "saoudrizwan.claude-dev" / "settings"
-    # Zed and Goose use ~/.config on macOS, too.
-    zed = data / "Zed" if platform == "win32" else _xdg_config(environ, home) / "zed"
-    goose = (
-        data / "Block" / "goose" / "config" if platform == "win32" else _xdg_config(environ, home) / "goose"
-    )
-    return (
-        Place(CLIENTS["claude-code"], claude / ".claude.json"),
-        Place(CLIENTS["claude-desktop"], data / "Claude" / "claude_desktop_config.json"),
-        Place(CLIENTS["cursor"], home / ".cursor" / "mcp.json"),
-        *editors,
-        Place(CLIENTS["windsurf"], home / ".codeium" / "windsurf" / "mcp_config.json"),
-        Place(CLIENTS["codex"], codex / "config.toml", ("mcp_servers",)),
-        Place(CLIENTS["gemini"], home / ".gemini" / "settings.json"),
-        Place(CLIENTS["zed"], zed / "settings.json", ("context_servers",)),
-        Place(CLIENTS["cline"], extension / "cline_mcp_settings.json"),
-        Place(CLIENTS["goose"], goose / "config.yaml", ("extensions",)),
-    )
-
-
-def _project_places(folder: Path) -> tuple[Place, ...]:
-    return (
-        Place(CLIENTS["claude-code"], folder / ".mcp.json", folder=folder),
-        Place(CLIENTS["cursor"], folder / ".cursor" / "mcp.json", folder=folder),
-        Place(CLIENTS["vscode"], folder / ".vscode" / "mcp.json", ("servers",), folder),
-        Place(CLIENTS["codex"], folder / ".codex" / "config.toml", ("mcp_servers",), folder),
-        Place(CLIENTS["gemini"], folder / ".gemini" / "settings.json", folder=folder),
-        Place(CLIENTS["zed"], folder / ".zed" / "settings.json", ("context_servers",), folder),
-    )
-
-
-def _application_data(platform: str, environ: Mapping[str, str], home: Path) -> Path:
+    xdg = environ.get("XDG_CONFIG_HOME", "")
+    config = data = Path(xdg) if PurePath(xdg).is_absolute() else home / ".config"
     if platform == "darwin":
-        return home / "Library" / "Application Support"
-    if platform == "win32":
-        chosen = environ.get("APPDATA", "")
-        return Path(chosen) if chosen else home / "AppData" / "Roaming"
-    return _xdg_config(environ, home)
+        data = home / "Library" / "Application Support"
+    elif platform == "win32":
+        data = Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
+    is_windows = platform == "win32"
+    folders = {
+        "home": home,
+        "data": data,
+        "claude": environ.get("CLAUDE_CONFIG_DIR") or home,
+        "codex": environ.get("CODEX_HOME") or home / ".codex",
+        # Zed and Goose use ~/.config on macOS, too.
+        "zed": data / "Zed" if is_windows else config / "zed",
+        "goose": data / "Block" / "goose" / "config" if is_windows else config / "goose",
+    }
+    for client in CLIENTS.values():
+        for file, keys in zip(client.files, client.keys, strict=False):
+            yield Place(client, Path(file.format(**folders)), keys)
 
 
-def _xdg_config(environ: Mapping[str, str], home: Path) -> Path:
-    chosen = environ.get("XDG_CONFIG_HOME", "")
-    return Path(chosen) if PurePath(chosen).is_absolute() else home / ".config"
+def _project_places(folder: Path) -> Iterator[Place]:
+    for client in CLIENTS.values():
+        if client.project is not None:
+            yield Place(client, folder / client.project, client.keys[0], folder)

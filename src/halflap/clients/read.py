@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap.clients.edit import open_document
+from halflap.clients.documents import open_document
 from halflap.clients.files import read_file
 from halflap.clients.translate import Found, is_itself, translate
 from halflap.core.errors import ClientFileError
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from halflap.clients.places import Place
     from halflap.config import Scope
-
-__all__ = ["Gathered", "gather", "servers_in"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ folder are trusted. A wrong setting raises `ConfigError` with file, line and cod
 server unusable (`ServerConfig.problems`). Nothing here starts or contacts a server.
 """
 
-from halflap.config.expand import Scope, expand
+from halflap.config.expand import Scope
 from halflap.config.load import Config, load_config, user_file
 from halflap.config.models import (
     FAMILIES,
@@ -14,7 +14,6 @@ from halflap.config.models import (
     FrontConfig,
     GraphConfig,
     HttpConfig,
-    LearningConfig,
     LintConfig,
     LintIgnore,
     LmConfig,
@@ -24,8 +23,6 @@ from halflap.config.models import (
     ToolsConfig,
     TracesConfig,
     TtlConfig,
-    UpstreamDefaults,
-    WorkflowsConfig,
 )
 from halflap.config.paths import home_dir, path_from, user_config_dir, user_data_dir, working_folder
 from halflap.config.project import (
@@ -37,18 +34,15 @@ from halflap.config.project import (
     trust_project_file,
 )
 from halflap.config.servers import ServerConfig, is_halflap
-from halflap.config.values import LINT_RULES
 
 __all__ = [
     "FAMILIES",
-    "LINT_RULES",
     "PROJECT_FILES",
     "Config",
     "ExecutionConfig",
     "FrontConfig",
     "GraphConfig",
     "HttpConfig",
-    "LearningConfig",
     "LintConfig",
     "LintIgnore",
     "LmConfig",
@@ -61,9 +55,6 @@ __all__ = [
     "ToolsConfig",
     "TracesConfig",
     "TtlConfig",
-    "UpstreamDefaults",
-    "WorkflowsConfig",
-    "expand",
     "find_project_files",
     "forget_project_file",
     "home_dir",

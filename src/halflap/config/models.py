@@ -283,9 +283,11 @@ class WorkflowsConfig(Section):
 
 
 class UpstreamDefaults(Section):
-    """Limits of every server that has none of its own."""
+    """Limits of servers whose entries set none."""
 
-    start_timeout_seconds: Seconds = setting(30.0, "How long a server may take to start.")
+    start_timeout_seconds: Seconds = setting(
+        120.0, "How long a server may take to start; a first start with `npx` or `uvx` downloads the package."
+    )
     call_timeout_seconds: Seconds = setting(60.0, "How long a call may go without an answer or progress.")
     max_call_timeout_seconds: Seconds = setting(
         600.0, "How long a call may take altogether, whatever progress it reports."

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-__all__ = ["CODES", "CheckCode", "Code", "ConfigCode", "ErrorCode", "HttpCode", "OtherCode", "RunCode"]
-
 ErrorCode = Literal[
     "halflap",
     "config",

@@ -21,13 +21,13 @@
     │   └── ToolFailedError           the server answered with a protocol error
     ├── UpstreamError             a server behind Halflap
     │   ├── UpstreamUnavailableError  not started or not reachable
-    │   ├── UpstreamLostError         connection lost during a call
+    │   ├── UpstreamLostError         connection lost during a call, which may have taken effect
     │   └── CallTimeoutError
     ├── ShapeError                a stored learned shape
     │   ├── ShapeTooNewError
     │   └── ShapeBrokenError
-    ├── BackfillError             a log cannot be read
-    ├── ScriptError               a file is not a valid script
+    ├── BackfillError             a log cannot be read to its end
+    ├── ScriptError               a file is not a script, or a saved script cannot be used
     ├── ProgramError              a saved DSPy program
     │   ├── ProgramNotFoundError
     │   ├── ProgramBrokenError        its folder is invalid: every problem
@@ -62,57 +62,6 @@ if TYPE_CHECKING:
 
     from halflap.core.codes import ConfigCode
 
-__all__ = [
-    "ArgumentProblem",
-    "BackfillError",
-    "CallTimeoutError",
-    "ClientFileError",
-    "ConfigError",
-    "ConfigProblem",
-    "ConfirmationNeededError",
-    "FileError",
-    "HalflapError",
-    "InvalidArgumentsError",
-    "ProgramBrokenError",
-    "ProgramCacheError",
-    "ProgramError",
-    "ProgramFailedError",
-    "ProgramInputsError",
-    "ProgramNotFoundError",
-    "ProgramTimeoutError",
-    "RunNotFoundError",
-    "SandboxError",
-    "ScriptError",
-    "ScriptNotFoundError",
-    "ScriptsTooDeepError",
-    "SeedCode",
-    "ServeError",
-    "ServerNotFoundError",
-    "ShapeBrokenError",
-    "ShapeError",
-    "ShapeTooNewError",
-    "StoreAheadError",
-    "StoreBrokenError",
-    "StoreError",
-    "StoreTooNewError",
-    "TokenFileError",
-    "ToolBlockedError",
-    "ToolError",
-    "ToolFailedError",
-    "ToolHeldError",
-    "ToolNotFoundError",
-    "ToolRefusedError",
-    "UpstreamError",
-    "UpstreamLostError",
-    "UpstreamUnavailableError",
-    "UsageError",
-    "WorkflowBusyError",
-    "WorkflowError",
-    "WorkflowFailedError",
-    "WorkflowProblem",
-    "WorkflowTimeoutError",
-]
-
 SeedCode = Literal["PROGRAM_NOT_FOUND", "INVALID_INPUTS", "EXECUTION_ERROR", "TIMEOUT_ERROR", "CACHE_ERROR"]
 """The `code` in error objects of the `dspy_` and `gepa_` tools."""
 
@@ -125,9 +74,6 @@ class HalflapError(Exception):
     """The root: anything that Halflap raises on purpose."""
 
     code: ClassVar[str] = "halflap"
-
-
-# Configuration and usage ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -158,14 +104,10 @@ class ConfigError(HalflapError):
 
 
 class UsageError(HalflapError):
-    """The request makes no sense as asked."""
-
     code = "usage"
 
 
 class ServerNotFoundError(UsageError):
-    """No server of that name is configured."""
-
     code = "server-not-found"
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
@@ -176,63 +118,40 @@ class ServerNotFoundError(UsageError):
 
 
 class ScriptNotFoundError(UsageError):
-    """No script is saved under that name."""
-
     code = "script-not-found"
 
 
 class ConfirmationNeededError(UsageError):
-    """A person has to confirm, and there is no way to ask."""
-
     code = "confirmation-needed"
 
 
 class FileError(UsageError):
-    """A file that the person named cannot be read or written."""
-
     code = "file"
 
 
 class RunNotFoundError(HalflapError):
-    """No run with that identifier exists for this caller."""
-
     code = "run-not-found"
 
     def __init__(self, identifier: str) -> None:
-        self.identifier = identifier
         super().__init__(
             f"There is no run {quote(identifier)}. It may have expired; `halflap runs` lists the runs on record."
         )
 
 
-# Store ------------------------------------------------------------------------------------------------
-
-
 class StoreError(HalflapError):
-    """The store cannot be used."""
-
     code = "store"
 
 
 class StoreTooNewError(StoreError):
-    """The store was written by a newer version of Halflap."""
-
     code = "store-too-new"
 
 
 class StoreBrokenError(StoreError):
-    """The store is damaged, or the file is not a store."""
-
     code = "store-broken"
 
 
 class StoreAheadError(StoreError):
-    """Another process has already added this; nothing was written."""
-
     code = "store-ahead"
-
-
-# Tools ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +171,11 @@ class ArgumentProblem:
         if self.what in {"unknown", "more"}:
             return f"{where}{self.expected}"
         return f"{where}expected {self.expected}, received {self.received}"
+
+
+def _listed(first: str, problems: Sequence[ArgumentProblem], takes: str) -> str:
+    last = [f"It takes: {takes}"] if takes else []
+    return "\n".join([first, *(f"- {problem}" for problem in problems), *last])
 
 
 class ToolError(HalflapError):
@@ -304,8 +228,6 @@ class ToolNotFoundError(ToolError):
 
 
 class ToolBlockedError(ToolError):
-    """The configuration blocks this tool."""
-
     code = "tool-blocked"
 
     def __init__(self, name: str, rule: str) -> None:
@@ -315,43 +237,32 @@ class ToolBlockedError(ToolError):
 
 
 class ToolHeldError(ToolError):
-    """The tool's definition changed since it was accepted, and ``tools.pin`` is ``hold``."""
-
     code = "tool-held"
 
     def __init__(self, name: str, changed: Sequence[str]) -> None:
         self.name = name
-        self.changed = tuple(changed)
         super().__init__(
-            f"{quote(name)} is held: its {', '.join(self.changed) or 'definition'} changed since it was accepted. "
+            f"{quote(name)} is held: its {', '.join(changed) or 'definition'} changed since it was accepted. "
             f"Review it with `halflap inspect {name}`, then accept it with `halflap trust --tool {name}`."
         )
 
 
 class ToolRefusedError(ToolError):
-    """This caller may not call the tool, or not without a person's confirmation."""
-
     code = "tool-refused"
 
 
 class InvalidArgumentsError(ToolError):
-    """The arguments do not match the tool's input schema; nothing was sent."""
-
     code = "invalid-arguments"
 
     def __init__(self, name: str, problems: Sequence[ArgumentProblem], signature: str = "") -> None:
         self.name = name
         self.problems = tuple(problems)
-        lines = [f"Invalid arguments for {quote(name)}; nothing was sent."]
-        lines += [f"- {problem}" for problem in self.problems]
-        if signature:
-            lines.append(f"It takes: {signature}")
-        super().__init__("\n".join(lines))
+        super().__init__(
+            _listed(f"Invalid arguments for {quote(name)}; nothing was sent.", problems, signature)
+        )
 
 
 class ToolFailedError(ToolError):
-    """The server answered the call with a protocol error instead of a result."""
-
     code = "tool-failed"
 
     def __init__(self, name: str, server: str, rpc_code: int, message: str) -> None:
@@ -360,9 +271,6 @@ class ToolFailedError(ToolError):
         self.rpc_code = rpc_code
         self.message = message
         super().__init__(f"Server {server!r} answered {quote(name)} with error {rpc_code}: {message}")
-
-
-# Upstream servers -------------------------------------------------------------------------------------
 
 
 class UpstreamError(HalflapError):
@@ -377,81 +285,51 @@ class UpstreamError(HalflapError):
 
 
 class UpstreamUnavailableError(UpstreamError):
-    """The server did not start or cannot be reached; the call was not sent."""
-
     code = "upstream-unavailable"
 
 
 class UpstreamLostError(UpstreamError):
-    """The connection broke during a call, which may or may not have taken effect."""
-
     code = "upstream-lost"
 
 
 class CallTimeoutError(UpstreamError):
-    """The server did not answer in time; it was told that the call is cancelled."""
-
     code = "call-timeout"
 
 
-# Learning ---------------------------------------------------------------------------------------------
-
-
 class ShapeError(HalflapError):
-    """A stored learned shape cannot be read."""
-
     code = "shape"
 
 
 class ShapeTooNewError(ShapeError):
-    """The shape was written by a newer version of Halflap."""
-
     code = "shape-too-new"
 
 
 class ShapeBrokenError(ShapeError):
-    """The shape is damaged, or not a shape."""
-
     code = "shape-broken"
 
 
 class BackfillError(HalflapError):
-    """A log cannot be read to its end; what was learned before that is kept."""
-
     code = "backfill"
 
 
-# Programs, scripts, DSPy programs ---------------------------------------------------------------------
-
-
 class SandboxError(HalflapError):
-    """Programs cannot run here; the message says why."""
-
     code = "sandbox"
 
 
 class ScriptsTooDeepError(SandboxError):
-    """Scripts call each other more deeply than allowed, perhaps in a circle."""
-
     code = "scripts-too-deep"
 
 
 class ScriptError(HalflapError):
-    """A file is not a script, or a saved script cannot be used; the message says why and in which line."""
-
     code = "script"
 
 
 class ProgramError(HalflapError):
-    """A failure of a saved DSPy program."""
-
     code = "dspy-program"
     seed_code: ClassVar[SeedCode] = "EXECUTION_ERROR"
 
 
 class ProgramNotFoundError(ProgramError):
-    """No DSPy program has that name."""
-
     code = "dspy-program-not-found"
     seed_code = "PROGRAM_NOT_FOUND"
 
@@ -481,24 +359,17 @@ class ProgramBrokenError(ProgramError):
 
 
 class ProgramInputsError(ProgramError):
-    """The inputs do not match the DSPy program's fields; nothing was run."""
-
     code = "dspy-program-inputs"
     seed_code = "INVALID_INPUTS"
 
     def __init__(self, name: str, problems: Sequence[ArgumentProblem], takes: str = "") -> None:
         self.name = name
         self.problems = tuple(problems)
-        lines = [f"Invalid inputs for the DSPy program {quote(name)}; nothing was run."]
-        lines += [f"- {problem}" for problem in self.problems]
-        if takes:
-            lines.append(f"It takes: {takes}")
-        super().__init__("\n".join(lines))
+        first = f"Invalid inputs for the DSPy program {quote(name)}; nothing was run."
+        super().__init__(_listed(first, problems, takes))
 
 
 class ProgramFailedError(ProgramError):
-    """The DSPy program could not run, or failed while running."""
-
     code = "dspy-program-failed"
 
     def __init__(self, name: str, reason: str) -> None:
@@ -508,14 +379,11 @@ class ProgramFailedError(ProgramError):
 
 
 class ProgramTimeoutError(ProgramError):
-    """The DSPy program exceeded its time limit."""
-
     code = "dspy-program-timeout"
     seed_code = "TIMEOUT_ERROR"
 
     def __init__(self, name: str, seconds: float) -> None:
         self.name = name
-        self.seconds = seconds
         super().__init__(
             f"The DSPy program {quote(name)} was stopped after {seconds:g} s. The limit is "
             "`programs.timeout_seconds`, or the time left to the caller."
@@ -523,8 +391,6 @@ class ProgramTimeoutError(ProgramError):
 
 
 class ProgramCacheError(ProgramError):
-    """The folder of cached model answers cannot be used; nothing was run."""
-
     code = "dspy-program-cache"
     seed_code = "CACHE_ERROR"
 
@@ -534,9 +400,6 @@ class ProgramCacheError(ProgramError):
         super().__init__(
             f"The DSPy program {quote(name)} was not run: {reason} Set `programs.cache` to another folder, or to `off`."
         )
-
-
-# Workflows --------------------------------------------------------------------------------------------
 
 
 class WorkflowProblem(NamedTuple):
@@ -566,8 +429,6 @@ class WorkflowError(HalflapError):
 
 
 class WorkflowFailedError(HalflapError):
-    """The process that analysed a workflow died."""
-
     code = "workflow-failed"
     seed_code: ClassVar[SeedCode] = "EXECUTION_ERROR"
 
@@ -577,14 +438,11 @@ class WorkflowFailedError(HalflapError):
 
 
 class WorkflowTimeoutError(HalflapError):
-    """The analysis of a workflow exceeded its time limit."""
-
     code = "workflow-timeout"
     seed_code: ClassVar[SeedCode] = "TIMEOUT_ERROR"
 
     def __init__(self, seconds: float, unstructured: str | None = None) -> None:
         """`unstructured` names the argument whose workflow is not made of blocks, if there is one."""
-        self.seconds = seconds
         hint = (
             "Ask about a part of it, or raise the limit."
             if unstructured is None
@@ -596,13 +454,10 @@ class WorkflowTimeoutError(HalflapError):
 
 
 class WorkflowBusyError(HalflapError):
-    """The analysis of a workflow was not started: the client has too many running already."""
-
     code = "workflow-busy"
     seed_code: ClassVar[SeedCode] = "TIMEOUT_ERROR"
 
     def __init__(self, limit: int) -> None:
-        self.limit = limit
         super().__init__(
             f"{limit} analyses are running for you already. Try again when one of them has ended."
         )
@@ -613,22 +468,13 @@ def _cut_list(lines: list[str], limit: int) -> list[str]:
     return [*lines[:limit], f"and {more} more."] if more > 0 else lines
 
 
-# Clients and serving ----------------------------------------------------------------------------------
-
-
 class ClientFileError(HalflapError):
-    """A client's configuration file cannot be read or changed; it is unchanged."""
-
     code = "client-file"
 
 
 class ServeError(HalflapError):
-    """Our own server cannot start."""
-
     code = "serve"
 
 
 class TokenFileError(ServeError):
-    """The bearer token cannot be written to or read from its file."""
-
     code = "token-file"

@@ -12,8 +12,6 @@ from halflap.core.text import join, quote
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["ToolNameIndex", "closest", "did_you_mean"]
-
 _MIN_SCORE = 65.0
 _MIN_TOOL_SCORE = 70.0
 _BEST_ONLY = 10.0

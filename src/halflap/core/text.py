@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["clean", "clean_json", "join", "plural", "quote", "shorten", "visible"]
-
 _HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 """Unicode categories without a visible glyph: control, format, unassigned, private use, surrogates, separators."""
 _BLANK = frozenset(

@@ -8,26 +8,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final, Protocol
 
-__all__ = [
-    "DSPY",
-    "OWN",
-    "SCRIPTS",
-    "Annotations",
-    "CallContext",
-    "CallJournal",
-    "Changes",
-    "Listing",
-    "Progress",
-    "RegisteredTool",
-    "Result",
-    "Tool",
-    "ToolInfo",
-    "ToolSource",
-    "canonical",
-    "definition_hash",
-    "schema_hash",
-]
-
 SCRIPTS: Final = "script"
 """Server name of saved scripts, whose tools are `script__<name>`. No upstream may use it."""
 DSPY: Final = "dspy"

@@ -53,7 +53,6 @@ class Doctor:
 
     config: Config
     store: Store
-    store_trouble: str | None
     catalog: Catalog
     listings: Refresher
     pool: Lazy[Pool]
@@ -102,7 +101,7 @@ class Doctor:
         kinds = known["outputs"] or {}
         # Last, because the graph of very many tools may take long, and would slow the others down.
         counts = await examination.run("edges", self.composer.counts(tools if servers else None)) or {}
-        reasons = self.listings.unavailable(self.pool.made or ())
+        reasons = self.listings.unavailable()
         examined: dict[str, Any] = {
             "version": __version__,
             "python": sys.version.split()[0],
@@ -200,7 +199,7 @@ class Doctor:
     async def _store_state(self) -> dict[str, Any]:
         from halflap.observe import iso  # noqa: PLC0415 -- see the top of `build`
 
-        traces, trouble = self.config.traces, self.store_trouble
+        traces, trouble = self.config.traces, self.store.trouble
         now = None
         try:
             now = await self.store.status()

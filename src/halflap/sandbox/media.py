@@ -25,8 +25,8 @@ _OF_A_LINK = ("uri", "name", "mimeType", "description", "title")
 class Media:
     """Something that is not text. `show(it)` shows it to the model; `.data` has its bytes."""
 
-    def __init__(self, block: dict[str, Any]) -> None:
-        self._block = block
+    def __init__(self, block: Mapping[str, Any]) -> None:
+        self._block = block if isinstance(block, dict) else dict(block)
         resource = block.get("resource")
         source = resource if isinstance(resource, dict) else block
         # A server may send anything; only text counts as text.

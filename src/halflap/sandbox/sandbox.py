@@ -13,7 +13,6 @@ __all__ = [
     "Entry",
     "Failure",
     "Host",
-    "Media",
     "Program",
     "Readiness",
     "Sandbox",
@@ -47,13 +46,6 @@ class Program:
     """The tools that the code names."""
     entry: Entry | None = None
     """How to enter a script; a program is just its lines."""
-
-
-@dataclass(frozen=True, slots=True)
-class Media:
-    """A part of a result that is not text: the content block as it came."""
-
-    block: Mapping[str, Any]
 
 
 class ToolRefusal(Exception):  # noqa: N818 -- in the program it becomes a ToolError with this message

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from halflap.sandbox.check.examiner import CheckSkipped, Examiner, Orders
+from halflap.sandbox.check.process import CheckSkipped, Examiner, Orders
 from support import children_of, eventually
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from halflap.sandbox.check.answer import Answer
 
-__all__ = ["PATIENT", "Room", "soon"]
+__all__ = ["PATIENT", "Room", "pid_of", "question", "soon"]
 
 PATIENT = Orders(seconds=20.0, cpu_seconds=20)
 """On a busy machine an examination may take its time, where time is not what the test is about."""
@@ -34,6 +34,11 @@ class Told(NamedTuple):
     line: int
     column: int
     message: str
+
+
+def question(code: str, stubs: str = "") -> dict[str, Any]:
+    """Ask about a program over no tools."""
+    return {"code": code, "stubs": stubs, "traced": stubs, "records": [], "tools": {}}
 
 
 class Room:
@@ -60,11 +65,11 @@ class Room:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
     def examine(self, code: str, stubs: str = "") -> Answer:
-        answer: Answer = self.do(self.examiner.examine(code, stubs))
+        answer: Answer = self.do(self.examiner.examine(question(code, stubs)))
         return answer
 
     def skipped(self, code: str, stubs: str = "") -> str:
-        """Give the reason why a program is not examined; empty if it is."""
+        """Return the reason why a program is not examined; empty if it is."""
         try:
             self.examine(code, stubs)
         except CheckSkipped as skipped:
@@ -72,9 +77,8 @@ class Room:
         return ""
 
     def diagnostics(self, code: str, stubs: str = "") -> list[Told]:
-        return [
-            Told(rule, *place[:2], message) for rule, place, message in self.examine(code, stubs).diagnostics
-        ]
+        found = self.examine(code, stubs).findings
+        return sorted(Told(one.rule, *one.at[:2], one.wrong) for one in found)
 
     def running(self) -> list[int]:
         """Give the processes in which ty, or what stands in for it, runs."""
@@ -87,15 +91,18 @@ class Room:
 
     @property
     def pid(self) -> int:
-        """The process that was started for the server."""
-        helper = self.examiner._helper
-        assert helper is not None
-        assert helper._process is not None
-        return helper._process.pid
+        """The process that was started for the fork server."""
+        return pid_of(self.examiner)
 
     @property
     def place(self) -> str | None:
         """The folder that it has among the files of the machine, if any."""
-        helper = self.examiner._helper
-        assert helper is not None
-        return helper._place
+        assert self.examiner.server is not None
+        place: str | None = self.examiner.server.report["place"]
+        return place
+
+
+def pid_of(examiner: Examiner) -> int:
+    assert examiner.server is not None
+    assert examiner.server._process is not None
+    return examiner.server._process.pid

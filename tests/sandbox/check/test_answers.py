@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.sandbox.check.answer import CheckSkipped, read_answer, read_failed
+from halflap.sandbox.check.answer import CheckSkipped, read_answer
 
-FACTS: dict[str, list[Any]] = {
-    name: [] for name in ("bound", "ignored", "calls", "unbound", "unawaited", "wraps", "without")
-}
-GOOD = ["rule", [1, 2, 3, 4], "message"]
+FOUND = {
+    "at": [1, 2, 3, 4], "certain": True, "rule": "unknown-key", "wrong": "w", "right": "", "name": "k", "keys": ["a"],
+}  # fmt: skip
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=7) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -23,29 +22,28 @@ JSON = st.recursive(
 )
 
 
-def answer(*diagnostics: Any) -> bytes:
-    return json.dumps({"facts": FACTS, "diagnostics": list(diagnostics)}).encode()
+def answer(**found: Any) -> bytes:
+    return json.dumps({"findings": [FOUND, FOUND | found]}).encode()
 
 
 def test_a_good_answer_is_read() -> None:
-    assert read_answer(answer(GOOD)).diagnostics == [("rule", (1, 2, 3, 4), "message")]
+    assert [one.at for one in read_answer(answer()).findings] == [(1, 2, 3, 4)] * 2
 
 
 @pytest.mark.parametrize(
     "bad",
     [
-        None, [], GOOD[:2], [*GOOD, 1], [1, [1, 2, 3, 4], "m"], ["r", [1, 2, 3, 4], None], ["r", [0, 2, 3, 4], "m"],
-        ["r", [1, -2, 3, 4], "m"], ["r", [1.5, 2, 3, 4], "m"], ["r", [1, 2, 3, 10**9], "m"], ["r", [1, 2, 3], "m"],
+        *({"at": at} for at in (None, [1, 2, 3], [0, 2, 3, 4], [1, -2, 3, 4], [1.5, 2, 3, 4], [1, 2, 3, 10**9])),
+        {"rule": 1}, {"wrong": "x" * 10_000}, {"keys": "a"}, {"more": 1},
     ],
 )  # fmt: skip
-def test_a_diagnostic_that_cannot_be_is_a_skipped_check(bad: Any) -> None:
+def test_a_finding_that_cannot_be_is_a_skipped_check(bad: dict[str, Any]) -> None:
     with pytest.raises(CheckSkipped):
-        read_answer(answer(GOOD, bad))
+        read_answer(answer(**bad))
 
 
 @given(JSON, JSON, st.binary(max_size=200))
-def test_whatever_is_answered_is_read_or_skipped(facts: Any, diagnostics: Any, body: bytes) -> None:
-    for one in (b"", b"[" * 100_000, json.dumps({"facts": facts, "diagnostics": diagnostics}).encode(), body):
-        for read in (read_answer, read_failed):
-            with contextlib.suppress(CheckSkipped):
-                read(one)
+def test_whatever_is_answered_is_read_or_skipped(calls: Any, findings: Any, body: bytes) -> None:
+    for one in (b"", b"[" * 100_000, json.dumps({"calls": calls, "findings": findings}).encode(), body):
+        with contextlib.suppress(CheckSkipped):
+            read_answer(one)

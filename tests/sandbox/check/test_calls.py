@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from halflap.sandbox.check.inside import calls
+from halflap.sandbox.check.inside import system_calls as calls
 from halflap.sandbox.jail.inside import seccomp
 from sandbox.jail.bpf import ALLOW, ARCHES, KILL, verdict
 
@@ -22,7 +22,7 @@ PLAIN = {
 """Allowed to both whatever the arguments. Written out once more: to allow another is to change two places."""
 
 MORE = {
-    "open", "openat", "pipe", "pipe2", "dup2", "dup3", "wait4", "close_range", "setitimer",
+    "open", "openat", "pipe", "pipe2", "dup2", "dup3", "wait4", "close_range", "setitimer", "chdir",
     "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self",
 }  # fmt: skip
 """Allowed to an examination, and not to the ty that it starts."""

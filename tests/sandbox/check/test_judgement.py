@@ -9,14 +9,15 @@ import pytest
 
 from halflap.catalog import Snapshot
 from halflap.core.values import Tool
-from halflap.sandbox.check.answer import CheckSkipped
+from halflap.sandbox.check.inside.examine import examine
+from halflap.sandbox.check.inside.tree import Place
+from halflap.sandbox.check.inside.ty import Diagnostic
 from sandbox.check.checkup import TOOLS, Checkup
+from sandbox.check.room import question
 from support import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from halflap.sandbox.check.answer import Answer
 
 MISTAKES = Path(__file__).with_name("mistakes.txt")
 FINE = Path(__file__).with_name("fine.txt").read_text().split("---\n")[1:]
@@ -144,29 +145,12 @@ def test_of_a_declaration_that_was_broken_nothing_is_certain() -> None:
         assert "'zebra'" in str(checked.doubts[0])
 
 
-def test_what_cannot_be_confirmed_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Checkup(*TOOLS) as checkup:
+def test_a_rule_that_does_not_exist_yet_is_a_doubt() -> None:
+    def run(_: str, __: str) -> list[Diagnostic]:
+        return [Diagnostic("a-new-rule", Place(2, 1, 2, 2), "said otherwise")]
 
-        async def too_late(*_: str) -> set[tuple[int, int]]:
-            raise CheckSkipped("there is no time")
-
-        monkeypatch.setattr(checkup.checker.examiner, "probe", too_late)
-        checked = checkup.check(f"{CLOSED}print(r['zebra'])")
-        assert (checked.skipped, list(checked.mistakes), len(checked.doubts)) == (None, [], 1)
-
-
-def test_a_rule_that_nobody_knows_is_a_doubt(checkup: Checkup, monkeypatch: pytest.MonkeyPatch) -> None:
-    examine = checkup.checker.examiner.examine
-
-    async def renamed(code: str, stubs: str) -> Answer:
-        answer = await examine(code, stubs)
-        told = [("a-new-rule", place, "said otherwise") for _, place, _ in answer.diagnostics]
-        return answer.model_copy(update={"diagnostics": told})
-
-    monkeypatch.setattr(checkup.checker.examiner, "examine", renamed)
-    checked = checkup.check(f"{CLOSED}print(r['zebra'], 'renamed')\nx: int = 'a'")
-    assert [one.rule for one in checked.mistakes] == ["unknown-key"]
-    assert [(one.rule, one.code) for one in checked.doubts] == [("a-new-rule", "check-doubt")]
+    found = examine(question(f"{CLOSED}x: int = 'a'"), run)["findings"]
+    assert [(one["rule"], one["certain"]) for one in found] == [("a-new-rule", False)]
 
 
 def test_a_program_may_give_the_names_of_tools_another_meaning(checkup: Checkup) -> None:

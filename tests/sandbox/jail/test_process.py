@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from halflap.sandbox.jail import frames
+import pytest
+
+from halflap.sandbox.jail import protocol
 from halflap.sandbox.jail.process import SandboxProcess
+from halflap.sandbox.jail.protocol import frame
 from halflap.sandbox.sandbox import Program, ToolRefusal
 from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.sandbox.jail.wire import Verdict
+    from halflap.sandbox.jail.fork_server import Child
+    from halflap.sandbox.sandbox import Ending
 
 FAILURE = {"type": "ToolError", "message": "no", "traceback": "ToolError: no\n"}
 
@@ -42,53 +46,66 @@ class _Leaver:
         return bool(block)
 
 
-async def _last_words(*words: bytes) -> tuple[Verdict, bytes]:
-    ours, theirs = socket.socketpair()
-    process = SandboxProcess(1_000, 16)
-    await process.connect(ours)
-    host = _Leaver(theirs, *words)
+class _Child:
+    """A process that is this test, at the other end of the channel."""
+
+    is_alive = True
+
+    def __init__(self) -> None:
+        self.channel, self.theirs = socket.socketpair()
+        self.channel.setblocking(False)
+
+    def kill(self) -> None:
+        """Be killed already."""
+
+    async def exited(self) -> None:
+        """Be gone already."""
+
+
+async def _last_words(*words: bytes) -> tuple[Ending | None, bytes]:
+    child = _Child()
+    process = SandboxProcess(cast("Child", child), 1_000, 16)
+    host = _Leaver(child.theirs, *words)
     order = json.dumps({"name": "any", "arguments": {}}).encode()
-    theirs.sendall(frames.frame(frames.READY, b"{}"))
-    await asyncio.sleep(0)
-    running = asyncio.create_task(process.run(Program(""), host))
-    await asyncio.sleep(0)
-    theirs.sendall(frames.frame(frames.CALL, frames.NUMBER.pack(1), order))
+    child.theirs.sendall(frame(protocol.READY))
+    await process.locked()
+    child.theirs.sendall(frame(protocol.CALL, protocol.NUMBER.pack(1), order))
     async with asyncio.timeout(PATIENCE):
-        return await running, host.printed
+        ending = await process.run(Program(""), host)
+    process.close()
+    return ending, host.printed
 
 
-def test_a_child_that_left_before_its_answer_came_is_still_heard() -> None:
-    verdict, _ = asyncio.run(_last_words(frames.frame(frames.DONE, json.dumps(FAILURE).encode())))
-    assert (verdict.kind, verdict.failure is not None) == ("done", True)
-
-
-def test_all_that_it_printed_is_heard_too() -> None:
-    lines = [frames.frame(frames.OUTPUT, b"line\n")] * 500
-    verdict, printed = asyncio.run(_last_words(*lines, frames.frame(frames.DONE, b"null")))
-    assert (verdict.kind, printed) == ("done", b"line\n" * 500)
-
-
-def test_one_that_left_without_a_word_is_silent() -> None:
-    verdict, printed = asyncio.run(_last_words(frames.frame(frames.OUTPUT, b"x")))
-    assert (verdict.kind, printed) == ("silent", b"x")
+@pytest.mark.parametrize(
+    ("words", "outcome", "printed"),
+    [
+        ([frame(protocol.DONE, json.dumps(FAILURE).encode())], "failed", b""),
+        ([frame(protocol.OUTPUT, b"line\n")] * 500 + [frame(protocol.DONE, b"null")], "ok", b"line\n" * 500),
+        ([frame(protocol.OUTPUT, b"x")], None, b"x"),
+    ],
+    ids=["failed", "printed much", "without a word"],
+)
+def test_what_a_process_said_before_it_left_counts(
+    words: list[bytes], outcome: str | None, printed: bytes
+) -> None:
+    ending, heard = asyncio.run(_last_words(*words))
+    assert (None if ending is None else ending.outcome, heard) == (outcome, printed)
 
 
 def test_what_was_printed_until_it_is_killed_is_heard_and_no_call_is_made() -> None:
     async def scenario() -> tuple[bytes, int]:
-        ours, theirs = socket.socketpair()
-        process = SandboxProcess(1_000, 16)
-        await process.connect(ours)
-        host = _Leaver(theirs)
+        child = _Child()
+        process = SandboxProcess(cast("Child", child), 1_000, 16)
+        host = _Leaver(child.theirs)
         running = asyncio.create_task(process.run(Program(""), host))
         await asyncio.sleep(0)
-        order = frames.NUMBER.pack(1), b'{"name": "any", "arguments": {}}'
-        theirs.sendall(frames.frame(frames.OUTPUT, b"line\n") * 500 + frames.frame(frames.CALL, *order))
+        order = protocol.NUMBER.pack(1), b'{"name": "any", "arguments": {}}'
+        child.theirs.sendall(frame(protocol.OUTPUT, b"line\n") * 500 + frame(protocol.CALL, *order))
         running.cancel()
-        theirs.shutdown(socket.SHUT_WR)
-        await process.last_output()
-        closed = theirs.fileno()
-        theirs.close()
-        process.kill()
+        child.theirs.shutdown(socket.SHUT_WR)
+        await process.stop()
+        closed = child.theirs.fileno()
+        child.theirs.close()
         return host.printed, closed
 
     printed, channel = asyncio.run(scenario())

@@ -6,17 +6,16 @@ import asyncio
 import logging
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.calls import aside
 from halflap.core.errors import ToolNotFoundError
+from halflap.core.suggest import did_you_mean
 from halflap.sandbox.check.answer import CheckSkipped
+from halflap.sandbox.check.arguments import Wrong, call_mistakes, parameters
 from halflap.sandbox.check.finding import Checked, Finding
-from halflap.sandbox.check.inside.edits import lines_of
-from halflap.sandbox.check.probes import Probes
-from halflap.sandbox.check.verdicts import judge
 from halflap.sandbox.named import PREFIXES, names_in
 from halflap.sandbox.sandbox import Readiness
 from halflap.schema import parse_schema
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 
     from halflap.catalog import Snapshot
     from halflap.core.values import Tool
-    from halflap.sandbox.check.answer import SyntaxTrouble
-    from halflap.sandbox.check.examiner import Examiner
+    from halflap.sandbox.check.answer import Found
+    from halflap.sandbox.check.process import Examiner
     from halflap.schema import ToolSchema, Type
     from halflap.schema.stub import Source, Stub
 
@@ -39,15 +38,6 @@ logger = logging.getLogger(__name__)
 _MOST_STUBS = 2_000
 _MOST_KEPT = 500
 _MOST_NAMED = 10
-_STARTED = """
-from collections.abc import AsyncGenerator, Coroutine
-from typing import TypeVar
-HalflapReturned = TypeVar("HalflapReturned")
-halflap_maybe: bool
-def halflap_started(value: HalflapReturned) -> Coroutine[Any, Any, HalflapReturned]: ...
-def halflap_yielding(value: HalflapReturned | None) -> AsyncGenerator[HalflapReturned, Any]: ...
-"""
-"""What the calls of async functions are wrapped in (see `inside/facts`)."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +56,10 @@ class _Known:
     def traced(self) -> Stub:
         """The stub by which ty can tell declared values from the program's own, and from what was only observed."""
         return self._stub(traced=True)
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        return parameters(self.schema)
 
     def _stub(self, *, traced: bool) -> Stub:
         source: Source = "declared" if self.observed is None else "doubtful"
@@ -152,35 +146,22 @@ class Checker:
         return self._stubs[key]
 
     async def _examine(self, code: str, known: Mapping[str, _Known]) -> Checked:
-        stubs = [one.stub for one in known.values()]
-        answer = await self.examiner.examine(code, f"{write_stubs(stubs)}\n{_STARTED}")
+        question = await asyncio.to_thread(_question, code, known)
+        answer = await self.examiner.examine(question)
         if answer.syntax_error is not None:
-            return Checked([_syntax(code, answer.syntax_error)])
-        assert answer.facts is not None
-        probes = Probes()
-        verdict = partial(
-            judge,
-            code,
-            answer,
-            probes,
-            schemas={name: one.schema for name, one in known.items()},
-            stubs=stubs,
-            suggest=self._suggest,
-        )
-        checked = await asyncio.to_thread(verdict)
-        if not probes:
-            return checked
-        edited = probes.text(code, answer.facts.wraps, answer.facts.without)
-        traced = await asyncio.to_thread(lambda: write_stubs(one.traced for one in known.values()))
-        try:
-            failed = await self.examiner.probe(
-                edited.text, f"{TRACED_TYPES}\n{traced}\n{_STARTED}\n{probes.stubs()}"
-            )
-        except CheckSkipped:
-            # What cannot be confirmed in time stops nothing.
-            return checked
-        probes.read(edited, failed)
-        return await asyncio.to_thread(verdict)
+            message, line, column = answer.syntax_error
+            at = (line, column, line, column + 1)
+            return _checked(code, [(True, Wrong(at, "syntax", f"SyntaxError: {message}", ""))])
+        found = [(one.certain, Wrong(one.at, one.rule, one.wrong, _right(one))) for one in answer.findings]
+        for call in answer.calls:
+            if call.name in known:
+                tool = known[call.name]
+                found += [(True, one) for one in call_mistakes(call, tool.schema, closed=tool.stub.closed)]
+        by_text = [(one.name, one.at) for one in answer.calls if one.by_text]
+        for name, at in (*by_text, *((one.name, one.at) for one in answer.unbound)):
+            if name not in known and (hint := self._suggest(name)):
+                found.append((True, Wrong(at, "unknown-tool", f"there is no tool {name}.", hint)))
+        return _checked(code, found)
 
     def _suggest(self, name: str) -> str | None:
         """Return what was probably meant by a name that has no meaning; None if it is probably no tool."""
@@ -233,9 +214,34 @@ def _instead(error: ToolNotFoundError) -> str:
     return "`search_tools` finds the tools that there are."
 
 
-def _syntax(code: str, error: SyntaxTrouble) -> Finding:
-    lines = lines_of(code)
-    source = lines[error.line - 1] if error.line <= len(lines) else ""
-    return Finding(
-        "syntax", error.line, error.column, error.column + 1, source, f"SyntaxError: {error.message}"
-    )
+def _question(code: str, known: Mapping[str, _Known]) -> dict[str, Any]:
+    stubs = [one.stub for one in known.values()]
+    return {
+        "code": code,
+        "stubs": write_stubs(stubs),
+        "traced": f"{TRACED_TYPES}\n{write_stubs(one.traced for one in known.values())}",
+        "records": [
+            (one.name, one.tool, one.path, one.source, one.keys, one.closed, one.open)
+            for stub in stubs
+            for one in stub.records
+        ],
+        "tools": {name: one.parameters for name, one in known.items()},
+    }
+
+
+def _right(found: Found) -> str:
+    return found.right or (did_you_mean(found.name, found.keys) if found.name else "")
+
+
+def _checked(code: str, found: Sequence[tuple[bool, Wrong]]) -> Checked:
+    lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    sorted_out: dict[bool, dict[tuple[int, int, str], Finding]] = {True: {}, False: {}}
+    for certain, (at, rule, wrong, right) in found:
+        line, column, end_line, end_column = at
+        source = lines[line - 1] if line <= len(lines) else ""
+        end = end_column if end_line == line else len(source) + 1
+        finding = Finding(rule, line, column, end, source, wrong, right)
+        sorted_out[certain].setdefault((line, column, rule), finding)
+    mistakes, doubts = ([one[key] for key in sorted(one)] for one in sorted_out.values())
+    mistaken = {one.line for one in mistakes}
+    return Checked(mistakes, [one for one in doubts if one.line not in mistaken])

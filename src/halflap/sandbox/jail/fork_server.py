@@ -1,4 +1,8 @@
-"""The fork server, seen from the gateway: start it, request processes, learn how they ended."""
+"""The fork server, seen from the gateway: start it, fork children, kill them, learn how they ended.
+
+It serves any lock profile: `ForkServer(profile, orders)` starts one, `fork()` returns a `Child` with the gateway's end of its
+channel. What the two say over the channel is the profile's business. The other side is described in `inside.server`.
+"""
 
 from __future__ import annotations
 
@@ -6,183 +10,195 @@ import asyncio
 import contextlib
 import itertools
 import json
+import os
 import platform
+import pwd
+import secrets
 import signal
 import socket
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.bare import start_bare
-from halflap.sandbox.jail.process import SandboxProcess
-from halflap.sandbox.jail.users import private_user
-from halflap.sandbox.jail.wire import Exit
+from halflap.sandbox.jail.protocol import FORK, KILL, ORDER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Mapping
 
-__all__ = ["ForkServer", "Orders"]
+__all__ = ["Child", "Exit", "ForkServer", "to_its_end"]
 
 _START_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
-_LONGEST_MESSAGE = 65_536
+_EXIT_SECONDS = 5.0
+_READ_BYTES = 65_536
+_PRIVATE_USERS = range(61_184, 65_520)
+"""The range that systemd uses for dynamic users, too."""
+_NOBODY = 65_534
+_TRIES = 100
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1])\n"
+    "from halflap.sandbox.jail.inside.server import main; main(int(sys.argv[2]))"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
-    """How its processes are locked, and which modules they have."""
+class Exit:
+    """How a process ended, according to the kernel; all None if the fork server was lost."""
 
-    memory_bytes: int
-    cpu_seconds: int
-    largest_frame: int
-    calls_at_once: int = 16
-    modules: Sequence[str] = ()
-    namespaces: bool = True
-    landlock: bool = True
-    lockdown: bool = True
+    code: int | None = None
+    cpu_seconds: float | None = None
+    memory_bytes: int | None = None
 
 
-@dataclass(slots=True, eq=False)
+class Child:
+    """A forked process, the gateway's end of its channel, and how it ended."""
+
+    def __init__(self, server: ForkServer, number: int, channel: socket.socket) -> None:
+        self._server = server
+        self._number = number
+        self.channel = channel
+        self.exit: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
+
+    @property
+    def is_alive(self) -> bool:
+        return not self.exit.done()
+
+    def kill(self) -> None:
+        """Kill it and everything it started."""
+        if self.is_alive:
+            self._server.kill(self._number)
+
+    async def exited(self, seconds: float = _EXIT_SECONDS) -> Exit | None:
+        """Wait until it is gone; None if that takes longer."""
+        await asyncio.wait([self.exit], timeout=seconds)
+        return self.exit.result() if self.exit.done() else None
+
+
 class ForkServer:
-    orders: Orders
-    layers: Sequence[str] = ()
-    missing: dict[str, str] = field(default_factory=dict)
-    failed_modules: dict[str, str] = field(default_factory=dict)
-    forked: int = 0
-    is_lost: bool = False
-    _process: asyncio.subprocess.Process | None = None
-    _control: socket.socket | None = None
-    _numbers: Any = field(default_factory=lambda: itertools.count(1))
-    _started: asyncio.Future[dict[str, Any]] | None = None
-    _processes: dict[int, SandboxProcess] = field(default_factory=dict)
+    """One server process, and the children that it has forked."""
+
+    def __init__(self, profile: str, orders: Mapping[str, Any]) -> None:
+        """Create it; `profile` is a module, `orders` are for its `Profile.prepare`."""
+        self._orders = {"profile": profile, "namespaces": True, "landlock": True, "lockdown": True, **orders}
+        self.report: dict[str, Any] = {}
+        """What the profile reported: `layers`, `missing`, and more."""
+        self.forked = 0
+        self.is_lost = False
+        self._process: asyncio.subprocess.Process | None = None
+        self._control: socket.socket | None = None
+        self._received = b""
+        self._reported: asyncio.Future[dict[str, Any]] | None = None
+        self._numbers = itertools.count(1)
+        self._children: dict[int, Child] = {}
+
+    @property
+    def has_children(self) -> bool:
+        return bool(self._children)
 
     async def start(self) -> None:
-        """Start it; raise `OSError` if that fails."""
+        """Start it, if need be without namespaces; raise `OSError` if that fails."""
+        user = await asyncio.to_thread(_private_user)
+        report = await self._start(user)
+        if (why := report.get("without_namespaces")) is not None:
+            await self.close()
+            self.is_lost = False
+            self._orders["namespaces"] = False
+            report = await self._start(user)
+            report.get("missing", {})["namespaces"] = why
+        if "trouble" in report:
+            await self.close()
+            raise OSError(report["trouble"])
+        self.report = report
+
+    async def _start(self, user: int) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
-        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         control.setblocking(False)
-        self._control = control
-        self._started = loop.create_future()
+        self._control, self._reported = control, loop.create_future()
         try:
-            self._process = await start_bare("halflap.sandbox.jail.inside.server", theirs)
-            user = await asyncio.to_thread(private_user)
-            control.send(json.dumps(self._instructions(user)).encode())
+            with theirs:
+                self._process = await _start_bare(theirs)
+            orders = self._orders | {"user": user, "machine": platform.machine()}
+            await loop.sock_sendall(control, json.dumps(orders).encode() + b"\n")
             loop.add_reader(control, self._receive)
             async with asyncio.timeout(_START_SECONDS):
-                answer = await self._started
+                return await self._reported
         except TimeoutError:
             await self.close()
             raise OSError(f"the fork server did not start within {_START_SECONDS:g} s") from None
         except BaseException:
             await self.close()
             raise
-        if "trouble" in answer:
-            await self.close()
-            raise OSError(answer["trouble"])
-        self.layers, self.missing = answer["layers"], answer["missing"]
-        self.failed_modules = answer["modules"]
 
-    def _instructions(self, user: int) -> dict[str, Any]:
-        return {
-            "machine": platform.machine(),
-            "user": user,
-            "memory_bytes": self.orders.memory_bytes,
-            "cpu_seconds": self.orders.cpu_seconds,
-            "largest_frame": self.orders.largest_frame,
-            "modules": list(self.orders.modules),
-            # Where modules are found; programs never see it.
-            "path": [entry for entry in sys.path if entry] if self.orders.modules else [],
-            "namespaces": self.orders.namespaces,
-            "landlock": self.orders.landlock,
-            "lockdown": self.orders.lockdown,
-        }
-
-    @property
-    def has_processes(self) -> bool:
-        return bool(self._processes)
-
-    async def fork(self) -> SandboxProcess:
-        """Fork a process and wait until it is locked."""
-        if self._control is None or self.is_lost:
-            raise OSError("the fork server is gone")
+    def fork(self) -> Child:
+        """Fork a child; it may not be locked yet, and says so by its channel."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours.setblocking(False)
+        if hasattr(socket, "SO_PASSCRED"):
+            # The kernel then says which process sent the first message.
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         number = next(self._numbers)
+        with theirs:
+            if not self._order(FORK, number, [theirs.fileno()]):
+                ours.close()
+                raise OSError("the fork server is gone")
         self.forked += 1
-        process = SandboxProcess(self.orders.largest_frame, self.orders.calls_at_once)
-        try:
-            await self._request(number, theirs)
-            self._processes[number] = process
-        except BaseException:
-            ours.close()
-            theirs.close()
-            raise
-        try:
-            await process.connect(ours)
-            await process.locked()
-        except BaseException:
-            ours.close()
-            await process.reap()
-            raise
-        finally:
-            theirs.close()
-        return process
+        child = self._children[number] = Child(self, number, ours)
+        return child
 
-    async def _request(self, number: int, descriptor: socket.socket) -> None:
-        """Request a process; the fork server reads at once, unless there are very many requests."""
-        assert self._control is not None
-        for _ in range(1000):
-            try:
-                socket.send_fds(self._control, [str(number).encode()], [descriptor.fileno()])
-            except BlockingIOError:
-                await asyncio.sleep(0.001)
-            else:
-                return
-        raise OSError("the fork server does not answer")
+    def kill(self, number: int) -> None:
+        if not self._order(KILL, number):
+            # A child that cannot be killed must not live; the server's end is theirs, too.
+            self._lose()
+
+    def _order(self, kind: bytes, number: int, descriptors: list[int] | None = None) -> bool:
+        if self._control is None or self.is_lost:
+            return False
+        try:
+            socket.send_fds(self._control, [ORDER.pack(kind, number)], descriptors or [])
+        except OSError:
+            return False
+        return True
 
     def _receive(self) -> None:
         assert self._control is not None
-        while True:
-            try:
-                body, descriptors, _, _ = socket.recv_fds(self._control, _LONGEST_MESSAGE, 1)
-            except BlockingIOError:
-                return
-            except OSError:
-                body, descriptors = b"", []
-            if not body:
-                self._lose()
-                return
-            message = json.loads(body)
-            if "child" in message and not descriptors:
-                # Too many open files to take its pidfd: a process that cannot be killed must not live.
-                self._control.shutdown(socket.SHUT_RDWR)
-                self._lose()
-                return
-            if "child" in message:
-                self._processes[message["child"]].watch(descriptors[0])
-            elif "ended" in message:
-                process = self._processes.pop(message["ended"])
-                process.exited(Exit(message["code"], message["cpu_seconds"], message["memory_bytes"]))
-            elif self._started is not None and not self._started.done():
-                self._started.set_result(message)
+        try:
+            part = self._control.recv(_READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            part = b""
+        if not part:
+            self._lose()
+            return
+        *lines, self._received = (self._received + part).split(b"\n")
+        for message in map(json.loads, lines):
+            if "ended" in message:
+                child = self._children.pop(message.pop("ended"))
+                child.exit.set_result(Exit(**message))
+            elif self._reported is not None and not self._reported.done():
+                self._reported.set_result(message)
 
     def _lose(self) -> None:
-        """Note that it is gone, and its processes with it."""
+        """Note that it is gone, and its children with it."""
         self.is_lost = True
-        assert self._control is not None
-        asyncio.get_running_loop().remove_reader(self._control)
-        if self._started is not None and not self._started.done():
-            self._started.set_exception(OSError("the fork server ended while it started"))
-        for process in self._processes.values():
-            process.exited(Exit())
-        self._processes.clear()
+        if self._control is not None:
+            asyncio.get_running_loop().remove_reader(self._control)
+            self._control.close()
+            self._control = None
+        if self._reported is not None and not self._reported.done():
+            self._reported.set_exception(OSError("the fork server ended while it started"))
+            self._reported.exception()
+        for child in self._children.values():
+            child.exit.set_result(Exit())
+        self._children.clear()
 
     async def close(self) -> None:
-        """End it and all its processes."""
-        control, self._control = self._control, None
-        if control is not None:
-            asyncio.get_running_loop().remove_reader(control)
-            control.close()
-        self.is_lost = True
+        """End it and all its children."""
+        # It ends when its control socket is closed.
+        children = list(self._children.values())
+        self._lose()
         server, self._process = self._process, None
         if server is not None:
             try:
@@ -192,6 +208,50 @@ class ForkServer:
                 with contextlib.suppress(ProcessLookupError):
                     server.send_signal(signal.SIGKILL)
                 await server.wait()
-        for process in self._processes.values():
-            process.exited(Exit())
-        self._processes.clear()
+        for child in children:
+            child.channel.close()
+
+
+async def _start_bare(theirs: socket.socket) -> asyncio.subprocess.Process:
+    """Start the server in an interpreter without environment, packages or inherited descriptors but one."""
+    root = str(Path(__file__).parents[3])
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, root, str(theirs.fileno()),
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+        # Only what an interpreter may need to find its library.
+        env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
+        pass_fds=[theirs.fileno()], start_new_session=True, cwd="/",
+    )  # fmt: skip
+
+
+def _private_user() -> int:
+    """Return a user id without a name and without processes, for children of root; unless root, our own."""
+    if os.getuid() != 0:
+        return os.getuid()
+    taken = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            taken.add(folder.stat().st_uid)
+    for _ in range(_TRIES):
+        number = secrets.choice(_PRIVATE_USERS)
+        if number not in taken and not _is_named(number):
+            return number
+    return _NOBODY
+
+
+def _is_named(number: int) -> bool:
+    try:
+        pwd.getpwuid(number)
+    except KeyError:
+        return False
+    return True
+
+
+async def to_its_end(ending: Coroutine[None, None, None]) -> None:
+    """Wait until a process has ended, even when cancelled meanwhile."""
+    task = asyncio.create_task(ending)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise

@@ -9,33 +9,32 @@ import sys
 import time
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import SandboxError
-from halflap.sandbox.bare import to_its_end
-from halflap.sandbox.jail.canary import CANARY, Listener, escapes
-from halflap.sandbox.jail.fork_server import ForkServer, Orders
-from halflap.sandbox.sandbox import Ending, Readiness
+from halflap.sandbox.canary import Listener, escapes
+from halflap.sandbox.jail.fork_server import Exit, ForkServer, to_its_end
+from halflap.sandbox.jail.process import SandboxProcess
+from halflap.sandbox.sandbox import Ending, Program, Readiness
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from halflap.config import ExecutionConfig
-    from halflap.sandbox.jail.process import SandboxProcess
-    from halflap.sandbox.jail.wire import Exit, Verdict
-    from halflap.sandbox.sandbox import Host, Program
+    from halflap.sandbox.sandbox import Host
 
 __all__ = ["Jail"]
 
 logger = logging.getLogger(__name__)
 
+_PROFILE = "halflap.sandbox.jail.inside.child"
 _LEAST_IDLE, _MOST_IDLE = 3, 8
 """How many locked processes wait for programs; more while more programs run at a time."""
 _MOST_FORKS = 2_000
 _LONGEST_LIFE_SECONDS = 3_600.0
 """Then the fork server is replaced: all its processes share one memory layout."""
 _REFILL_AFTER_SECONDS = 0.02
-_REAP_AFTER_SECONDS = 0.005
+_CLOSE_AFTER_SECONDS = 0.005
 """Ending a process takes CPU time, which the answer should get first."""
 _EXIT_SECONDS = 2.0
 _RETIRING_SECONDS = 0.2
@@ -46,35 +45,64 @@ _SIGNALS = {
     "SIGKILL": "the system killed it, probably for want of memory",
     "SIGSEGV": "the interpreter crashed (SIGSEGV), as after recursion that is too deep, or os.abort()",
 }
+_CANARY = Program(
+    """\
+import ctypes, json, os, socket
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_long
+got = {}
+
+def attempt(name, action):
+    try:
+        outcome = action()
+    except OSError:
+        got[name] = False
+    else:
+        got[name] = outcome is None or outcome >= 0
+
+attempt("open a file", lambda: os.close(os.open("/", os.O_RDONLY)))
+attempt("open a file past Python", lambda: libc.open(b"/", 0))
+attempt("make a socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM).close())
+attempt("make a datagram pair", lambda: libc.socketpair(1, 2, 0, (ctypes.c_int * 2)()))
+attempt("connect to the outside", lambda: socket.socket(socket.AF_UNIX).connect("/tmp/halflap-canary"))
+attempt("start a process", lambda: os._exit(0) if (pid := os.fork()) == 0 else pid)
+attempt("send a signal", lambda: os.kill(os.getppid(), 0))
+attempt("send a signal to itself", lambda: libc.kill(os.getpid(), 0))
+attempt("make memory executable", lambda: libc.mmap(None, 4096, 5, 34, -1, 0))
+print(json.dumps(got))
+"""
+)
+"""Tries to break out, before any other program is run."""
 
 
 class Jail:
     """A `Sandbox` of locked processes, each used once."""
 
-    def __init__(self, config: ExecutionConfig, *, orders: Orders | None = None) -> None:
-        self._hardened = config.sandbox == "hardened"
-        self._orders = orders or Orders(
-            memory_bytes=config.max_memory_mb * 1024 * 1024,
-            cpu_seconds=config.cpu_seconds,
-            largest_frame=config.max_value_bytes,
-            calls_at_once=config.max_concurrent_calls,
-            modules=config.modules,
-        )
+    name = "jail"
+
+    def __init__(self, config: ExecutionConfig, **layers: bool) -> None:
+        """Create it; tests can switch off `namespaces`, `landlock`, or all of it (`lockdown`)."""
+        self._config = config
+        self._orders: dict[str, Any] = {
+            "memory_bytes": config.max_memory_mb * 1024 * 1024,
+            "cpu_seconds": config.cpu_seconds,
+            "largest_frame": config.max_value_bytes,
+            "modules": list(config.modules),
+            # Where modules are found; programs never see it.
+            "path": [entry for entry in sys.path if entry] if config.modules else [],
+            **layers,
+        }
         self._server: ForkServer | None = None
         self._since = 0.0
         self._idle: deque[SandboxProcess] = deque()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._is_filling = False
+        self._leaving: set[SandboxProcess] = set()
+        """Their programs are done; they are closed in a moment."""
         self._running = 0
-        self._exited: list[SandboxProcess] = []
-        self._reaping: set[asyncio.Task[Exit]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._lock = asyncio.Lock()
         self._readiness: Readiness | None = None
         self._closed = False
-
-    @property
-    def name(self) -> str:
-        return "jail"
 
     async def ready(self) -> Readiness:
         """Start the fork server and test its locks; the result holds as long as the gateway runs."""
@@ -86,22 +114,10 @@ class Jail:
     async def _try_out(self) -> Readiness:
         if not sys.platform.startswith("linux"):
             return Readiness(self.name, trouble="the jail needs Linux")
-        server = ForkServer(self._orders)
+        server = ForkServer(_PROFILE, self._orders)
         try:
             await server.start()
-            if self._hardened and server.missing:
-                lacking = "; ".join(f"{layer}: {why}" for layer, why in server.missing.items())
-                raise OSError(f"`execution.sandbox: hardened` wants every layer ({lacking})")  # noqa: TRY301
-            listener = Listener()
-            process = await server.fork()
-            try:
-                verdict = await process.run(CANARY, listener)
-            finally:
-                await process.reap()
-            escaped = escapes(listener)
-            if self._orders.lockdown and escaped is not None:
-                told = verdict.failure.traceback if verdict.failure is not None else verdict.detail
-                raise OSError(f"{escaped} {told}".strip())  # noqa: TRY301
+            await self._test(server)
         except OSError as error:
             await server.close()
             return Readiness(self.name, trouble=str(error))
@@ -110,10 +126,27 @@ class Jail:
             raise
         self._server, self._since = server, time.monotonic()
         self._refill()
-        notes = [
-            f"module {module!r} cannot be loaded: {why}" for module, why in server.failed_modules.items()
-        ]
-        return Readiness(self.name, server.layers, server.missing, notes=notes)
+        failed: dict[str, str] = server.report["failed_modules"]
+        notes = [f"module {module!r} cannot be loaded: {why}" for module, why in failed.items()]
+        return Readiness(self.name, server.report["layers"], server.report["missing"], notes=notes)
+
+    async def _test(self, server: ForkServer) -> None:
+        """Raise `OSError` unless every lock holds."""
+        missing: dict[str, str] = server.report["missing"]
+        if self._config.sandbox == "hardened" and missing:
+            lacking = "; ".join(f"{layer}: {why}" for layer, why in missing.items())
+            raise OSError(f"`execution.sandbox: hardened` wants every layer ({lacking})")
+        listener = Listener()
+        process = self._fork(server)
+        try:
+            await process.locked()
+            ending = await process.run(_CANARY, listener)
+        finally:
+            process.close()
+        escaped = escapes(listener)
+        if escaped is not None and self._orders.get("lockdown", True):
+            failure = None if ending is None else ending.failure
+            raise OSError(f"{escaped} {'' if failure is None else failure.traceback}".strip())
 
     async def run(self, program: Program, host: Host) -> Ending:
         readiness = await self.ready()
@@ -125,33 +158,50 @@ class Jail:
         loop.call_later(_REFILL_AFTER_SECONDS if self._idle else 0.0, self._refill)
         self._running += 1
         try:
-            verdict = await process.run(program, host)
-            how = await process.exit(_EXIT_SECONDS) if verdict.kind == "silent" else None
+            ending = await process.run(program, host)
+            how = await process.child.exited(_EXIT_SECONDS) if ending is None else None
         except BaseException:
-            await asyncio.shield(_stop(process))
+            await asyncio.shield(process.stop())
             raise
         finally:
             self._running -= 1
         used = process.cpu_seconds if how is None else how.cpu_seconds
         # It is killed in a moment; the answer does not wait for that.
         process.ignore()
-        self._exited.append(process)
-        loop.call_later(_REAP_AFTER_SECONDS, self._reap)
-        ending = _ending(verdict, how, self._orders.cpu_seconds)
+        self._leaving.add(process)
+        loop.call_later(_CLOSE_AFTER_SECONDS, self._dismiss, process)
+        if ending is None:
+            ending = _silent_ending(how, self._config.cpu_seconds)
         return replace(ending, cpu_seconds=used, memory_bytes=None if how is None else how.memory_bytes)
+
+    def _dismiss(self, process: SandboxProcess) -> None:
+        self._leaving.discard(process)
+        process.close()
 
     async def _take(self) -> SandboxProcess:
         """Return a locked process that has run no program."""
         server = await self._current()
-        while self._idle:
-            process = self._idle.popleft()
-            if process.is_alive:
+        while True:
+            was_idle = bool(self._idle)
+            process = None
+            try:
+                process = self._idle.popleft() if was_idle else self._fork(server)
+                await process.locked()
+            except OSError as error:
+                if process is not None:
+                    process.close()
+                if not was_idle:
+                    raise SandboxError(f"no process could be started for the program: {error}") from error
+            except BaseException:
+                if process is not None:
+                    process.close()
+                raise
+            else:
                 return process
-            await process.reap()
-        try:
-            return await server.fork()
-        except OSError as error:
-            raise SandboxError(f"no process could be started for the program: {error}") from error
+
+    def _fork(self, server: ForkServer) -> SandboxProcess:
+        config = self._config
+        return SandboxProcess(server.fork(), config.max_value_bytes, config.max_concurrent_calls)
 
     async def _current(self) -> ForkServer:
         """Return the fork server; a new one if it is lost. An old one is replaced in the background."""
@@ -172,12 +222,12 @@ class Jail:
         async with self._lock:
             if self._server is not None and self._server is not server:
                 return self._server
-            fresh = ForkServer(self._orders)
+            fresh = ForkServer(_PROFILE, self._orders)
             await fresh.start()
             self._server, self._since = fresh, time.monotonic()
-            leaving = list(self._idle)
-            self._idle.clear()
-            self._start(_retire(server, leaving))
+            while self._idle:
+                self._idle.popleft().close()
+            self._start(_retire(server))
             return fresh
 
     async def _replace_later(self, server: ForkServer) -> None:
@@ -186,37 +236,15 @@ class Jail:
         except OSError as error:
             logger.warning("The fork server is kept: a new one could not be started: %s", error)
 
-    def _reap(self) -> None:
-        while self._exited:
-            task = asyncio.create_task(self._exited.pop().reap(), name="reap")
-            self._reaping.add(task)
-            task.add_done_callback(self._reaping.discard)
-
     def _refill(self) -> None:
-        if not self._is_filling and not self._closed:
-            self._is_filling = True
-            self._start(self._fill())
-
-    async def _fill(self) -> None:
-        """Fork processes, one after the other, until as many wait as programs run now."""
-        try:
-            server = self._server
-            while server is not None and not server.is_lost and len(self._idle) < self._most_idle:
-                process = await server.fork()
-                if server is self._server and not self._closed:
-                    self._idle.append(process)
-                else:
-                    await process.reap()
-                    server = self._server
-        except OSError:
-            # The next program tries again and reports what is wrong.
-            return
-        finally:
-            self._is_filling = False
-
-    @property
-    def _most_idle(self) -> int:
-        return min(max(_LEAST_IDLE, self._running), _MOST_IDLE)
+        """Fork processes until as many wait as programs run now."""
+        most = min(max(_LEAST_IDLE, self._running), _MOST_IDLE)
+        while self._server is not None and not self._closed and len(self._idle) < most:
+            try:
+                self._idle.append(self._fork(self._server))
+            except OSError:
+                # The next program tries again and reports what is wrong.
+                return
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work, name="jail")
@@ -229,51 +257,26 @@ class Jail:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        for process in (*self._idle, *self._leaving):
+            process.close()
+        self._idle.clear()
         if self._server is not None:
             await self._server.close()
-        for process in self._idle:
-            await process.reap()
-        self._idle.clear()
-        self._reap()
-        if self._reaping:
-            await asyncio.wait(self._reaping)
 
 
-async def _stop(process: SandboxProcess) -> None:
-    """End a program that timed out or was cancelled; what it printed is kept."""
-    await process.last_output()
-    await process.reap()
-
-
-async def _retire(server: ForkServer, leaving: list[SandboxProcess]) -> None:
+async def _retire(server: ForkServer) -> None:
     """Close a fork server when its last program has ended."""
     try:
-        for process in leaving:
-            await process.reap()
-        while server.has_processes and not server.is_lost:  # noqa: ASYNC110 -- once an hour, in the background
+        while server.has_children:  # noqa: ASYNC110 -- once an hour, in the background
             await asyncio.sleep(_RETIRING_SECONDS)
     finally:
         await to_its_end(server.close())
 
 
-def _ending(verdict: Verdict, how: Exit | None, cpu_seconds: int) -> Ending:
-    """Return how a run ended: as the program reported, otherwise as the kernel says."""
-    if verdict.kind == "done":
-        ending = Ending("ok", value=verdict.value)
-        if verdict.failure is not None:
-            ending = Ending("memory" if verdict.failure.is_exhausted else "failed", verdict.failure)
-    elif verdict.kind == "misused":
-        ending = Ending("misused", detail=verdict.detail)
-    elif verdict.kind == "output":
-        ending = Ending("output")
-    elif how is None:
-        ending = Ending("misused", detail="the channel was closed while the program went on")
-    else:
-        ending = _silent_ending(how, cpu_seconds)
-    return ending
-
-
-def _silent_ending(how: Exit, cpu_seconds: int) -> Ending:
+def _silent_ending(how: Exit | None, cpu_seconds: int) -> Ending:
+    """Return how a program ended that did not say so, according to the kernel."""
+    if how is None:
+        return Ending("misused", detail="the channel was closed while the program went on")
     if how.code is None:
         return Ending("crashed", detail="the sandbox was lost; the next program gets a new one")
     if how.code == _BROKEN:

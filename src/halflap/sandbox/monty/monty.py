@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import SandboxError
-from halflap.sandbox.jail.canary import Listener, escapes
+from halflap.sandbox.canary import Listener, escapes
 from halflap.sandbox.sandbox import Program, Readiness
 
 if TYPE_CHECKING:

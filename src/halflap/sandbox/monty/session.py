@@ -21,7 +21,6 @@ from halflap.sandbox.missing import Results
 from halflap.sandbox.monty.advice import NO_NAME, describe
 from halflap.sandbox.monty.prelude import CALL, CARRIER, REFUSE, SHOW, enter, prelude
 from halflap.sandbox.sandbox import Ending, Failure, ToolHelp, ToolRefusal
-from halflap.sandbox.sandbox import Media as Block
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -262,7 +261,7 @@ class Session:
         headline = error.display("type-msg")
         if headline.startswith("TimeoutError: feed time limit") and not error.traceback():
             return Ending("cpu")
-        failure = describe(error, self._source, self._results, self._called)
+        failure = describe(error, self._results, self._called)
         # Monty's own message: a program cannot catch that error.
         if headline.startswith(_OUT_OF_MEMORY):
             return Ending("memory", failure)
@@ -321,9 +320,9 @@ def _seconds(arguments: tuple[Any, ...]) -> float:
 
 def _portable(value: Any) -> Any:
     """Return a value in the form that monty takes; raise ValueError if there is none."""
-    if isinstance(value, Block):
-        return pm.ClassInstance(Media(dict(value.block)), eager_attrs=_EAGER, lazy_attrs=_LAZY)
-    if type(value) is list and any(isinstance(part, Block) for part in value):
+    if isinstance(value, Media):
+        return pm.ClassInstance(value, eager_attrs=_EAGER, lazy_attrs=_LAZY)
+    if type(value) is list and any(isinstance(part, Media) for part in value):
         return [_portable(part) for part in value]
     # A quick search for half characters, which monty refuses: it would end the program.
     return _clean(value) if _SURROGATE.search(marshal.dumps(value)) else value

@@ -15,11 +15,12 @@ from halflap.calls import new_id
 from halflap.core.errors import HalflapError, ToolBlockedError, ToolNotFoundError
 from halflap.core.values import SCRIPTS
 from halflap.sandbox.check.finding import Checked, doubts_text, mistakes_text
+from halflap.sandbox.media import Media
 from halflap.sandbox.named import PREFIXES, names_in
 from halflap.sandbox.run.output import Output, fit
 from halflap.sandbox.run.permissions import Permissions
 from halflap.sandbox.run.report import CallMade, Execution, failure_text, report_text
-from halflap.sandbox.sandbox import Ending, Media, Program, ToolHelp, ToolRefusal
+from halflap.sandbox.sandbox import Ending, Program, ToolHelp, ToolRefusal
 from halflap.schema import Reading, parse_schema, read_result, reading_of
 from halflap.store import MISTAKEN, TOOL_ERROR, RunRecord
 

@@ -15,10 +15,13 @@ from halflap.core.errors import (
 )
 from halflap.server.caller import principal_of
 from halflap.server.tools.tool import Answer, FrontTool
+from halflap.workflows.answers import Optimization, Scores, Verdict
 from halflap.workflows.run.process import Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from pydantic import BaseModel
 
     from halflap.core.codes import Code, OtherCode
     from halflap.core.errors import SeedCode
@@ -30,149 +33,64 @@ __all__ = ["gepa_family"]
 logger = logging.getLogger(__name__)
 
 _OPTIMIZE = """\
-Optimises a workflow: tasks in parallel that do not need each other, what is dead, silent or double taken out, cheap filters \
-first. Returns the workflow, each step with what it gained, times and scores before and after, and a verdict on it as \
-gepa_validate_footprint gives one. A task that does not say what it reads and writes is taken to depend on everything."""
+Optimise a workflow: run independent tasks in parallel, remove dead, silent and repeated tasks, make choices before work that only one \
+way needs. Returns the workflow, each change with what it gained, times and scores before and after, and a comparison of both as \
+gepa_validate_footprint returns it. A task that does not declare what it reads and writes counts as dependent on everything."""
 _VALIDATE = """\
-Says whether one workflow may stand for another: whether the traces are the same, with one that only one of them has if not; how \
-far the footprints agree, cell by cell; whether both are sound, with a trace to each failure; and whether anything that depends on something \
-else can now come before it. What is not known is said to be so, never guessed."""
+Check whether one workflow may replace another: whether their traces are the same, with a counterexample if not; how far their footprints \
+agree; whether both are sound, with a trace to each failure; and whether anything can now come before what it depends on. \
+What cannot be determined is reported as unknown, never guessed."""
 _SCORE = """\
-Scores a workflow: performance, maintainability, compliance with its rules, and how far it uses the patterns that are named. \
-Returns one number of all, each with what it was counted from, and recommendations that name the task and the change."""
+Score a workflow: performance, maintainability, compliance with its rules, and use of the named patterns. \
+Returns a total, each score with what it was computed from, and recommendations that name the tasks and the change."""
 _NET = """\
 {id, input, output, tasks: [{id, label, join, split, duration, cost, reads, writes, resource}], flows: [{from, to, \
 predicate, probability, default}], conditions, rules}; or {"yawl": "<the XML of a YAWL specification>"}"""
 
 _INTERNAL: OtherCode = "internal"
 _ERRORS: Sequence[Code] = ("workflow", "workflow-failed", "workflow-timeout", "workflow-busy")
-_TEXT = {"type": "string"}
-_TEXTS = {"type": "array", "items": _TEXT}
-_SHARE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
-_MAYBE = {"type": ["boolean", "null"]}
 _PATTERNS = {
     "type": "array",
-    "items": _TEXT,
+    "items": {"type": "string"},
     "description": "Reference patterns: sequential, parallel, choice, loop",
 }
 _WEIGHT = {"type": "number", "minimum": 0, "maximum": 1}
 _FAILURE = {
     "properties": {
-        "error": {"const": True},
-        "code": {"enum": ["INVALID_INPUTS", "EXECUTION_ERROR", "TIMEOUT_ERROR"]},
-        "message": _TEXT,
+        "error": {"const": True, "description": "Present if there is no answer"},
+        "code": {
+            "enum": ["INVALID_INPUTS", "EXECUTION_ERROR", "TIMEOUT_ERROR"],
+            "description": "What kind of failure it is",
+        },
+        "message": {"type": "string", "description": "What is wrong and what to do"},
     },
     "required": ["error", "code", "message"],
 }
-_CONCLUSIVE: Mapping[str, Mapping[str, Any]] = {
-    "conclusive": {"type": "boolean", "description": "Whether all of this is known"},
-    "inconclusive_because": {**_TEXTS, "description": "What is not, and why"},
-}
-_VERDICT: Mapping[str, Mapping[str, Any]] = {
-    "validation_passed": {"type": "boolean", "description": "Whether the one may stand for the other"},
-    "validation_mode": {"enum": ["strict", "balanced", "lenient"], "description": "By which measure"},
-    "reasons": {**_TEXTS, "description": "Why it did not pass"},
-    "footprint_compatibility": {**_SHARE, "description": "The share of cells that agree; null if not known"},
-    "directly_follows_similarity": {
-        **_SHARE,
-        "description": "The share of common pairs that directly follow each other",
-    },
-    "behavioral_equivalence": {**_MAYBE, "description": "Whether the traces are the same; null if not known"},
-    "counterexample": {
-        "type": ["object", "null"],
-        "description": "A trace that only one of them has, in which, and whether there is no shorter one",
-    },
-    "differences": {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": {"row": _TEXT, "column": _TEXT, "original": _TEXT, "optimized": _TEXT},
-        },
-        "description": "The cells of the footprints that differ",
-    },
-    "differing_cells": {"type": ["integer", "null"], "description": "How many do"},
-    "sound": {
-        "type": "object",
-        "properties": dict.fromkeys(("original_workflow", "optimized_workflow"), _MAYBE),
-        "description": "Whether each of the two is sound; null if not known",
-    },
-    "anomalies": {
-        "type": "array",
-        "items": {"type": "object", "properties": {"kind": _TEXT, "message": _TEXT}},
-        "description": "Failures of soundness with their traces, orders that are reversed, activities that are missing or new",
-    },
-    "warnings": {**_TEXTS, "description": "What the verdict rests on"},
-    **_CONCLUSIVE,
-}
 
-_SCORES: Mapping[str, Mapping[str, Any]] = {
-    "total_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "All in one number"},
-    "pattern_scores": {
-        "type": "object",
-        "additionalProperties": _SHARE,
-        "description": "Of the patterns that were named; null where there is no place for one",
-    },
-    "dimension_scores": {
-        "type": "object",
-        "properties": dict.fromkeys(("performance", "maintainability", "compliance"), _SHARE),
-        "description": "Null where it is not known",
-    },
-    "weights": {
-        "type": "object",
-        "additionalProperties": _WEIGHT,
-        "description": "What counted how much, summing to 1",
-    },
-    "raw": {"type": "object", "description": "What each was counted from"},
-    "recommendations": {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": {"dimension": _TEXT, "tasks": _TEXTS, "change": _TEXT, "why": _TEXT},
-        },
-        "description": "What would make it better, and of which tasks",
-    },
-    **_CONCLUSIVE,
-}
-_BETTER: Mapping[str, Mapping[str, Any]] = {
-    "optimized_workflow": {"type": "object", "description": "The workflow; as it was, if nothing is better"},
-    "optimization_target": {"enum": ["performance", "behavioral", "balanced"], "description": "As asked for"},
-    "changed": {"type": "boolean", "description": "Whether anything was"},
-    "transformations": {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": {
-                "transformation": _TEXT,
-                "description": _TEXT,
-                "keeps_traces": {"type": "boolean"},
-                "gain": {"type": "object"},
-            },
-        },
-        "description": "What was done at each step, and what it gained",
-    },
-    "metrics": {
-        "type": "object",
-        "properties": {"before": {"type": "object"}, "after": {"type": "object"}},
-        "description": "Times, costs, sizes and scores before and after",
-    },
-    "pareto_front": {
-        "type": "array",
-        "items": {"type": "object"},
-        "description": "Workflows of which none is better in everything",
-    },
-    "engine": {"enum": ["gepa", "beam"], "description": "What looked for it"},
-    "seed": {"type": "integer", "description": "The same gives the same answer"},
-    "evaluations": {"type": "integer", "description": "How many workflows were measured"},
-    "validation": {"type": "object", "description": "What gepa_validate_footprint says of it"},
-    "notes": {**_TEXTS, "description": "What a reader should know"},
-}
+
+def _output_schema(answer: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON Schema of an answer or an error object."""
+    schema = _plain(answer.model_json_schema(mode="serialization"))
+    required = schema.pop("required")
+    return {**schema, "additionalProperties": True, "anyOf": [{"required": required}, _FAILURE]}
+
+
+def _plain(schema: Any) -> Any:
+    """Return a schema without the titles that pydantic makes of names."""
+    if isinstance(schema, list):
+        return [_plain(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _plain(one) for key, one in schema.items() if key != "title" or not isinstance(one, str)}
 
 
 def gepa_family(gateway: Gateway) -> list[FrontTool]:
     """Return the tools of the family, bound to a gateway."""
     jobs = Jobs(gateway.config.workflows.timeout_seconds)
 
-    def tool(job: str, name: str, title: str, described: str, **of: Mapping[str, Any]) -> FrontTool:
+    def tool(
+        job: str, name: str, title: str, described: str, *, answers: type[BaseModel], takes: Mapping[str, Any]
+    ) -> FrontTool:
         async def answer(arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
             return await jobs.run(job, arguments, principal_of(caller.context))
 
@@ -180,12 +98,8 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
             name=name,
             title=title,
             description=described,
-            input_schema=of["takes"],
-            output_schema={
-                "type": "object",
-                "properties": of["gives"],
-                "anyOf": [{"required": list(of["gives"])}, _FAILURE],
-            },
+            input_schema=takes,
+            output_schema=_output_schema(answers),
             read_only=True,
             handler=_answering(answer),
             errors=_ERRORS,
@@ -206,7 +120,7 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
                     "optimization_target": {
                         "type": "string",
                         "enum": ["performance", "behavioral", "balanced"],
-                        "description": "Primary optimization objective: behavioral keeps the traces as they are, performance takes every change that data, rules and constraints permit, balanced those that keep most of the footprint",
+                        "description": "Primary optimization objective: behavioral keeps all traces, performance takes every change that data, rules and constraints permit, balanced keeps most of the footprint",
                     },
                     "constraints": {
                         "type": "object",
@@ -215,7 +129,7 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
                     "reference_patterns": _PATTERNS,
                 },
             },
-            gives=_BETTER,
+            answers=Optimization,
         ),
         tool(
             "validate",
@@ -235,7 +149,7 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
                     },
                 },
             },
-            gives=_VERDICT,
+            answers=Verdict,
         ),
         tool(
             "score",
@@ -250,14 +164,15 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
                     "reference_patterns": _PATTERNS,
                     "scoring_weights": {
                         "type": "object",
-                        "description": "What counts how much; by default performance 0.4, maintainability 0.3, compliance 0.3. They are made to sum to 1",
-                        "properties": dict.fromkeys(
-                            ("performance", "maintainability", "compliance"), _WEIGHT
-                        ),
+                        "description": "Weights of the dimensions, scaled to sum to 1; by default performance 0.4, maintainability 0.3, compliance 0.3",
+                        "properties": {
+                            name: {**_WEIGHT, "description": f"Weight of {name}"}
+                            for name in ("performance", "maintainability", "compliance")
+                        },
                     },
                 },
             },
-            gives=_SCORES,
+            answers=Scores,
         ),
     ]
 

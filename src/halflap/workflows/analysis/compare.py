@@ -7,8 +7,7 @@ passes in no mode that needs it, and neither does a workflow that never complete
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 from halflap.core.errors import UsageError, WorkflowError
 from halflap.core.text import join
@@ -17,6 +16,7 @@ from halflap.workflows.analysis.footprint import agreement, footprint
 from halflap.workflows.analysis.order import data_by_label, first_order, reversals
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study, Unknown
+from halflap.workflows.answers import Anomaly, Counterexample, Mode, Verdict, Which
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from halflap.workflows.analysis.soundness import Soundness
     from halflap.workflows.model.net import Bound, Net
 
-__all__ = ["BALANCED", "Anomaly", "Comparison", "Mode", "compare"]
+__all__ = ["BALANCED", "Mode", "compare"]
 
-Mode = Literal["strict", "balanced", "lenient"]
-_NAMES = ("original_workflow", "optimized_workflow")
+_NAMES: tuple[Which, Which] = ("original_workflow", "optimized_workflow")
 BALANCED, _LENIENT = 0.8, 0.5
 """The share of the footprint that has to agree."""
 _FEW_NEIGHBOURS = 0.5
@@ -37,89 +36,7 @@ _MAX_DIFFERENCES = 1_000
 _MAX_REVERSALS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Anomaly:
-    """Something about the two, or one of them, that deserves a look."""
-
-    kind: str
-    message: str
-    workflow: str | None = None
-    trace: tuple[str, ...] | None = None
-    """The task ids that show it."""
-
-    def response(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "workflow": self.workflow,
-            "message": self.message,
-            "trace": None if self.trace is None else list(self.trace),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The verdict, with everything it rests on."""
-
-    mode: Mode
-    reasons: tuple[str, ...]
-    """Why it did not pass."""
-    agreement: Agreement | None
-    """None where a footprint is unknown or empty."""
-    footprints: tuple[Footprint | Unknown, Footprint | Unknown]
-    equivalence: Equivalence
-    soundness: tuple[Soundness, Soundness]
-    anomalies: tuple[Anomaly, ...]
-    warnings: tuple[str, ...]
-    unknown: tuple[str, ...]
-    """What could not be found out, and why."""
-
-    @property
-    def passed(self) -> bool:
-        return not self.reasons
-
-    def response(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        found, difference = self.agreement, self.equivalence.difference
-        prints = dict(zip(_NAMES, self.footprints, strict=True))
-        return {
-            "validation_passed": self.passed,
-            "validation_mode": self.mode,
-            "reasons": list(self.reasons),
-            "footprint_compatibility": None if found is None else found.cells,
-            "directly_follows_similarity": None if found is None else found.directly_follows,
-            "behavioral_equivalence": self.equivalence.equivalent,
-            "counterexample": None
-            if difference is None
-            else {
-                "trace": list(difference.trace),
-                "only_in": _NAMES[0] if difference.first else _NAMES[1],
-                "shortest": difference.shortest,
-            },
-            "differences": []
-            if found is None
-            else [
-                {"row": one.row, "column": one.column, "original": one.first, "optimized": one.second}
-                for one in found.differences
-            ],
-            "differing_cells": None if found is None else found.differing,
-            "activities": None if found is None else list(found.activities),
-            "start_activities": {
-                name: None if isinstance(one, Unknown) else list(one.start_activities())
-                for name, one in prints.items()
-            },
-            "end_activities": {
-                name: None if isinstance(one, Unknown) else list(one.end_activities())
-                for name, one in prints.items()
-            },
-            "sound": {name: one.sound for name, one in zip(_NAMES, self.soundness, strict=True)},
-            "anomalies": [one.response() for one in self.anomalies],
-            "warnings": list(self.warnings),
-            "conclusive": not self.unknown,
-            "inconclusive_because": list(self.unknown),
-        }
-
-
-def compare(original: Net, optimized: Net, mode: Mode = "balanced", bound: Bound | None = None) -> Comparison:
+def compare(original: Net, optimized: Net, mode: Mode = "balanced", bound: Bound | None = None) -> Verdict:
     """Compare an optimised workflow with the original."""
     if mode not in get_args(Mode):
         raise UsageError(f"There is no validation mode '{mode}'; there are {join(get_args(Mode))}.")
@@ -138,22 +55,47 @@ def compare(original: Net, optimized: Net, mode: Mode = "balanced", bound: Bound
     incomplete = list(_incomplete(prints, sound))
     reasons = [*incomplete, *_reasons(mode, found, same, sound, reversed_, judged=not incomplete)]
     anomalies = [
-        Anomaly(failure.kind, failure.why, name, failure.trace)
+        Anomaly(kind=failure.kind, message=failure.why, workflow=name, trace=list(failure.trace))
         for name, one in zip(_NAMES, sound, strict=True)
         for failure in one.failures
     ]
-    anomalies += [] if found is None else _activities(found, prints)
-    anomalies += _reversals(reversed_ or ())
-    return Comparison(
-        mode,
-        tuple(reasons),
-        found,
-        prints,
-        same,
-        sound,
-        tuple(anomalies),
-        tuple(_warnings(old, new, found, same, prints)),
-        tuple(_unknown(sound, prints, same)),
+    unknown = list(_unknown(sound, prints, same))
+    known = {
+        name: None if isinstance(one, Unknown) else one for name, one in zip(_NAMES, prints, strict=True)
+    }
+    difference = same.difference
+    return Verdict(
+        validation_passed=not reasons,
+        validation_mode=mode,
+        reasons=reasons,
+        footprint_compatibility=None if found is None else found.cells,
+        directly_follows_similarity=None if found is None else found.directly_follows,
+        behavioral_equivalence=same.equivalent,
+        counterexample=None
+        if difference is None
+        else Counterexample(
+            trace=list(difference.trace),
+            only_in=_NAMES[0 if difference.first else 1],
+            shortest=difference.shortest,
+        ),
+        differences=[] if found is None else list(found.differences),
+        differing_cells=None if found is None else found.differing,
+        activities=None if found is None else list(found.activities),
+        start_activities={
+            name: None if one is None else list(one.start_activities()) for name, one in known.items()
+        },
+        end_activities={
+            name: None if one is None else list(one.end_activities()) for name, one in known.items()
+        },
+        sound={name: one.sound for name, one in zip(_NAMES, sound, strict=True)},
+        anomalies=[
+            *anomalies,
+            *([] if found is None else _activities(found, prints)),
+            *_reversals(reversed_ or ()),
+        ],
+        warnings=list(_warnings(old, new, found, same, prints)),
+        conclusive=not unknown,
+        inconclusive_because=unknown,
     )
 
 
@@ -185,10 +127,9 @@ def _incomplete(prints: Iterable[Footprint | Unknown], sound: Iterable[Soundness
 
 
 def _activities(found: Agreement, prints: tuple[Footprint | Unknown, ...]) -> list[Anomaly]:
-    new = _NAMES[1]
-    anomalies = [Anomaly("missing_activity", f"No complete case has '{one}'.", new) for one in found.missing]
+    anomalies = [_changed("missing_activity", f"No complete case has '{one}'.") for one in found.missing]
     anomalies += [
-        Anomaly("added_activity", f"It has '{one}'; the original has not.", new) for one in found.added
+        _changed("added_activity", f"It has '{one}'; the original does not.") for one in found.added
     ]
     ends: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
         (one.start_activities(), one.end_activities()) for one in prints if not isinstance(one, Unknown)
@@ -199,21 +140,23 @@ def _activities(found: Agreement, prints: tuple[Footprint | Unknown, ...]) -> li
             message = (
                 f"Cases {verb} with {_listed(after)}; in the original they {verb} with {_listed(before)}."
             )
-            anomalies.append(Anomaly(kind, message, new))
+            anomalies.append(_changed(kind, message))
     return anomalies
 
 
 def _reversals(pairs: tuple[tuple[str, str], ...]) -> list[Anomaly]:
     kind = "reversed_order"
     found = [
-        Anomaly(
-            kind, f"'{after}' depends on '{before}', which came first, and can now precede it.", _NAMES[1]
-        )
+        _changed(kind, f"'{after}' depends on '{before}', which came first, and can now precede it.")
         for before, after in pairs[:_MAX_REVERSALS]
     ]
     if len(pairs) > _MAX_REVERSALS:
-        found.append(Anomaly(kind, f"And {len(pairs) - _MAX_REVERSALS} more pairs like these.", _NAMES[1]))
+        found.append(_changed(kind, f"And {len(pairs) - _MAX_REVERSALS} more pairs like these."))
     return found
+
+
+def _changed(kind: str, message: str) -> Anomaly:
+    return Anomaly(kind=kind, message=message, workflow=_NAMES[1])
 
 
 def _reasons(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from halflap.workflows.model.net import Flow, Gate
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 __all__ = [
     "NOTHING",
@@ -29,11 +31,14 @@ __all__ = [
     "Sequence",
     "Step",
     "Structure",
+    "Walk",
     "Way",
     "blocks_in",
     "depth",
     "inner",
+    "mapped",
     "parts_of",
+    "remembered",
     "replaced",
     "rewritten",
     "sequence",
@@ -161,6 +166,20 @@ Change = Callable[[Block], Iterable[tuple[Block, str]]]
 """What can be made of a block, each with a description of what was done."""
 
 
+def remembered(method: Callable[[S, Block], T]) -> Callable[[S, Block], T]:
+    """Let a method of one block compute its answer once for each object and block."""
+    name = f"_{method.__name__}_of"
+
+    @wraps(method)
+    def found(self: S, block: Block) -> T:
+        known: dict[Block, T] = self.__dict__.setdefault(name, {})
+        if block not in known:
+            known[block] = method(self, block)
+        return known[block]
+
+    return found
+
+
 # The whole --------------------------------------------------------------------------------------------
 
 
@@ -273,6 +292,19 @@ def depth(block: Block) -> int:
     """Return how many blocks are nested; a sequence does not count."""
     nested = max(map(depth, inner(block)), default=0)
     return nested + isinstance(block, Branches | Loop)
+
+
+def mapped(block: Block, change: Callable[[Block], Block]) -> Block:
+    """Return a block with everything in it changed, from the inside out."""
+    if isinstance(block, Sequence):
+        block = sequence(mapped(part, change) for part in block.parts)
+    elif isinstance(block, Branches):
+        ways = (replace(way, block=mapped(way.block, change)) for way in block.ways)
+        block = replace(block, ways=tuple(ways))
+    elif isinstance(block, Loop):
+        again = replace(block.again, block=mapped(block.again.block, change))
+        block = replace(block, body=mapped(block.body, change), again=again)
+    return change(block)
 
 
 def rewritten(block: Block, change: Change) -> Iterator[tuple[Block, str]]:

@@ -16,10 +16,19 @@ from halflap.workflows.model.net import Condition, Flow, Kept, Name, Net, Rule, 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["net_schema", "read_net", "read_specification", "validated", "write_net", "write_specification"]
+__all__ = [
+    "MISSING",
+    "net_schema",
+    "read_net",
+    "read_specification",
+    "validated",
+    "write_net",
+    "write_specification",
+]
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 _MANY = 10_000
+MISSING = "It is missing."
 T = TypeVar("T")
 
 
@@ -110,7 +119,7 @@ def validated(kind: type[T], value: Any) -> T:
         found: T = _adapter(kind).validate_json(json.dumps(value))
     except ValidationError as error:
         problems = [
-            WorkflowProblem(_path(one["loc"]), _message(one)) for one in error.errors(include_url=False)
+            WorkflowProblem(_path(one["loc"]), _message(one, kind)) for one in error.errors(include_url=False)
         ]
         raise WorkflowError(list(dict.fromkeys(problems))) from None
     except (TypeError, RecursionError):
@@ -123,34 +132,35 @@ def _path(location: Sequence[str | int]) -> str:
     for part in location:
         if isinstance(part, int):
             text += f"[{part}]"
-        elif part not in _INNER:
+        elif part not in _INNER and "[" not in part:
             text += f".{part}" if text else part
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-_INNER = {"int", "float", "list[any]", "dict[literal['from'],str]", "[key]"} | {
-    "precedence", "response", "exclusion", "separation_of_duties", "required"
-}  # fmt: skip
+_INNER = {"bool", "int", "float", "precedence", "response", "exclusion", "separation_of_duties", "required"}
 """What pydantic adds to a path for the members of a union."""
 
 
-def _message(error: Any) -> str:
+def _message(error: Any, whole: type) -> str:
     kind, location = error["type"], error["loc"]
     if kind in {"extra_forbidden", "unexpected_keyword_argument"}:
-        known = _known_keys(location)
+        known = _known_keys(location, whole)
         hint = did_you_mean(str(location[-1]), known, otherwise=f"There are: {', '.join(known)}.")
         return f"Unknown key. {hint}"
     if kind == "missing":
-        return "It is missing."
+        return MISSING
     return f"{error['msg']}."
 
 
-_KINDS: Mapping[str | int, type] = {"tasks": Task, "flows": Flow, "conditions": Condition, "kept": Kept}
-
-
-def _known_keys(location: Sequence[str | int]) -> list[str]:
-    kind = next((_KINDS[part] for part in location if part in _KINDS), _Net)
-    return sorted(_adapter(kind).json_schema()["properties"])
+def _known_keys(location: Sequence[str | int], whole: type) -> list[str]:
+    schema = _adapter(whole).json_schema()
+    here = schema
+    for part in location[:-1]:
+        if part in _INNER:
+            continue
+        here = here["items"] if isinstance(part, int) else here["properties"][part]
+        here = schema["$defs"][here["$ref"].rpartition("/")[2]] if "$ref" in here else here
+    return sorted(here.get("properties", {}))
 
 
 def read_net(value: Any, *, structure: bool = True) -> Net:

@@ -12,6 +12,7 @@ __all__ = [
     "CANCELLATION",
     "FIXING",
     "ITEM",
+    "Amount",
     "Bound",
     "Condition",
     "Flow",

@@ -4,36 +4,35 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from halflap.workflows.analysis.compare import BALANCED
 from halflap.workflows.analysis.footprint import agreement, footprint
 from halflap.workflows.analysis.order import data_by_label, first_order, reversals
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study, Unknown
+from halflap.workflows.answers import Metrics
 from halflap.workflows.model.build import build
 from halflap.workflows.score.facts import Facts
-from halflap.workflows.score.maintainability import maintainability, measures
 from halflap.workflows.score.patterns import pattern_scores
-from halflap.workflows.score.performance import performance
 from halflap.workflows.score.rules import check_rule
-from halflap.workflows.score.score import DEFAULT_WEIGHTS, compliance, total
-from halflap.workflows.score.timing import Timing
+from halflap.workflows.score.score import DEFAULT_WEIGHTS, compliance, maintainability, measures, total
+from halflap.workflows.score.timing import Timing, performance
 from halflap.workflows.transform.catalogue import TRANSFORMATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from halflap.workflows.answers import Target
     from halflap.workflows.model.block import Structure
     from halflap.workflows.model.net import Bound, Net
     from halflap.workflows.score.patterns import Pattern
-    from halflap.workflows.score.performance import Performance
+    from halflap.workflows.score.timing import Performance
     from halflap.workflows.transform.catalogue import Transformation
     from halflap.workflows.transform.ground import Ground
 
-__all__ = ["Evaluation", "Evaluator", "Move", "Target"]
+__all__ = ["Evaluation", "Evaluator", "Move"]
 
-Target = Literal["performance", "behavioral", "balanced"]
 _CLOSE = 1e-9
 _ENDLESS = 1e12
 _DIGITS = 9
@@ -75,17 +74,18 @@ class Evaluation:
     refused: str | None
     """Why it may not be taken."""
 
-    def metrics(self) -> dict[str, Any]:
-        return {
-            "expected_makespan": self.times.makespan,
-            "method": self.times.method,
-            "critical_path": self.times.critical_path,
-            "performance": self.times.score,
-            "expected_cost": self.times.cost,
-            "max_parallel": self.times.width,
-            "size": self.size,
-            "total_score": self.total,
-        }
+    def metrics(self) -> Metrics:
+        times = self.times
+        return Metrics(
+            expected_makespan=times.makespan,
+            method=times.method,
+            critical_path=times.critical_path,
+            performance=times.score,
+            expected_cost=times.cost,
+            max_parallel=times.width,
+            size=self.size,
+            total_score=self.total,
+        )
 
 
 class Evaluator:
@@ -169,7 +169,7 @@ class Evaluator:
         broken = self._broken if start is None else self._rules_broken(study)
         sound = soundness(study).sound is True
         scores = pattern_scores(self._facts, study.structure, self._patterns)
-        patterns = tuple(one.score for one in scores.values() if one.score is not None)
+        patterns = tuple(one for one in scores.values() if one is not None)
         dimensions = {
             "performance": times.score,
             "maintainability": maintainability(measures(net, study.structure)),

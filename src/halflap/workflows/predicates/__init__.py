@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from halflap.workflows.predicates.language import PRELUDE, either, names, parse, to_python
+from halflap.workflows.predicates.language import PRELUDE, names, parse, to_python
 
-__all__ = ["PRELUDE", "either", "names", "parse", "to_python"]
+__all__ = ["PRELUDE", "names", "parse", "to_python"]

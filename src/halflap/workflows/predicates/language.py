@@ -17,7 +17,7 @@ from halflap.core.text import shorten
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PRELUDE", "either", "names", "parse", "to_python"]
+__all__ = ["PRELUDE", "names", "parse", "to_python"]
 
 _LONGEST = 4_000
 _MAX_NODES = 1_000
@@ -94,11 +94,6 @@ def names(expression: ast.expr) -> frozenset[tuple[str, ...]]:
         return frozenset({path})
     inner = (one for one in ast.iter_child_nodes(expression) if isinstance(one, ast.expr))
     return frozenset().union(*map(names, inner))
-
-
-def either(one: str, other: str) -> str:
-    """Return the predicate that holds if one of two does."""
-    return ast.unparse(ast.BoolOp(ast.Or(), [parse(one), parse(other)]))
 
 
 # As Python --------------------------------------------------------------------------------------------

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from pydantic import ConfigDict
 
 from halflap.core.errors import WorkflowError
-from halflap.core.suggest import did_you_mean
-from halflap.core.text import join
 from halflap.workflows.analysis.compare import Mode, compare
-from halflap.workflows.model.form import read_specification, write_net
+from halflap.workflows.model.form import MISSING, read_specification, validated, write_net
 from halflap.workflows.model.orblocks import check_or_gates
 from halflap.workflows.model.reduce import structure_of
-from halflap.workflows.optimize.optimizer import TARGETS, optimize
-from halflap.workflows.score.score import read_patterns, read_weights, score
-from halflap.workflows.transform.constraints import read_constraints
+from halflap.workflows.optimize.optimizer import Goal, search
+from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
+from halflap.workflows.score.score import Weights, score
 from halflap.workflows.yawl import read_yawl, write_yawl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from halflap.workflows.model.net import Net, Specification
 
 __all__ = ["JOBS", "Workflow", "read_workflow", "unstructured"]
 
+T = TypeVar("T")
 _WORKFLOWS = ("workflow", "workflow_spec", "original_workflow", "optimized_workflow")
 _QUICKLY_REDUCED = 5_000
 """Flows of a net that is reduced within a second or so."""
@@ -74,40 +75,49 @@ def unstructured(arguments: Mapping[str, Any]) -> str | None:
     return None
 
 
-class _Arguments:
-    """Arguments while they are read, with the problems found so far."""
+@dataclass(frozen=True)
+class _Comparing:
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
+    original_workflow: dict[str, Any]
+    optimized_workflow: dict[str, Any]
+    validation_mode: Mode = "balanced"
 
-    def __init__(self, given: Mapping[str, Any], known: Sequence[str]) -> None:
-        self.given = given
-        self.problems: list[tuple[str, str]] = []
-        for name in given:
-            if name not in known:
-                hint = did_you_mean(name, known, otherwise=f"There are {join(known)}.")
-                self.problems.append((name, f"Unknown parameter. {hint}"))
 
-    def workflow(self, name: str) -> Workflow | None:
-        value = self.given.get(name)
-        if value is None or value == {}:
-            self.problems.append(("", f"Parameter '{name}' is required and must not be empty"))
-            return None
+@dataclass(frozen=True)
+class _Scoring:
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
+    workflow: dict[str, Any]
+    reference_patterns: list[Pattern]
+    scoring_weights: Weights = field(default_factory=Weights)
+
+
+@dataclass(frozen=True)
+class _Optimizing(Goal):
+    workflow_spec: dict[str, Any] = field(kw_only=True)
+
+
+def _read(kind: type[T], given: Mapping[str, Any]) -> tuple[T, list[Workflow]]:
+    """Validate arguments and read the workflows in them; a `WorkflowError` has every problem of all."""
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    there = {name: value for name, value in given.items() if name not in known or value not in (None, {}, "")}
+    problems: list[tuple[str, str]] = []
+    asked: T | None = None
+    try:
+        asked = validated(kind, there)
+    except WorkflowError as error:
+        for one in error.problems:
+            missing = one.path not in there and one.message == MISSING
+            required = f"Parameter '{one.path}' is required and must not be empty"
+            problems.append(("", required) if missing else one)
+    workflows = []
+    for name in [name for name in _WORKFLOWS if isinstance(there.get(name), dict)]:
         try:
-            return read_workflow(value)
+            workflows.append(read_workflow(there[name]))
         except WorkflowError as error:
-            self.problems += [(_below(name, one.path), one.message) for one in error.problems]
-            return None
-
-    def choice(self, name: str, options: Sequence[str], default: str | None = None) -> Any:
-        value = self.given.get(name)
-        value = default if value is None else value
-        if value is None or value == "":
-            self.problems.append(("", f"Parameter '{name}' is required and must not be empty"))
-        elif value not in options:
-            self.problems.append((name, f"It must be one of {join(options, 'or')}, not {value!r}."))
-        return value
-
-    def check(self) -> None:
-        if self.problems:
-            raise WorkflowError(self.problems, "The arguments are invalid.")
+            problems += [(_below(name, one.path), one.message) for one in error.problems]
+    if asked is None or problems:
+        raise WorkflowError(problems, "The arguments are invalid.")
+    return asked, workflows
 
 
 def _below(name: str, path: str) -> str:
@@ -115,44 +125,22 @@ def _below(name: str, path: str) -> str:
 
 
 def _validate(given: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = _Arguments(given, ("original_workflow", "optimized_workflow", "validation_mode"))
-    original = arguments.workflow("original_workflow")
-    optimized = arguments.workflow("optimized_workflow")
-    mode = arguments.choice("validation_mode", get_args(Mode), "balanced")
-    arguments.check()
-    assert original is not None
-    assert optimized is not None
-    return compare(original.net, optimized.net, mode).response()
+    asked, (original, optimized) = _read(_Comparing, given)
+    return compare(original.net, optimized.net, asked.validation_mode).response()
 
 
 def _score(given: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = _Arguments(given, ("workflow", "reference_patterns", "scoring_weights"))
-    workflow = arguments.workflow("workflow")
-    patterns, weights = given.get("reference_patterns"), given.get("scoring_weights")
-    if patterns is None:
-        arguments.problems.append(("", "Parameter 'reference_patterns' is required"))
-    else:
-        read_patterns(patterns, arguments.problems)
-    read_weights(weights, arguments.problems)
-    arguments.check()
-    assert workflow is not None
-    assert patterns is not None
-    return score(workflow.net, patterns, weights).response()
+    asked, (workflow,) = _read(_Scoring, given)
+    return score(workflow.net, asked.reference_patterns, vars(asked.scoring_weights)).response()
 
 
 def _optimize(given: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("workflow_spec", "optimization_target", "constraints", "reference_patterns")
-    arguments = _Arguments(given, names)
-    workflow = arguments.workflow("workflow_spec")
-    target = arguments.choice("optimization_target", TARGETS)
-    constraints, patterns = given.get("constraints"), given.get("reference_patterns") or ()
-    if workflow is not None:
-        read_constraints(constraints, workflow.net, arguments.problems)
-    read_patterns(patterns, arguments.problems)
-    arguments.check()
-    assert workflow is not None
+    asked, (workflow,) = _read(_Optimizing, given)
+    wrong = list(asked.constraints.problems(workflow.net))
+    if wrong:
+        raise WorkflowError(wrong, "The arguments are invalid.")
     try:
-        return optimize(workflow.net, target, constraints, patterns).response(workflow.written)
+        return search(workflow.net, asked).response(workflow.written)
     except WorkflowError as error:
         problems = [(_below("workflow_spec", one.path), one.message) for one in error.problems]
         raise WorkflowError(problems, error.what) from None

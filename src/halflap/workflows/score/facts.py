@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.order import Data, depend
-from halflap.workflows.model.block import Branches, Loop, Step, inner, steps_of
+from halflap.workflows.model.block import Block, Branches, Loop, Step, inner, remembered, steps_of
 from halflap.workflows.model.net import CANCELLATION, FIXING
 from halflap.workflows.predicates import names, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from halflap.workflows.model.block import Block, Way
+    from halflap.workflows.model.block import Way
     from halflap.workflows.model.net import Net
 
 __all__ = ["UNKNOWN", "Facts"]
@@ -39,9 +39,19 @@ class Facts:
             (rule.tasks[0], rule.tasks[1]) for rule in net.rules if rule.kind in {"precedence", "response"}
         }
         self._tied = frozenset(task for pair in self.ties for task in pair)
-        self._data: dict[Block, Data] = {}
-        self._steps: dict[Block, frozenset[str]] = {}
         self._depend: dict[tuple[Block, Block], bool] = {}
+
+    @property
+    def undeclared(self) -> list[str]:
+        """Tasks without declared reads and writes."""
+        tasks = [task for task in self.net.tasks.values() if not self.routes(task.id)]
+        return [task.id for task in tasks if task.reads is None or task.writes is None]
+
+    @property
+    def timeless(self) -> list[str]:
+        """Tasks without a duration."""
+        tasks = self.net.tasks.values()
+        return [task.id for task in tasks if task.label is not None and task.duration is None]
 
     @property
     def untouchable(self) -> str | None:
@@ -95,22 +105,18 @@ class Facts:
         steps = self.steps(block)
         return [task for task in self.net.tasks if task in steps and not self.routes(task)]
 
+    @remembered
     def steps(self, block: Block) -> frozenset[str]:
-        found = self._steps.get(block)
-        if found is None:
-            found = self._steps[block] = frozenset(steps_of(block))
-        return found
+        return frozenset(steps_of(block))
 
+    @remembered
     def data(self, block: Block) -> Data:
         """Return what a block reads and writes, its choices included."""
-        found = self._data.get(block)
-        if found is None:
-            found = self._of_node(block.node) if isinstance(block, Step) else Data()
-            for part in inner(block):
-                found |= self.data(part)
-            if isinstance(block, Loop) or (isinstance(block, Branches) and block.kind != "and"):
-                found |= self.choice(block.split, block.ways)
-            self._data[block] = found
+        found = self._of_node(block.node) if isinstance(block, Step) else Data()
+        for part in inner(block):
+            found |= self.data(part)
+        if isinstance(block, Loop) or (isinstance(block, Branches) and block.kind != "and"):
+            found |= self.choice(block.split, block.ways)
         return found
 
     def depend(self, one: Block, other: Block) -> bool:

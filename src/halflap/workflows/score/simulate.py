@@ -1,15 +1,16 @@
 """The simulator: cases of any workflow played with its tokens and a clock, each resource doing one thing at a time.
 
-Whoever waited longest is next, then whoever is listed first. Few cases are played exhaustively, many by chance with a fixed seed.
+The task that waited longest is next, then the one listed first. Few cases are all played, of many a sample with a fixed seed.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.workflows.analysis.order import depend
 from halflap.workflows.analysis.states import bits_of
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from halflap.workflows.score.durations import Durations
     from halflap.workflows.score.facts import Facts
 
-__all__ = ["Simulated", "StuckError", "simulate"]
+__all__ = ["SAMPLES", "Simulated", "StuckError", "simulate"]
 
+SAMPLES = 200
+_EVERY_CASE = 64
+"""Up to this many cases are all played; of more, samples."""
 _SEED = 0
 _MAX_STEPS = 100_000
 _Chooser = Callable[[Sequence[float]], int]
@@ -47,20 +51,23 @@ class Simulated:
     """Whether these are samples, and not every case."""
 
 
-def simulate(
-    net: Net, facts: Facts, *, exhaustive: int, samples: int, critical: bool = False
-) -> Simulated | None:
-    """Play every case if there are at most `exhaustive`, else so many samples; without samples return None."""
+def simulate(net: Net, facts: Facts) -> Simulated:
+    """Play every case if there are few, else samples."""
     plan = _Plan(net, facts)
-    every = _every_case(plan, exhaustive, critical=critical)
-    if every is not None or not samples:
-        return every
-    chance = random.Random(_SEED)  # noqa: S311 -- no secret
-    played = [plan.play(lambda chances: _drawn(chance.random(), chances)) for _ in range(samples)]
-    found = gathered(((case.clock, 1 / samples) for case in played), exact=False)
-    longest = sum(case.critical() for case in played) / samples if critical else 0.0
-    cost = sum(case.cost for case in played) / samples
-    return Simulated(found, longest, cost, max(case.most for case in played), sampled=True)
+    played = _every_case(plan)
+    sampled = played is None
+    if played is None:
+        chance = random.Random(_SEED)  # noqa: S311 -- no secret
+        played = [
+            (plan.play(lambda chances: _drawn(chance.random(), chances)), 1 / SAMPLES) for _ in range(SAMPLES)
+        ]
+    return Simulated(
+        gathered(((case.clock, likely) for case, likely in played), exact=not sampled),
+        sum(likely * case.critical() for case, likely in played),
+        sum(likely * case.cost for case, likely in played),
+        max(case.most for case, _ in played),
+        sampled,
+    )
 
 
 def _drawn(at: float, chances: Sequence[float]) -> int:
@@ -71,23 +78,18 @@ def _drawn(at: float, chances: Sequence[float]) -> int:
     return max(number for number, chance in enumerate(chances) if chance > 0)
 
 
-def _every_case(plan: _Plan, most: int, *, critical: bool) -> Simulated | None:
-    longest = cost = 0.0
-    width = 0
-    times: list[tuple[float, float]] = []
-    script: list[int] = []
-    for _ in range(most):
+def _every_case(plan: _Plan) -> list[tuple[_Case, float]] | None:
+    """Return every case with its probability; None if there are too many."""
+    played: list[tuple[_Case, float]] = []
+    scripts: list[list[int]] = [[]]
+    while scripts:
         made: list[tuple[int, Sequence[float]]] = []
+        script = scripts.pop()
 
-        def choose(
-            chances: Sequence[float],
-            made: list[tuple[int, Sequence[float]]] = made,
-            script: list[int] = script,
-        ) -> int:
-            if len(made) > most:
-                # Of so many choices there are more cases than may be played.
+        def choose(chances: Sequence[float], made: list[Any] = made, script: list[int] = script) -> int:
+            if len(made) > _EVERY_CASE:
                 raise EndlessError
-            chosen = script[len(made)] if len(made) < len(script) else _possible(chances, 0)
+            chosen = script[len(made)] if len(made) < len(script) else _possible(chances)[0]
             made.append((chosen, chances))
             return chosen
 
@@ -95,23 +97,17 @@ def _every_case(plan: _Plan, most: int, *, critical: bool) -> Simulated | None:
             case = plan.play(choose)
         except EndlessError:
             return None
-        likely = 1.0
-        for chosen, chances in made:
-            likely *= chances[chosen]
-        times.append((case.clock, likely))
-        longest += likely * case.critical() if critical else 0.0
-        cost += likely * case.cost
-        width = max(width, case.most)
-        while made and _possible(made[-1][1], made[-1][0] + 1) == len(made[-1][1]):
-            made.pop()
-        if not made:
-            return Simulated(gathered(times, exact=True), longest, cost, width, sampled=False)
-        script = [*(chosen for chosen, _ in made[:-1]), _possible(made[-1][1], made[-1][0] + 1)]
-    return None
+        played.append((case, math.prod(chances[chosen] for chosen, chances in made)))
+        for at in range(len(script), len(made)):
+            chosen = [one for one, _ in made[:at]]
+            scripts += [[*chosen, other] for other in _possible(made[at][1])[1:]]
+        if len(played) + len(scripts) > _EVERY_CASE:
+            return None
+    return played
 
 
-def _possible(chances: Sequence[float], start: int) -> int:
-    return next((at for at in range(start, len(chances)) if chances[at] > 0), len(chances))
+def _possible(chances: Sequence[float]) -> list[int]:
+    return [at for at, chance in enumerate(chances) if chance > 0]
 
 
 class _Plan:

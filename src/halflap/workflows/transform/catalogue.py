@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
+from halflap.workflows.model.block import Block, Structure, Walk, rewritten, stretches
 from halflap.workflows.model.build import build
 from halflap.workflows.model.reduce import structure_of
+from halflap.workflows.transform.choices import filter_first, merge_identical
 from halflap.workflows.transform.constraints import Constraints
-from halflap.workflows.transform.duplicates import drop_duplicates
-from halflap.workflows.transform.filter import filter_first
-from halflap.workflows.transform.ground import Ground
-from halflap.workflows.transform.merge import merge_identical
+from halflap.workflows.transform.ground import Changed, Ground
 from halflap.workflows.transform.parallel import parallelise, serialise
-from halflap.workflows.transform.tidy import flatten, remove_dead, remove_silent
+from halflap.workflows.transform.tidy import drop_duplicates, flatten, remove_dead, remove_silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from halflap.workflows.model.block import Structure
     from halflap.workflows.model.net import Net
-    from halflap.workflows.transform.ground import Changed
 
 __all__ = ["TRANSFORMATIONS", "Transformation", "transformed"]
+
+Changes = Callable[[Ground, Structure], Iterator[Changed]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,12 @@ class Transformation:
 
     name: str
     keeps_traces: bool
-    changes: Callable[[Ground, Structure], Iterator[Changed]]
+    changes: Changes
+
+
+def _local(rule: Callable[[Ground, Block], Iterator[tuple[Block, str]]], walk: Walk) -> Changes:
+    """Apply a rule for one block wherever `walk` goes."""
+    return lambda ground, structure: structure.rewritten(partial(rule, ground), walk)
 
 
 TRANSFORMATIONS: Mapping[str, Transformation] = {
@@ -40,11 +44,11 @@ TRANSFORMATIONS: Mapping[str, Transformation] = {
         Transformation("remove_dead", True, remove_dead),
         Transformation("remove_silent", True, remove_silent),
         Transformation("flatten", True, flatten),
-        Transformation("merge_identical", True, merge_identical),
+        Transformation("merge_identical", True, _local(merge_identical, rewritten)),
         Transformation("drop_duplicates", False, drop_duplicates),
-        Transformation("filter_first", False, filter_first),
-        Transformation("parallelise", False, parallelise),
-        Transformation("serialise", False, serialise),
+        Transformation("filter_first", False, _local(filter_first, stretches)),
+        Transformation("parallelise", False, _local(parallelise, stretches)),
+        Transformation("serialise", False, _local(serialise, rewritten)),
     )
 }
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from halflap.sandbox.check.inside.tree import Tree
 
-__all__ = ["argument_nodes", "calls_in", "unbound_names"]
+__all__ = ["argument_nodes", "calls_in", "plain_value", "unbound_names"]
 
 _BY_TEXT = "call_tool"
 _MAX_INTEGER = 2**63
@@ -134,6 +134,15 @@ def _values(tree: Tree, call: ast.Call, at: Any, value: ast.expr) -> list[dict[s
     if isinstance(listed, ast.List | ast.Tuple | ast.Set) and _is_reached(tree, call, loop):
         return _each(listed.elts, tree.place)
     return []
+
+
+def plain_value(node: ast.expr) -> bool:
+    """Return whether an expression writes out a JSON value."""
+    try:
+        _plain(node, [0])
+    except ValueError:
+        return False
+    return True
 
 
 def _each(nodes: list[Any], place: Any) -> list[dict[str, Any]]:

@@ -7,13 +7,44 @@ import builtins
 from functools import cached_property
 from typing import NamedTuple
 
-from halflap.sandbox.check.inside.edits import Place, lines_of
-
-__all__ = ["FUNCTIONS", "PREFIXES", "Place", "Tree", "is_text"]
+__all__ = ["FUNCTIONS", "PREFIXES", "Place", "Positions", "Tree", "is_text"]
 
 PREFIXES = ("mcp__", "script__", "dspy__")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _Located = ast.expr | ast.keyword | ast.stmt | ast.arg
+
+
+class Place(NamedTuple):
+    """From line and column to line and column, counted from 1 in characters."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Positions:
+    """Places in a text: Python counts bytes; people, and ty, count characters."""
+
+    def __init__(self, code: str) -> None:
+        # As Python counts lines: a form feed or another odd separator ends none.
+        self._lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    def place(self, node: _Located) -> Place:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return Place(
+            node.lineno,
+            self._column(node.lineno, node.col_offset),
+            node.end_lineno,
+            self._column(node.end_lineno, node.end_col_offset),
+        )
+
+    def _column(self, line: int, offset: int) -> int:
+        text = self._lines[line - 1]
+        if not text.isascii():
+            offset = len(text.encode("utf-8", "replace")[:offset].decode(errors="ignore"))
+        return offset + 1
 
 
 class Binding(NamedTuple):
@@ -28,42 +59,9 @@ class Tree:
     """A parsed program."""
 
     def __init__(self, module: ast.Module, code: str) -> None:
-        self.lines = lines_of(code)
-        self.parents: dict[ast.AST, ast.AST] = {}
-        self.nodes: list[ast.AST] = []
-        waiting: list[ast.AST] = [module]
-        while waiting:
-            node = waiting.pop()
-            self.nodes.append(node)
-            for child in ast.iter_child_nodes(node):
-                self.parents[child] = node
-                waiting.append(child)
-
-    def place(self, node: _Located) -> Place:
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        return Place(
-            node.lineno,
-            self._column(node.lineno, node.col_offset),
-            node.end_lineno,
-            self._column(node.end_lineno, node.end_col_offset),
-        )
-
-    def _column(self, line: int, offset: int) -> int:
-        # Python counts bytes; people, and ty, count characters.
-        text = self.lines[line - 1]
-        if not text.isascii():
-            offset = len(text.encode("utf-8", "replace")[:offset].decode(errors="ignore"))
-        return offset + 1
-
-    @cached_property
-    def by_place(self) -> dict[Place, list[ast.AST]]:
-        """Every expression and named argument, by its place."""
-        found: dict[Place, list[ast.AST]] = {}
-        for node in self.nodes:
-            if isinstance(node, ast.expr | ast.keyword):
-                found.setdefault(self.place(node), []).append(node)
-        return found
+        self.nodes = list(ast.walk(module))
+        self.parents = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+        self.place = Positions(code).place
 
     @cached_property
     def bindings(self) -> dict[str, list[Binding]]:

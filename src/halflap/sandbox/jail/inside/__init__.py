@@ -1,4 +1,4 @@
-"""The code on the locked side: `server` forks, `child` locks itself, `program` runs what comes through `channel`.
+"""The code on the locked side: `server` forks for a lock profile; `child`, the profile of programs, locks itself and runs one.
 
-Only the standard library and a few modules of `halflap.sandbox` are imported here, before the locks.
+`locks` and `seccomp` are the locks. Only the standard library and a few modules of `halflap.sandbox` are imported here.
 """

@@ -1,21 +1,33 @@
-"""The only way out of the jail: send frames to the gateway, and receive the answers to calls."""
+"""The only way out of the jail: calls, answers, and what a program prints, which is sent soon enough to survive its end."""
 
 from __future__ import annotations
 
 import asyncio
-import marshal
+import contextlib
+import io
+import selectors
+import signal
 import socket
+import sys
+import time
 from collections import deque
 from json import dumps, loads
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from halflap.sandbox import messages
-from halflap.sandbox.jail import frames
+from halflap.sandbox.jail import protocol
+from halflap.sandbox.jail.protocol import NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-__all__ = ["Channel", "ToolError"]
+    from _typeshed import ReadableBuffer
+
+__all__ = ["Channel", "Console", "ToolError", "no_input"]
+
+_TICK_SECONDS = 0.02
+_MOST_FRAMES = 300
+"""Lines are sent one by one until there are more within a tick of CPU time; then they are sent together."""
 
 
 class ToolError(Exception):
@@ -35,30 +47,26 @@ class Channel:
         """Nothing was printed or shown yet."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._turns = _Turns(largest_frame * frames.LARGEST_AT_ONCE)
+        self._turns = _Turns(largest_frame * protocol.LARGEST_AT_ONCE)
         self._last = 0
-        self._received = bytearray()
+        self._frames = protocol.Frames()
 
     def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
         """Send a frame. The gateway always reads, so this hardly waits."""
         self.is_sending = True
-        if kind in {frames.OUTPUT, frames.SHOW}:
+        if kind in {protocol.OUTPUT, protocol.SHOW}:
             self.is_silent = False
         try:
-            self._socket.sendall(frames.frame(kind, *parts))
+            self._socket.sendall(protocol.frame(kind, *parts))
         finally:
             self.is_sending = False
 
     def read_program(self) -> Any:
         """Wait for the program; None if the gateway closes the channel instead."""
-        while True:
-            frame = self._take()
-            if frame is not None:
-                return loads(frame[1])
-            part = self._socket.recv(frames.CHUNK)
-            if not part:
-                return None
-            self._received += part
+        while part := self._socket.recv(protocol.CHUNK):
+            for _, body in self._frames.add(part):
+                return loads(body)
+        return None
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call a tool and return what the gateway answers."""
@@ -83,12 +91,12 @@ class Channel:
         self._last += 1
         number = self._last
         answer = self._waiting[number] = loop.create_future()
-        self.send(frames.CALL, frames.NUMBER.pack(number), body)
+        self.send(protocol.CALL, NUMBER.pack(number), body)
         try:
             return await answer
         except asyncio.CancelledError:
             if number in self._waiting:
-                self.send(frames.CANCEL, frames.NUMBER.pack(number))
+                self.send(protocol.CANCEL, NUMBER.pack(number))
             raise
         finally:
             self._waiting.pop(number, None)
@@ -104,31 +112,16 @@ class Channel:
             assert self._loop is not None
             self._loop.remove_reader(self._socket.fileno())
             return
-        self._received += part
-        while (frame := self._take()) is not None:
-            kind, body = frame
-            (number,) = frames.NUMBER.unpack_from(body)
+        for kind, body in self._frames.add(part):
             # Nothing waits for a call that was cancelled.
-            answer = self._waiting.pop(number, None)
+            answer = self._waiting.pop(NUMBER.unpack_from(body)[0], None)
             if answer is None or answer.done():
                 continue
-            rest = memoryview(body)[frames.NUMBER.size :]
-            if kind == frames.VALUE:
-                answer.set_result(marshal.loads(rest))  # noqa: S302 -- from the gateway, which is trusted here
+            rest = memoryview(body)[NUMBER.size :]
+            if kind == protocol.VALUE:
+                answer.set_result(protocol.value_from(rest))
             else:
-                answer.set_exception(ToolError(loads(bytes(rest))["message"]))
-
-    def _take(self) -> tuple[bytes, bytes] | None:
-        """Take one whole frame from what was received, if there is one."""
-        if len(self._received) < frames.HEADER.size:
-            return None
-        kind, length = frames.HEADER.unpack_from(self._received)
-        end = frames.HEADER.size + length
-        if len(self._received) < end:
-            return None
-        body = bytes(memoryview(self._received)[frames.HEADER.size : end])
-        del self._received[:end]
-        return kind, body
+                answer.set_exception(ToolError(bytes(rest).decode()))
 
 
 class _Turns:
@@ -160,7 +153,7 @@ class _Turns:
 
     def _has_room(self, size: int) -> bool:
         return self._calls == 0 or (
-            self._calls < frames.CALLS_AT_ONCE and self._bytes + size <= self._most_bytes
+            self._calls < protocol.CALLS_AT_ONCE and self._bytes + size <= self._most_bytes
         )
 
     def _count(self, size: int) -> None:
@@ -177,3 +170,101 @@ class _Turns:
             if not turn.done() and not turn.get_loop().is_closed():
                 self._count(next_size)
                 turn.set_result(None)
+
+
+class _Outlet(io.BufferedIOBase):
+    """Bytes that go through the channel."""
+
+    def __init__(self, channel: Channel, name: str) -> None:
+        super().__init__()
+        self._channel = channel
+        self.name = f"<{name}>"
+        self._held = bytearray()
+        self._sent = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        if self.closed:
+            raise ValueError("write to closed file")
+        view = memoryview(data).cast("B")
+        self._held += view
+        self._sent += 1
+        if self._sent <= _MOST_FRAMES or len(self._held) >= protocol.CHUNK:
+            self.flush()
+        return len(view)
+
+    def flush(self) -> None:
+        # A signal handler may print in the middle of a frame; that is sent with the next one.
+        while self._held and not self._channel.is_sending:
+            part = bytes(self._held[: protocol.CHUNK])
+            del self._held[: protocol.CHUNK]
+            self._channel.send(protocol.OUTPUT, part)
+
+    def tick(self) -> None:
+        self._sent = 0
+
+
+class Console:
+    """The two streams of a program; they stay, whatever it puts in their place."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._outlets = [_Outlet(channel, name) for name in ("stdout", "stderr")]
+        self._streams = [
+            io.TextIOWrapper(
+                outlet, encoding="utf-8", errors="backslashreplace", newline="\n", line_buffering=True
+            )
+            for outlet in self._outlets
+        ]
+
+    def attach(self) -> None:
+        """Make stdout and stderr go through the channel, and stdin empty."""
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self._streams  # type: ignore[misc]
+        sys.stdin = io.StringIO()
+
+    def keep_sending(self) -> None:
+        """Send what is held before the program waits, and regularly while it computes.
+
+        The timer is the one for profilers: it runs only while the program computes, and programs do not use it.
+        """
+        time.sleep = _after(self.flush, time.sleep)
+        idle: Any = selectors.DefaultSelector
+        idle.select = _after(self.flush, idle.select)
+        signal.signal(signal.SIGPROF, self._tick)
+        signal.setitimer(signal.ITIMER_PROF, _TICK_SECONDS, _TICK_SECONDS)
+
+    def flush(self) -> None:
+        """Send what is held."""
+        for stream in self._streams:
+            # It may be closed, or without its outlet.
+            with contextlib.suppress(Exception):
+                stream.flush()
+
+    def finish(self) -> None:
+        """Send all that the program has printed, in whatever it made of its streams."""
+        for stream in (sys.stdout, sys.stderr):
+            # The program may have put anything there.
+            with contextlib.suppress(BaseException):
+                stream.flush()
+        self.flush()
+
+    def _tick(self, *_: object) -> None:
+        for outlet in self._outlets:
+            outlet.tick()
+        self.flush()
+
+
+def _after(first: Callable[[], None], then: Callable[..., Any]) -> Callable[..., Any]:
+    def both(*arguments: Any, **named: Any) -> Any:
+        first()
+        return then(*arguments, **named)
+
+    both.__name__, both.__doc__ = then.__name__, then.__doc__
+    # A program that shows a traceback itself sees no file of ours.
+    both.__code__ = both.__code__.replace(co_filename=f"<{then.__name__}>", co_name=then.__name__)
+    return both
+
+
+def no_input(_prompt: object = "") -> NoReturn:
+    raise EOFError(messages.NO_INPUT)

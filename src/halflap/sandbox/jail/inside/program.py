@@ -13,17 +13,16 @@ import marshal
 import mmap
 import socket
 import sys
+import warnings
 from json import dumps
-from types import ModuleType
+from types import CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from halflap.sandbox import messages
-from halflap.sandbox.jail import frames
-from halflap.sandbox.jail.inside.channel import Channel, ToolError
-from halflap.sandbox.jail.inside.console import Console, no_input
-from halflap.sandbox.jail.inside.failure import describe, is_exhausted, show_source
-from halflap.sandbox.jail.inside.packages import show_figures
-from halflap.sandbox.jail.inside.unawaited import Unawaited
+from halflap.sandbox.jail import protocol
+from halflap.sandbox.jail.inside.channel import Channel, Console, ToolError, no_input
+from halflap.sandbox.jail.inside.failure import describe, show_source
+from halflap.sandbox.jail.inside.library import show_figures
 from halflap.sandbox.media import Media, for_model, picture_of, value_text
 from halflap.sandbox.messages import FILE
 from halflap.sandbox.missing import Results
@@ -71,16 +70,15 @@ def warm_up() -> None:
     with ours, theirs:
         channel = Channel(ours, _RESERVE_BYTES)
         answer = marshal.dumps({"rows": [{"number": 1}]})
-        theirs.sendall(frames.frame(frames.VALUE, frames.NUMBER.pack(1), answer))
+        theirs.sendall(protocol.frame(protocol.VALUE, protocol.NUMBER.pack(1), answer))
         console = Console(channel)
         console.attach()
-        order: dict[str, Any] = {"code": _SMALL, "entry": None, "tools": {_WARM: ["", None]}}
-        results = Results()
         with asyncio.Runner() as runner:
-            _run(order, _names(channel, order["tools"], results), results, runner, channel.largest)
+            program = _Program(channel, {"code": _SMALL, "entry": None, "tools": {_WARM: ["", None]}}, runner)
+            program.run()
         logging.shutdown()
         console.finish()
-        channel.send(frames.DONE, _written(None))
+        channel.send(protocol.DONE, _written(None))
 
 
 def run(channel: Channel) -> None:
@@ -98,30 +96,109 @@ def run(channel: Channel) -> None:
     order = channel.read_program()
     if order is None:
         return
-    results = Results()
-    names = _names(channel, order["tools"], results)
-    show_figures(names["show"])
     # One loop for the lines and for `main`, started when it is needed.
-    failure, value = _run(order, names, results, asyncio.Runner(), channel.largest)
+    program = _Program(channel, order, asyncio.Runner())
+    show_figures(program.names["show"])
+    failure = program.run()
     if failure is None and channel.is_silent:
-        _show_last(sys.modules["__main__"].__dict__, names["show"])
+        program.show_last()
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 -- as above
+    if failure is None:
+        program.drop_unawaited()
     console.finish()
-    if value is not None:
-        channel.send(frames.RETURNED, value)
-    channel.send(frames.DONE, _written(failure))
+    if program.value is not None:
+        channel.send(protocol.RETURNED, program.value)
+    channel.send(protocol.DONE, _written(failure))
 
 
 def _written(failure: dict[str, Any] | None) -> bytes:
     """Write how it failed, within the limit of the channel; a character may take six bytes as an escape."""
     # Half a character becomes an escape.
     body = dumps(failure, ensure_ascii=False).encode(errors="backslashreplace")
-    if failure is None or len(body) <= frames.LONGEST_FAILURE:
+    if failure is None or len(body) <= protocol.LONGEST_FAILURE:
         return body
-    most = frames.LONGEST_FAILURE // (6 * len(failure) + 6)
+    most = protocol.LONGEST_FAILURE // (6 * len(failure) + 6)
     cut = {key: text[:most] if type(text) is str else text for key, text in failure.items()}
     return dumps(cut, ensure_ascii=False).encode(errors="backslashreplace")
+
+
+class _Program:
+    """One program: what it finds defined, its lines, and the value of a script."""
+
+    def __init__(self, channel: Channel, order: dict[str, Any], runner: asyncio.Runner) -> None:
+        self._source: str = order["code"]
+        self._entry: dict[str, Any] | None = order["entry"]
+        self._runner = runner
+        self._largest = channel.largest
+        self._results = Results()
+        self.names = _names(channel, order["tools"], self._results)
+        self.variables: dict[str, Any] = {}
+        self.value: bytes | None = None
+        """What a script's `main` returned, as JSON."""
+
+    def run(self) -> dict[str, Any] | None:
+        """Run it, and return how it failed, if it did."""
+        reserve = mmap.mmap(-1, _RESERVE_BYTES)
+        name = "__main__" if self._entry is None else self._entry["name"]
+        main = sys.modules["__main__"] = sys.modules[name] = ModuleType(name)
+        self.variables = main.__dict__
+        self.variables.update(self.names, __file__=FILE, __builtins__=builtins)
+        sys.set_coroutine_origin_tracking_depth(1)
+        warnings._warn_unawaited_coroutine = _warn_unawaited  # type: ignore[attr-defined] # noqa: SLF001
+        show_source(self._source)
+        try:
+            code = _compile(self._source, keep_last=self._entry is None)
+            try:
+                if code.co_flags & inspect.CO_COROUTINE:
+                    self._runner.run(eval(code, self.variables))  # noqa: S307 -- the program, in a locked process
+                else:
+                    exec(code, self.variables)  # noqa: S102 -- the program, in a locked process
+                if self._entry is not None:
+                    self.value = self._enter(self._entry["arguments"])
+            finally:
+                _settle(self._runner)
+        except BaseException as error:  # noqa: BLE001 -- a program may raise anything
+            # First, because a signal handler may need memory next.
+            reserve.close()
+            # What a failure leaves without `await` is not its cause.
+            warnings._warn_unawaited_coroutine = _ignore  # type: ignore[attr-defined] # noqa: SLF001
+            return describe(error, self._source, self._results)
+        return None
+
+    def _enter(self, arguments: dict[str, Any]) -> bytes:
+        """Call `main` and return its value as JSON."""
+        function = self.variables.get("main")
+        if function is None:
+            raise NameError("main is not defined after the lines of the file have run.", name="main")
+        value = function(**arguments)
+        if inspect.isawaitable(value):
+            value = self._runner.run(_awaited(value))
+        try:
+            body = dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TypeError(messages.returned_no_json(error)) from None
+        if len(body) > self._largest:
+            raise ValueError(messages.returned_too_much(len(body), self._largest))
+        return body
+
+    def drop_unawaited(self) -> None:
+        """Let go of the calls in variables: what was never awaited is warned of when it goes."""
+        for name, value in list(self.variables.items()):
+            if type(value) in {CoroutineType, list, tuple, dict}:
+                del self.variables[name]
+
+    def show_last(self) -> None:
+        """Print the value of the last line, as an interactive Python does, if the program printed nothing."""
+        value = self.variables.get(_LAST)
+        if value is None or inspect.iscoroutine(value):
+            return
+        # Its repr is the program's own code, which may do anything but must not break the run.
+        with contextlib.suppress(BaseException):
+            if isinstance(value, Media) or picture_of(value) is not None:
+                self.names["show"](value)
+            else:
+                print(value_text(value))  # noqa: T201 -- the program's own output
 
 
 def _compile(source: str, *, keep_last: bool = False) -> Any:
@@ -139,51 +216,17 @@ def _compile(source: str, *, keep_last: bool = False) -> Any:
         raise SyntaxError("the program is nested too deeply for Python") from None
 
 
-def _run(
-    order: dict[str, Any], names: dict[str, Any], results: Results, runner: asyncio.Runner, largest: int
-) -> tuple[dict[str, Any] | None, bytes | None]:
-    """Run it; return how it failed, if it did, and the value of a script."""
-    source, entry = order["code"], order["entry"]
-    reserve = mmap.mmap(-1, _RESERVE_BYTES)
-    main = ModuleType("__main__")
-    main.__dict__.update(names, __file__=FILE, __builtins__=builtins)
-    sys.modules["__main__"] = main
-    unawaited = Unawaited(["call_tool", *order["tools"]])
-    unawaited.attach()
-    if entry is not None:
-        main.__name__ = entry["name"]
-        sys.modules[entry["name"]] = main
-    show_source(source)
-    try:
-        code = _compile(source, keep_last=entry is None)
-        try:
-            if code.co_flags & inspect.CO_COROUTINE:
-                runner.run(eval(code, main.__dict__))  # noqa: S307 -- the program, in a locked process
-            else:
-                exec(code, main.__dict__)  # noqa: S102 -- the program, in a locked process
-            value = None if entry is None else _enter(main, entry["arguments"], runner, largest)
-        finally:
-            _settle(runner)
-        unawaited.finish(main.__dict__)
-    except BaseException as error:  # noqa: BLE001 -- a program may raise anything
-        # First, because a signal handler may need memory next.
-        reserve.close()
-        unawaited.stop()
-        return _failed(error, source, results), None
-    return None, value
+def _warn_unawaited(coroutine: CoroutineType[Any, Any, Any]) -> None:
+    """Warn of a call that was dropped, with the line of the program that made it."""
+    name = coroutine.__qualname__.removeprefix("<module>.").replace("<locals>.", "")
+    origin = coroutine.cr_origin
+    line = origin[0][1] if origin and origin[0][0] == FILE else 1
+    said = f"{name}() was never awaited: nothing of it ran. Write `await` before it."
+    warnings.warn_explicit(said, RuntimeWarning, FILE, line or 1)
 
 
-def _show_last(variables: dict[str, Any], show: Callable[[Any], None]) -> None:
-    """Print the value of the last line, as an interactive Python does, if the program printed nothing."""
-    value = variables.get(_LAST)
-    if value is None or inspect.iscoroutine(value):
-        return
-    # Its repr is the program's own code, which may do anything but must not break the run.
-    with contextlib.suppress(BaseException):
-        if isinstance(value, Media) or picture_of(value) is not None:
-            show(value)
-        else:
-            print(value_text(value))  # noqa: T201 -- the program's own output
+def _ignore(_: object) -> None:
+    """Warn of nothing."""
 
 
 def _leave(code: Any = None) -> NoReturn:
@@ -208,63 +251,28 @@ async def _end(tasks: set[asyncio.Task[Any]]) -> None:
     await asyncio.get_running_loop().shutdown_asyncgens()
 
 
-def _enter(main: ModuleType, arguments: dict[str, Any], runner: asyncio.Runner, largest: int) -> bytes:
-    """Call `main` and return its value as JSON."""
-    function = main.__dict__.get("main")
-    if function is None:
-        raise NameError("main is not defined after the lines of the file have run.", name="main")
-    value = function(**arguments)
-    if inspect.isawaitable(value):
-        value = runner.run(_awaited(value))
-    try:
-        body = dumps(value, allow_nan=False, ensure_ascii=False).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(messages.returned_no_json(error)) from None
-    if len(body) > largest:
-        raise ValueError(messages.returned_too_much(len(body), largest))
-    return body
-
-
 async def _awaited(value: Awaitable[Any]) -> Any:
     return await value
 
 
-def _failed(error: BaseException, source: str, results: Results) -> dict[str, Any] | None:
-    try:
-        if isinstance(error, SystemExit):
-            return _left(error, source, results)
-        failure: dict[str, Any] = {
-            key: text if text is None else str(text) for key, text in describe(error, source, results).items()
-        }
-        failure["is_exhausted"] = is_exhausted(error)
-    except BaseException as another:  # noqa: BLE001 -- the methods of its exceptions may, too
-        # There may be no memory left to describe it with.
-        is_over = issubclass(type(error), MemoryError) or issubclass(type(another), MemoryError)
-        kind = "MemoryError" if is_over else "Exception"
-        error.__traceback__ = another.__traceback__ = None
-        return {"type": kind, "message": "", "traceback": f"{kind}\n", "is_exhausted": is_over}
-    return failure
-
-
-def _left(leaving: SystemExit, source: str, results: Results) -> dict[str, Any] | None:
-    """Interpret `sys.exit`: without a number, or with 0, it is not a failure; a text is one, and is shown."""
-    if leaving.code is None or leaving.code == 0:
-        return None
-    return describe(leaving, source, results) | {"traceback": messages.exit_text(leaving.code)}
+# What a program finds defined ---------------------------------------------------------------------------------
 
 
 def _names(channel: Channel, tools: dict[str, Any], results: Results) -> dict[str, Any]:
-    """Return what a program finds defined: the tools that it names, `call_tool`, `show` and `ToolError`."""
+    """Return the tools that a program names, `call_tool`, `show` and `ToolError`."""
 
     async def call(name: str, arguments: dict[str, Any]) -> Any:
-        value = _from_gateway(await channel.call(name, arguments))
+        value = await channel.call(name, arguments)
         results.note(name, value)
         return value
 
     async def call_tool(*given: Any, **arguments: Any) -> Any:
         """Call a tool by a name that is only known when the program runs."""
+        name, *rest = given or (None,)
+        if type(name) is not str or len(rest) > 1 or not all(type(one) is dict for one in rest):
+            raise TypeError(messages.CALL_TOOL)
         try:
-            return await call(*_named_call(given, arguments))
+            return await call(name, rest[0] | arguments if rest else arguments)
         except (ToolError, TypeError) as error:
             # Where in our files it was raised means nothing to the program.
             raise error.with_traceback(None) from None
@@ -281,7 +289,7 @@ def _names(channel: Channel, tools: dict[str, Any], results: Results) -> dict[st
             return
         sys.stdout.flush()
         try:
-            channel.send(frames.SHOW, _shown(media, channel.largest))
+            channel.send(protocol.SHOW, _shown(media, channel.largest))
         except ValueError as error:
             raise error.with_traceback(None) from None
 
@@ -289,30 +297,6 @@ def _names(channel: Channel, tools: dict[str, Any], results: Results) -> dict[st
     _hide(call_tool, "call_tool")
     _hide(show, "show")
     return names | {name: _tool(name, about[0], about[1], call) for name, about in tools.items()}
-
-
-def _named_call(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Read `call_tool("name", {...})` and `call_tool("name", key=...)`."""
-    name, *rest = given or (None,)
-    if type(name) is not str or len(rest) > 1 or not all(type(one) is dict for one in rest):
-        raise TypeError(messages.CALL_TOOL)
-    return name, (rest[0] | named if rest else named)
-
-
-def _from_gateway(answer: Any) -> Any:
-    """Return the value that a program gets; a pair, which JSON does not have, stands for media."""
-    if type(answer) is tuple:
-        return Media(answer[1])
-    if type(answer) is list and any(type(part) is tuple for part in answer):
-        return [_from_gateway(part) for part in answer]
-    return answer
-
-
-def _shown(value: Media, largest: int) -> bytes:
-    body = dumps(for_model(value.block), ensure_ascii=False).encode()
-    if len(body) > largest:
-        raise ValueError(messages.shown_too_much(len(body), largest))
-    return body
 
 
 def _tool(
@@ -333,6 +317,13 @@ def _tool(
     _hide(tool, name)
     tool.__doc__ = signature
     return tool
+
+
+def _shown(value: Media, largest: int) -> bytes:
+    body = dumps(for_model(value.block), ensure_ascii=False).encode()
+    if len(body) > largest:
+        raise ValueError(messages.shown_too_much(len(body), largest))
+    return body
 
 
 def _hide(function: Any, name: str) -> None:

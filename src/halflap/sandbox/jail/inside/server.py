@@ -1,159 +1,205 @@
-"""The fork server: a process without secrets that has everything loaded, and forks locked processes."""
+"""The fork server: a process without secrets that forks locked children, one for each channel it is handed.
+
+The gateway's side is `halflap.sandbox.jail.fork_server.ForkServer(profile, orders)`. The *profile* is the name of a module
+with a class `Profile`, derived from the one below, that knows what the children do and how they are locked. Programs have
+`halflap.sandbox.jail.inside.child`; the check has its own, which may execute one binary in a private folder. In the server:
+
+1. `prepare(orders)` runs once. It imports and warms up what children need, then gives up rights (`locks.confine` does most of
+   it), and returns a JSON report for the gateway: `layers`, `missing`, and whatever else the gateway's side reads.
+2. `child(channel, number)` runs in each forked child, which has a session of its own. It locks the process
+   (`locks.lock`), then serves its channel. It need not return; if it does, the child exits.
+3. `forking(number)` runs in the server before a child is forked, `ended(number)` after it is gone, `close()` when the
+   gateway is gone.
+
+The control socket is a stream. To the server: one line of JSON (the orders), then `ORDER` structs, `FORK` with the child's
+end of its channel, or `KILL`, which ends the child's whole session. From the server: the report, then a line for each child
+that ended. What a child is asked, and what it answers, never passes through the server: its memory is shared by all
+later children.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import json
 import os
-import platform
 import select
 import signal
 import socket
 import sys
-from pathlib import Path
 from typing import Any, NoReturn
 
-from halflap.sandbox.jail.inside import child, landlock, namespaces, privileges, seccomp
-from halflap.sandbox.jail.inside.preload import preload
+from halflap.sandbox.jail.inside import locks
+from halflap.sandbox.jail.protocol import KILL, ORDER
 
-__all__ = ["main"]
+__all__ = ["Profile", "main"]
 
-_LONGEST_MESSAGE = 65_536
+
+class Profile:
+    """What children of one kind do, and how they are locked."""
+
+    def prepare(self, orders: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def forking(self, number: int) -> None:
+        """Choose what a child is to find."""
+
+    def child(self, channel: int, number: int) -> None:
+        raise NotImplementedError
+
+    def ended(self, number: int) -> None:
+        """Remove what a child left."""
+
+    def close(self) -> None:
+        """Remove what the server itself left."""
 
 
 def main(descriptor: int) -> NoReturn:
-    """Prepare, then fork a process for each descriptor that arrives, until the gateway is gone."""
-    control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, fileno=descriptor)
-    _close_others(descriptor)
-    orders = json.loads(control.recv(_LONGEST_MESSAGE))
+    """Prepare, then fork and kill as ordered, until the gateway is gone."""
+    control = socket.socket(fileno=descriptor)
+    os.closerange(3, descriptor)
+    os.closerange(descriptor + 1, os.sysconf("SC_OPEN_MAX"))
+    with control.makefile("rb", buffering=0) as file:
+        orders = json.loads(file.readline())
+    profile: Profile = importlib.import_module(orders["profile"]).Profile()
     try:
-        locks, layers, missing = _prepare(orders)
-    except OSError as error:
-        _send(control, {"trouble": str(error)})
+        report = profile.prepare(orders)
+    except locks.NamespaceError as error:
+        _send(control, {"without_namespaces": str(error)})
         os._exit(1)
-    _send(control, {"ready": True, "layers": layers, "missing": missing, "modules": orders["failed"]})
-    _serve(control, locks)
-    os._exit(0)
-
-
-def _prepare(orders: dict[str, Any]) -> tuple[child.Locks, list[str], dict[str, str]]:
-    """Load everything, then give up rights step by step; return the layers in force and why others are missing."""
-    privileges.forget_the_host(orders["machine"])
-    sys.path.extend(orders.pop("path"))
-    orders["failed"] = preload(orders["modules"])
-    sys.path.clear()
-    sys.path_importer_cache.clear()
-    sys.argv = ["program.py"]
-    child.prepare()
-    filtered = seccomp.build(platform.machine())
-    privileges.be_first_to_go()
-    base = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    layers, missing = ["seccomp", "no-new-privileges", "rlimits"], {}
-    privileges.allow_no_more()
-    if os.getuid() == 0:
-        layers.append(f"uid {privileges.become_nobody(orders['user'])}")
-        privileges.show()
-    if orders["namespaces"]:
-        try:
-            namespaces.unshare()
-        except OSError as error:
-            missing["namespaces"] = str(error)
-        else:
-            namespaces.continue_as_first_process()
-            namespaces.leave_the_files()
-            layers.append("namespaces")
-    else:
-        missing["namespaces"] = "switched off"
-    privileges.drop_capabilities()
-    if orders["lockdown"]:
-        privileges.hide()
-    try:
-        fence = landlock.version() if orders["landlock"] else 0
-    except OSError as error:
-        fence, missing["landlock"] = 0, str(error)
-    else:
-        if fence:
-            layers.append(f"landlock {fence}")
-        else:
-            missing["landlock"] = "switched off"
-    locks = child.Locks(
-        filter=filtered,
-        memory_bytes=base + orders["memory_bytes"],
-        cpu_seconds=orders["cpu_seconds"],
-        largest_frame=orders["largest_frame"],
-        landlock=bool(fence),
-        lockdown=orders["lockdown"],
-    )
+    except Exception as error:  # noqa: BLE001 -- whatever it is, the gateway reports it
+        _send(control, {"trouble": str(error) or type(error).__name__})
+        os._exit(1)
     gc.collect()
-    # What is loaded now never becomes garbage, so the processes share its pages.
+    # What is loaded now never becomes garbage, so the children share its pages.
     gc.freeze()
-    return locks, layers, missing
-
-
-def _close_others(kept: int) -> None:
-    """Close every inherited descriptor but the control socket."""
-    most = os.sysconf("SC_OPEN_MAX")
-    os.closerange(0, kept)
-    os.closerange(kept + 1, most)
-
-
-def _serve(control: socket.socket, locks: child.Locks) -> None:
-    """Fork what is requested, and report how each process ended."""
-    poll = select.poll()
-    poll.register(control, select.POLLIN)
-    children: dict[int, tuple[int, int]] = {}
-    while True:
-        for descriptor, _ in poll.poll():
-            if descriptor == control.fileno():
-                number, channel = _request(control)
-                if channel is None:
-                    for pid, _ in children.values():
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(pid, signal.SIGKILL)
-                    return
-                try:
-                    pid = os.fork()
-                except OSError:
-                    # The machine has no process left for this one; the others continue.
-                    os.close(channel)
-                    _send(control, {"ended": number, "code": None, "cpu_seconds": None, "memory_bytes": None})
-                    continue
-                if pid == 0:
-                    child.main(channel, locks)
-                os.close(channel)
-                watch = os.pidfd_open(pid)
-                poll.register(watch, select.POLLIN)
-                children[watch] = (pid, number)
-                _send(control, {"child": number, "pid": pid}, [watch])
-            else:
-                pid, number = children.pop(descriptor)
-                poll.unregister(descriptor)
-                os.close(descriptor)
-                _, status, used = os.wait4(pid, 0)
-                _send(
-                    control,
-                    {
-                        "ended": number,
-                        "code": os.waitstatus_to_exitcode(status),
-                        "cpu_seconds": used.ru_utime + used.ru_stime,
-                        "memory_bytes": used.ru_maxrss * 1024,
-                    },
-                )
-
-
-def _request(control: socket.socket) -> tuple[int, int | None]:
-    """Read a request: a number, and the process's end of its channel; None when the gateway is gone."""
     try:
-        body, descriptors, _, _ = socket.recv_fds(control, 64, 1)
-    except OSError:
-        return 0, None
-    return (int(body), descriptors[0]) if body and descriptors else (0, None)
-
-
-def _send(control: socket.socket, message: dict[str, Any], descriptors: list[int] | None = None) -> None:
-    try:
-        socket.send_fds(control, [json.dumps(message).encode()], descriptors or [])
-    except OSError:
-        # The gateway is gone.
+        _send(control, report)
+        _Server(control, profile).serve()
+    finally:
+        profile.close()
         os._exit(0)
+
+
+class _Server:
+    def __init__(self, control: socket.socket, profile: Profile) -> None:
+        self._control = control
+        self._profile = profile
+        self._pids: dict[int, int] = {}
+        """By number."""
+        self._wake, self._waker = os.pipe()
+
+    def serve(self) -> None:
+        for end in (self._wake, self._waker):
+            os.set_blocking(end, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
+        while True:
+            for descriptor, _ in poll.poll():
+                if descriptor == self._wake:
+                    os.read(self._wake, 4096)
+                elif not self._obey():
+                    self._end()
+                    return
+            self._reap()
+
+    def _obey(self) -> bool:
+        """Carry out one order; False when the gateway is gone."""
+        try:
+            body, descriptors, _, _ = socket.recv_fds(self._control, ORDER.size, 1)
+        except OSError:
+            return False
+        if len(body) != ORDER.size:
+            return False
+        kind, number = ORDER.unpack(body)
+        if kind == KILL:
+            self._kill(number)
+        elif descriptors:
+            self._fork(number, descriptors[0])
+        else:
+            # There were too many open files to receive the channel.
+            self._report(number)
+        return True
+
+    def _fork(self, number: int, channel: int) -> None:
+        self._profile.forking(number)
+        try:
+            pid = os.fork()
+        except OSError:
+            # The machine has no process left for this one; the others continue.
+            os.close(channel)
+            self._profile.ended(number)
+            self._report(number)
+            return
+        if pid == 0:
+            try:
+                signal.set_wakeup_fd(-1)
+                for own in (self._control.fileno(), self._wake, self._waker):
+                    os.close(own)
+                # What comes through a socket would be inherited by what the child executes.
+                os.set_inheritable(channel, False)
+                os.setsid()
+                self._profile.child(channel, number)
+            finally:
+                # A child never continues as the server.
+                os._exit(1)
+        os.close(channel)
+        self._pids[number] = pid
+
+    def _kill(self, number: int) -> None:
+        pid = self._pids.get(number)
+        if pid is not None:
+            try:
+                os.killpg(pid, signal.SIGKILL)
+            except OSError:
+                # It has no session yet.
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status, used = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            number = next((one for one, known in self._pids.items() if known == pid), None)
+            # Orphans of children end here, too.
+            if number is not None:
+                if not sys.platform.startswith("linux"):
+                    # There, what a child started does not die with it.
+                    with contextlib.suppress(OSError):
+                        os.killpg(pid, signal.SIGKILL)
+                del self._pids[number]
+                self._profile.ended(number)
+                cpu = used.ru_utime + used.ru_stime
+                self._report(number, os.waitstatus_to_exitcode(status), cpu, used.ru_maxrss * 1024)
+
+    def _report(
+        self,
+        number: int,
+        code: int | None = None,
+        cpu_seconds: float | None = None,
+        memory_bytes: int | None = None,
+    ) -> None:
+        ended = {"ended": number, "code": code, "cpu_seconds": cpu_seconds, "memory_bytes": memory_bytes}
+        _send(self._control, ended)
+
+    def _end(self) -> None:
+        """Kill all children, and wait until none can write any more."""
+        for number in self._pids:
+            self._kill(number)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
+
+
+def _send(control: socket.socket, message: dict[str, Any]) -> None:
+    # When the gateway is gone, the next order is the end.
+    with contextlib.suppress(OSError):
+        control.sendall(json.dumps(message).encode() + b"\n")

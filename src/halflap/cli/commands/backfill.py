@@ -1,0 +1,136 @@
+"""`halflap backfill`: learn from logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halflap.cli.command import INTERRUPTED, Invocation, command, on_interrupt
+from halflap.cli.output import Table, note, outline, plural, print_lines, progress, visible
+from halflap.core.errors import BackfillError, UsageError
+from halflap.core.text import join
+from halflap.gateway import Gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halflap.backfill import SourceReport, Summary
+
+__all__ = ["backfill"]
+
+_MAX_BAD = 20
+_MAX_TOOLS = 40
+_MB = 1_000_000
+
+
+@command(shared=("config", "json"))
+async def backfill(
+    invocation: Invocation,
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE…",
+            help="Files, folders or patterns; - for stdin; store for Halflap's own records.",
+        ),
+    ],
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server", "-s", metavar="NAME", help="The server of tools that a log names without one."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", "-j", min=1, max=1024, help="Number of processes; by default the number of cores."
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at the first line that can't be read.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be learned; store nothing.")
+    ] = False,
+) -> None:
+    """Learn what tools return from logs: traces, conversations with models, MCP messages."""
+    if server is not None and not server.strip():
+        raise UsageError("--server is empty. Give the name of a server, as in `halflap list`.")
+    async with Gateway.open(invocation.config()) as gateway:
+        with progress("Reading") as update:
+            work = await gateway.learned.backfill(
+                server, jobs=jobs, strict=strict, dry_run=dry_run, progress=update
+            )
+            with on_interrupt(work.stop):
+                summary = await work.run(sources)
+    if not invocation.as_json:
+        for source in summary.sources:
+            for line in _source_lines(source):
+                note(f"{visible(source.name)}{line}")
+    invocation.show(summary.to_json(), _lines(summary))
+    if summary.tools and not invocation.as_json:
+        print_lines([""])
+        _tools(summary).print()
+    troubled = [source for source in summary.sources if source.state in {"refused", "failed"}]
+    if summary.is_stopped and not summary.count("refused"):
+        raise typer.Exit(INTERRUPTED)
+    if troubled:
+        # Wrong usage if the only problem is that --server is missing.
+        lacks_server = all(one.found.nameless and not one.found.observations for one in troubled)
+        raise typer.Exit(2 if lacks_server else 1)
+
+
+def _lines(summary: Summary) -> Iterator[str]:
+    read = sum(source.found.bytes for source in summary.sources) / _MB
+    what = f"{plural(summary.observations, 'result')} of {plural(len(summary.tools), 'tool')}"
+    speed = f"{read:,.1f} MB in {summary.seconds:,.1f} s"
+    verb = "Would learn" if summary.dry_run else "Learned"
+    yield f"{verb} from {what} ({speed})." if summary.observations else "Nothing new to learn."
+    unknown = sorted({visible(tool.server) for tool in summary.tools if not tool.is_known})
+    yield from outline(
+        {
+            "new schemas": summary.schemas("new"),
+            "changed schemas": summary.schemas("changed"),
+            "drift": f"{len(summary.drift)}, see halflap schema drift" if summary.drift else None,
+            "sources counted before": summary.count("known") or None,
+            "servers not configured yet": join(unknown, limit=5) if unknown else None,
+        }
+    )
+    if summary.is_stopped and not summary.count("refused"):
+        kept = "" if summary.dry_run else " What was done is stored; run the same command to continue."
+        yield f"Interrupted.{kept}"
+
+
+def _tools(summary: Summary) -> Table:
+    rows: list[tuple[str, ...]] = [
+        (
+            visible(tool.server),
+            visible(tool.tool),
+            f"{tool.observations:,}",
+            "only texts or errors" if tool.schema == "none" else tool.schema,
+        )
+        for tool in summary.tools[:_MAX_TOOLS]
+    ]
+    if len(summary.tools) > _MAX_TOOLS:
+        rows.append(("…", f"{len(summary.tools) - _MAX_TOOLS} more", "", "--json lists all"))
+    return Table(["server", "tool", "results", "schema"], rows, right={2})
+
+
+def _source_lines(source: SourceReport) -> Iterator[str]:
+    found = source.found
+    yield from (f":{bad.line}: {visible(bad.reason)}" for bad in found.bad[:_MAX_BAD])
+    if found.bad_count > _MAX_BAD:
+        yield f": {found.bad_count - _MAX_BAD:,} more lines could not be read."
+    if found.other:
+        yield f": {plural(found.other, 'line')} in an unknown format, first in line {found.first_other}."
+    if found.unpaired:
+        yield f": {found.unpaired:,} calls without a result or results without a call were skipped."
+    if found.nameless and found.observations:
+        tools = join(map(visible, found.nameless_tools), limit=5)
+        yield f": {plural(found.nameless, 'result')} of tools without a server skipped: {tools}."
+    yield from (f": {text}" for text in source.notes)
+    if source.skipped_bytes and source.state not in {"known", "refused"}:
+        yield f": continued after {source.skipped_bytes / _MB:,.1f} MB that were counted before."
+    if source.problem is not None:
+        failed = source.state in {"failed", "refused"}
+        yield f": {f'Error [{BackfillError.code}]: ' if failed else ''}{visible(source.problem)}"

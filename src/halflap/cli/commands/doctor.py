@@ -1,0 +1,269 @@
+"""`halflap serve`, `doctor` and `explain`: run the MCP server, and find out what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import sys
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.command import INTERRUPTED, Invocation, command, on_interrupt
+from halflap.cli.output import (
+    Table,
+    data_console,
+    drift_line,
+    note,
+    one_line,
+    outline,
+    plural,
+    print_json,
+    print_lines,
+    progress,
+    set_up_logging,
+)
+from halflap.config import load_config
+from halflap.core.errors import UsageError
+from halflap.core.suggest import closest
+from halflap.gateway import Gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+__all__ = ["count_tokens", "doctor", "explain", "explanations", "serve"]
+
+_MAX_TEXT = 1000
+_TOKENIZER = "o200k_base"
+_TO_COUNT = "install a tokenizer with `pip install 'halflap[tokens]'`"
+_HEADING = re.compile(r"^### ([a-z0-9-]+)\n+(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
+_ROW = re.compile(r"^\| `([a-z-]+)` \| ([^|]+) \| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+
+
+@command(shared=("config", "verbose"))
+async def serve(
+    invocation: Invocation,
+    http: Annotated[
+        str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP instead of stdio.")
+    ] = None,
+) -> None:
+    """Run the MCP server: over stdio for one client, or over HTTP for many.
+
+    Changes of the configuration file apply while it runs; clients stay connected.
+    """
+    set_up_logging(verbose=invocation.verbose, servers=True)
+    from halflap.server import run_http, run_stdio
+
+    config = invocation.config()
+    if http is not None:
+        await run_http(config, http, note, lambda: load_config(invocation.config_file))
+        return
+    if sys.stdin.isatty():
+        note(
+            "Serving MCP on stdin and stdout, for an MCP client. Ctrl-C stops it. To try Halflap: halflap list"
+        )
+    await run_stdio(config, lambda: load_config(invocation.config_file))
+
+
+@command()
+async def doctor(
+    invocation: Invocation,
+    servers: Annotated[
+        list[str] | None, typer.Argument(help="Only these servers.", show_default=False)
+    ] = None,
+    log: Annotated[bool, typer.Option("--log", help="Show the last lines of each server's stderr.")] = False,
+) -> None:
+    """Check everything: start each server, and show what is wrong and what to do, worst first.
+
+    The exit code is 0 if all is well, 1 if there is a problem, 2 for wrong usage. Hints are not problems.
+    """
+    if not invocation.verbose:
+        # The report has it all.
+        logging.getLogger("halflap").setLevel(logging.CRITICAL)
+    stop = asyncio.Event()
+    async with Gateway.open(load_config(invocation.config_file)) as gateway:
+        with on_interrupt(stop.set), progress("Starting the servers") as update:
+
+            def on_progress(waiting: Sequence[str], total: int) -> None:
+                if update is not None:
+                    update(total - len(waiting), total, f"Waiting for {', '.join(waiting)}")
+
+            examined = await gateway.examine(servers or [], on_progress=on_progress, stop=stop)
+        examined["tokens"] = None
+        if not stop.is_set():
+            await asyncio.to_thread(_add_tokens, examined, gateway)
+        # Printed before the servers stop, which may take a moment.
+        if invocation.as_json:
+            print_json(examined)
+        else:
+            _show(examined, log=log)
+    if stop.is_set():
+        raise typer.Exit(INTERRUPTED)
+    if not examined["healthy"]:
+        raise typer.Exit(1)
+
+
+@cache
+def _tokenizer() -> Callable[[str], int] | None:
+    if find_spec("splintr") is None:
+        return None
+    vocabulary = import_module("splintr").Tokenizer.from_pretrained(_TOKENIZER)
+    # `encode` would read the names of special tokens in a text as such.
+    return lambda text: len(vocabulary.encode_ordinary(text))
+
+
+def count_tokens(text: str) -> int | None:
+    """Return the number of tokens that a text costs a model; None if no tokenizer is installed."""
+    count = _tokenizer()
+    # A server may send lone surrogates, which have no tokens.
+    return None if count is None else count(text.encode(errors="replace").decode())
+
+
+def _add_tokens(examined: dict[str, Any], gateway: Gateway) -> None:
+    """Count what all definitions would cost a model, and what Halflap's own tools cost."""
+    from halflap.server import Front
+
+    by_server = gateway.snapshot.by_server
+    costs = {row["name"]: _cost(by_server.get(row["name"], ())) for row in examined["servers"]}
+    total = {key: [cost[key] for cost in costs.values()] for key in ("tools", "characters", "tokens")}
+    has_tokenizer = _tokenizer() is not None
+    examined["tokens"] = {
+        "tokenizer": _TOKENIZER if has_tokenizer else None,
+        "definitions": {key: None if None in counts else sum(counts) for key, counts in total.items()},
+        "exposed": _cost(Front(gateway).tools),
+        "toCount": None if has_tokenizer else _TO_COUNT,
+    }
+    for row in examined["servers"]:
+        row["tokens"] = costs[row["name"]]["tokens"]
+
+
+def _cost(tools: Iterable[Any]) -> dict[str, Any]:
+    texts = [
+        json.dumps(
+            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema},
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
+        for tool in tools
+    ]
+    tokens = None if _tokenizer() is None else sum(count_tokens(text) or 0 for text in texts)
+    return {"tools": len(texts), "characters": sum(map(len, texts)), "tokens": tokens}
+
+
+def _show(examined: Mapping[str, Any], *, log: bool) -> None:
+    from rich.text import Text
+
+    console = data_console()
+    mood = "green" if examined["healthy"] else "yellow" if examined["interrupted"] else "red"
+    console.print(Text(examined["summary"], style=f"bold {mood}"))
+    where = ", ".join(examined["configuration"]) or "no configuration found"
+    console.print(Text(f"Halflap {examined['version']}, Python {examined['python']}, {where}", style="dim"))
+    for one in examined["findings"]:
+        mark, style = ("✗", "red") if one["severity"] == "problem" else ("!", "yellow")
+        about = f"{one_line(one['server'])}: " if one["server"] else ""
+        what = f"{one_line(one['what'], _MAX_TEXT)} "
+        console.print()
+        console.print(Text.assemble((f"{mark} ", style), (about, "bold"), what, (f"[{one['code']}]", "dim")))
+        console.print(Text.assemble(("  → ", "dim"), one_line(one["todo"], _MAX_TEXT)))
+    console.print()
+    if examined["servers"]:
+        rows = sorted(examined["servers"], key=lambda row: (row["healthy"], row["state"] == "disabled"))
+        Table(["server", "state", "tools", "output known", "start", "tokens"], map(_server_row, rows)).print()
+        console.print()
+    for line in outline(_facts(examined)):
+        console.print(Text(line))
+    for row in examined["servers"] if log else ():
+        print_lines(outline({row["name"]: [one_line(line, _MAX_TEXT) for line in row["log"]]}))
+
+
+def _server_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    state = row["state"].replace("needs-", "needs ")
+    known = row["tools"] - row["outputs"]["unknown"]
+    return (
+        one_line(row["name"]),
+        f"{state} ({row['signIn'].replace('-', ' ')})" if row["signIn"] else state,
+        str(row["tools"]),
+        f"{known} of {row['tools']}",
+        "" if row["startSeconds"] is None else f"{row['startSeconds']:.2f} s",
+        "" if row.get("tokens") is None else f"{row['tokens']:,}",
+    )
+
+
+def _facts(examined: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what people want to know besides the findings."""
+    tokens, edges, learning = examined["tokens"], examined["edges"], examined["learning"]
+    sandbox, store = examined["sandbox"], examined["store"]
+    counted = tokens and tokens["definitions"]["tokens"]
+    return {
+        "tools": f"{examined['tools']}, {examined['callable']} callable",
+        "output schemas": examined["outputs"],
+        "tokens": f"{counted:,} for all definitions, {tokens['exposed']['tokens']:,} for what clients see instead"
+        if counted
+        else tokens and tokens["toCount"],
+        "links": edges and f"{plural(edges['total'], 'link')} between tools",
+        "learning": f"{plural(round(learning.get('results', 0)), 'result')}"
+        if learning["enabled"]
+        else "off (learning.enabled)",
+        "drift": [f"{one['tool']}: {drift_line(one)}" for one in examined["drift"]] or None,
+        "sandbox": sandbox
+        and (sandbox["trouble"] or {key: sandbox[key] for key in ("name", "layers", "missing", "notes")}),
+        "check": sandbox
+        and (sandbox["check"]["trouble"] or {key: sandbox["check"][key] for key in ("layers", "missing")}),
+        "store": store
+        and {key: store[key] for key in ("place", "bytes", "runs", "calls", "record", "writable")},
+        "skipped": examined["unfinished"],
+    }
+
+
+@command(shared=("json",))
+def explain(
+    invocation: Invocation,
+    code: Annotated[
+        str | None,
+        typer.Argument(
+            help="A code, as in `Error [tool-not-found]`; without it, all are listed.",
+            autocompletion=lambda incomplete: [one for one in explanations() if one.startswith(incomplete)],
+        ),
+    ] = None,
+) -> None:
+    """Explain the code of an error, or of something that doctor found."""
+    texts = explanations()
+    if code is None:
+        firsts = {one: _first_sentence(text) for one, text in texts.items()}
+        data = [{"code": one, "meaning": first} for one, first in firsts.items()]
+        invocation.show(data, Table(["code", "meaning"], list(firsts.items()), wrap=True))
+        return
+    asked = code.strip("[]").lower()
+    if asked not in texts:
+        near = closest(asked, list(texts))
+        meant = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(f"There is no code {code!r}.{meant} `halflap explain` lists them all.")
+    invocation.show({"code": asked, "text": texts[asked]}, [asked, "", _plain(texts[asked])])
+
+
+def explanations() -> dict[str, str]:
+    """Return the text of each code, in Markdown: those of docs/errors.md and docs/doctor.md."""
+    errors, findings = (
+        files("halflap").joinpath(name).read_text(encoding="utf-8") for name in ("errors.md", "findings.md")
+    )
+    found = {match[1]: match[2].strip() for match in _HEADING.finditer(errors)}
+    for code, severity, _, cause, fix in _ROW.findall(findings):
+        text = f"{cause[0].upper()}{cause[1:]}.\n\n**Found by** `halflap doctor`, as a {severity}.\n\n**Fix.** {fix}"
+        found.setdefault(code, text)
+    return found
+
+
+def _first_sentence(text: str) -> str:
+    paragraph = " ".join(_plain(text).partition("\n\n")[0].split())
+    return paragraph.partition(". ")[0].rstrip(".") + "."
+
+
+def _plain(text: str) -> str:
+    return _LINK.sub(r"\1", text).replace("**", "")

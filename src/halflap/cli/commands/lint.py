@@ -1,0 +1,158 @@
+"""`halflap lint`: find what makes servers' tools hard to compose."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from halflap.cli.command import Invocation, command
+from halflap.cli.options import read_at_most
+from halflap.cli.output import note, one_line, plural, print_lines, working
+from halflap.core.errors import UsageError
+from halflap.core.text import join
+from halflap.gateway import NO_SERVER_TODO
+from halflap.lint import drafts_of, read_definitions
+from halflap.lint import lint as apply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from halflap.config import Config
+    from halflap.lint import Draft, Finding, LintServer, Report, ServerReport
+
+__all__ = ["lint", "show_drafts"]
+
+_MAX_BYTES = 64_000_000
+_STDIN_NAME = "tools"
+"""The name of a server from stdin."""
+_MAX_SHOWN = 3
+"""Findings shown per rule without --all, and fixes."""
+_MAX_TEXT = 600
+_MIN_GAIN = 0.05
+"""Less would be shown as nothing."""
+
+
+@command()
+async def lint(
+    invocation: Invocation,
+    servers: Annotated[
+        list[str] | None, typer.Argument(help="Only these servers.", show_default=False)
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", "-f", help="Definitions in a file, instead of live servers; - for stdin."),
+    ] = None,
+    suggest: Annotated[
+        bool, typer.Option("--suggest", help="Draft missing output schemas from observed results.")
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Show every finding with its fix.")] = False,
+    show_ignored: Annotated[bool, typer.Option("--show-ignored", help="Include ignored findings.")] = False,
+    fail_on: Annotated[
+        Literal["error", "warning", "info", "never"] | None,
+        typer.Option("--fail-on", help="Override lint.fail_on.", show_default=False),
+    ] = None,
+) -> None:
+    """Lint MCP servers for problems that make their tools hard to compose.
+
+    The exit code is 1 if there is an error, or a server can't be reached; --fail-on makes it stricter.
+    """
+    if file is not None and suggest:
+        raise UsageError("Use --suggest or --file, not both: results are only known of live servers.")
+    config = invocation.config()
+    unavailable: Mapping[str, str] = {}
+    if file is not None:
+        report, linted = _lint_file(file, servers or [], config)
+    else:
+        async with invocation.gateway(config) as gateway:
+            with working("Listing the servers' tools"):
+                live = await gateway.lint(servers or [])
+        report, linted, unavailable = live.report, live.servers, live.unavailable
+    if not unavailable and not any(one.tools for one in report.servers):
+        names = join([one_line(one.server, 80) for one in report.servers], limit=20)
+        why = f"There are no tools in {names}." if names else f"No server is configured. {NO_SERVER_TODO}"
+        raise UsageError(f"{why} With --file, a file of definitions can be linted.")
+    if suggest:
+        drafts = [draft for server in linted for draft in drafts_of(server)]
+        show_drafts(invocation, drafts)
+    else:
+        lines = (line for one in report.servers for line in _lines(one, everything=everything))
+        invocation.show({**report.to_json(), "unavailable": dict(unavailable)}, lines)
+        if show_ignored and not invocation.as_json:
+            print_lines(line for one in report.servers for line in _ignored(one))
+    for name, reason in sorted(unavailable.items()):
+        note(f"Server {name!r} is not available: {reason}")
+    if unavailable or (not suggest and report.fails(fail_on or config.lint.fail_on)):
+        raise typer.Exit(1)
+
+
+def _lint_file(file: Path, wanted: Sequence[str], config: Config) -> tuple[Report, Sequence[LintServer]]:
+    source = "stdin" if str(file) == "-" else str(file)
+    try:
+        text = read_at_most(file, _MAX_BYTES).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{source} is not UTF-8: byte {error.start + 1} can't be read.") from None
+    read = read_definitions(text, _STDIN_NAME if str(file) == "-" else file.stem, source)
+    names = [one.name for one in read]
+    for name in wanted:
+        if name not in names:
+            known = join([one_line(one, 80) for one in names], limit=20)
+            raise UsageError(f"{source} has no server named {name!r}. It has: {known}.")
+    chosen = [one for one in read if not wanted or one.name in wanted]
+    return apply(chosen, config.lint), chosen
+
+
+def _lines(server: ServerReport, *, everything: bool) -> Iterator[str]:
+    counts = [plural(number, severity) for severity, number in server.counts().items() if number]
+    counts += [f"{len(server.ignored)} ignored"] if server.ignored else []
+    score = "no tools" if server.score is None else f"{server.score:g} of 100"
+    found = ", ".join(counts) or "nothing found"
+    yield f"{one_line(server.server, 80)}  {score}  ({plural(len(server.tools), 'tool')}; {found})"
+    for rule in dict.fromkeys(one.rule for one in server.findings):
+        findings = [one for one in server.findings if one.rule == rule]
+        yield f"  {findings[0].severity} {rule} ({len(findings)})"
+        shown = findings if everything else findings[:_MAX_SHOWN]
+        for one in shown:
+            yield f"    - {_text(one)}"
+            if everything or one is shown[0]:
+                yield f"      → {one_line(one.fix, _MAX_TEXT)}"
+        if len(findings) > len(shown):
+            yield f"    … {len(findings) - len(shown)} more; --all shows them."
+    best = [one for one in server.fixes[:_MAX_SHOWN] if one.gain >= _MIN_GAIN]
+    if best:
+        gains = [f"{one.rule} in {plural(one.tools, 'tool')} up to +{one.gain:.1f}" for one in best]
+        yield f"  Best fixes: {', '.join(gains)}."
+    for gap in server.not_judged:
+        which = f"{gap.tools} of {plural(gap.of, 'tool')}"
+        yield f"  Not checked by {', '.join(gap.rules)}: {which}. {gap.why} {gap.do}"
+
+
+def _text(one: Finding) -> str:
+    where = f" ({one_line(one.path, 120)})" if one.path and one.path not in one.message else ""
+    return f"{one_line(one.message, _MAX_TEXT)}{where}"
+
+
+def _ignored(server: ServerReport) -> Iterator[str]:
+    for one in server.ignored:
+        yield f"  ignored by the {one.ignored_by}: {one.rule}: {_text(one)} Reason: {one_line(one.reason)}"
+
+
+def show_drafts(invocation: Invocation, drafts: Sequence[Draft]) -> None:
+    lines = [line for one in drafts if one.schema is not None for line in _draft(one)]
+    if lines or invocation.as_json:
+        invocation.show({"suggestions": [one.to_json() for one in drafts]}, lines)
+    for one in drafts if not invocation.as_json else ():
+        if one.schema is None:
+            note(f"{one.tool}: {one.reason}")
+    if not drafts:
+        note("Every tool declares what it returns.")
+
+
+def _draft(one: Draft) -> Iterator[str]:
+    yield f"# {one.tool}: from {plural(one.observations, 'result')}, confidence {one.confidence:.2f}"
+    if one.is_wrapped:
+        yield "# Its results are not objects; return them under `result`, because MCP requires an object."
+    yield from ("", one.python, "")
+    yield from (json.dumps({"outputSchema": one.schema}, indent=2, ensure_ascii=False), "")

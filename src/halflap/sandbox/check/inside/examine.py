@@ -1,0 +1,202 @@
+"""One examination: parse the program, find what its tree shows, run ty, and confirm what ty objects to by a second run."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from halflap.sandbox.check.inside.arguments import argument_verdict
+from halflap.sandbox.check.inside.awaits import unawaited_calls
+from halflap.sandbox.check.inside.context import Context
+from halflap.sandbox.check.inside.probes import Probes
+from halflap.sandbox.check.inside.reads import AWAITABLE, LIST, Reads, Record, Verdict, describe, not_awaited
+from halflap.sandbox.check.inside.rewrite import DECLARATIONS, as_plain_functions, rewrite
+from halflap.sandbox.check.inside.tool_calls import calls_in, unbound_names
+from halflap.sandbox.check.inside.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from halflap.sandbox.check.inside.tree import Place
+    from halflap.sandbox.check.inside.ty import Diagnostic
+
+__all__ = ["examine"]
+
+_NAME = "program.py"
+_MAX_FINDINGS = 100
+_MAX_TEXT = 2_000
+_MAX_KEYS = 100
+
+
+def examine(question: dict[str, Any], run_ty: Callable[[str, str], list[Diagnostic]]) -> dict[str, Any]:
+    """Return what was found in a program."""
+    code = question["code"]
+    try:
+        tree = Tree(parse(code), code)
+    except SyntaxError as error:
+        # Python has the last word on what is Python.
+        place = [error.lineno or 1, max(error.offset or 1, 1)]
+        return {"syntax_error": [str(error.msg)[:_MAX_TEXT], *place]}
+    ignored = _ignored_lines(tree, code)
+
+    def counts(place: Place) -> bool:
+        return ignored.isdisjoint(range(place.line, place.end_line + 1))
+
+    verdicts = list(_Examination(question, tree).verdicts(run_ty))
+    verdicts += [(node, not_awaited(ast.unparse(node))) for node in unawaited_calls(tree)]
+    findings = [(tree.place(node), verdict) for node, verdict in verdicts]
+    findings.sort(key=lambda one: not one[1].certain)
+    return {
+        "findings": [_finding(at, verdict) for at, verdict in findings if counts(at)][:_MAX_FINDINGS],
+        "calls": [one for one in calls_in(tree) if counts(one["at"])],
+        "unbound": [one for one in unbound_names(tree) if counts(one["at"])],
+    }
+
+
+def _finding(at: Place, verdict: Verdict) -> dict[str, Any]:
+    wrong, keys = verdict.wrong[:_MAX_TEXT], [*verdict.keys][:_MAX_KEYS]
+    return {"at": at, **verdict._asdict(), "wrong": wrong, "keys": keys}
+
+
+def parse(code: str) -> ast.Module:
+    """Parse a program and compile it as it would be for a run, or raise `SyntaxError`."""
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = compile(code, _NAME, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+            # A `return` outside a function is found only when the tree is compiled.
+            compile(module, _NAME, "exec", flags, dont_inherit=True)
+    except (RecursionError, MemoryError):
+        raise SyntaxError("the program is nested too deeply for Python") from None
+    except (ValueError, OverflowError) as error:
+        # NUL bytes, half of a surrogate pair, a number that is too long to read.
+        raise SyntaxError(str(error)) from None
+    assert isinstance(module, ast.Module)
+    return module
+
+
+class _Examination:
+    """Judges what ty objects to. Judged before the probes are answered, uses of values ask them."""
+
+    def __init__(self, question: dict[str, Any], tree: Tree) -> None:
+        self._question = question
+        self._tree = tree
+        self._context = Context(tree)
+        self._probes = Probes()
+        self._records = [Record(*one) for one in question["records"]]
+        self._reads = Reads(tree, self._context, self._records, self._probes)
+        self._objections: list[tuple[Diagnostic, list[ast.AST]]] = []
+
+    def verdicts(self, run_ty: Callable[[str, str], list[Diagnostic]]) -> Iterator[tuple[Any, Verdict]]:
+        code, plain = self._question["code"], as_plain_functions(self._tree)
+        first = rewrite(code, self._tree, plain)
+        found = run_ty(first.text, f"{self._question['stubs']}\n{DECLARATIONS}")
+        self._objections = [(one, first.nodes_at(one.place)) for one in found]
+        judged = list(self._judge())
+        if self._probes:
+            edits = self._probes.edits()
+            second = rewrite(
+                code, self._tree, {node: plain.get(node, []) + edits.get(node, []) for node in plain | edits}
+            )
+            stubs = f"{self._question['traced']}\n{DECLARATIONS}\n{self._probes.declarations()}"
+            self._probes.read(second, [one.place for one in run_ty(second.text, stubs)])
+            judged = list(self._judge())
+        yield from judged
+
+    def _judge(self) -> Iterator[tuple[Any, Verdict]]:
+        judged = [(one, nodes, self._about(nodes)) for one, nodes in self._objections]
+        touched = {node for _, nodes in self._objections for node in nodes}
+        # An addition that is a mistake itself adds no doubt.
+        added = [one for one in self._context.added if touched.isdisjoint(ast.walk(one))]
+        anything = [self._may_be_anything(one) for one in added if judged]
+        shaky = any(anything) or any(
+            verdict is None and any(map(self._context.is_stored, nodes)) and not self._is_quiet(nodes)
+            for _, nodes, (_, verdict) in judged
+        )
+        for diagnostic, nodes, (node, verdict) in judged:
+            if verdict is not None:
+                fresh = isinstance(getattr(node, "value", None), ast.Await)
+                certain = verdict.certain and (fresh or not shaky)
+                if certain or not (verdict.name in self._context.mentioned or self._reads.is_excused(node)):
+                    yield _marked(node), verdict._replace(certain=certain)
+            elif nodes and not self._is_quiet(nodes):
+                yield nodes[0], Verdict(False, diagnostic.rule, self._readable(diagnostic.message))
+
+    def _about(self, nodes: Sequence[ast.AST]) -> tuple[ast.AST | None, Verdict | None]:
+        """Return the use that ty objects to and the verdict on it: a certain one, if there is."""
+        around = [*nodes, *(self._tree.parents[node] for node in nodes if node in self._tree.parents)]
+        around += [child for node in nodes for child in ast.iter_child_nodes(node)]
+        judged = [(node, self._reads.verdict(node)) for node in dict.fromkeys(around)]
+        judged += [
+            argument_verdict(self._tree, node, self._question["tools"], self._probes) for node in nodes
+        ]
+        judged += [(node, self._unawaited(node)) for node in around]
+        known = [(node, verdict) for node, verdict in judged if verdict is not None]
+        return next((one for one in known if one[1].certain), known[0] if known else (None, None))
+
+    def _unawaited(self, node: ast.AST) -> Verdict | None:
+        """Judge a variable that ty objects to by itself or in an operation: what has to be awaited makes that fail."""
+        if not isinstance(node, ast.Name) or self._context.is_passed_on(node):
+            return None
+        return not_awaited(node.id) if self._probes.all_are(node, AWAITABLE) else None
+
+    def _is_quiet(self, nodes: Sequence[ast.AST]) -> bool:
+        """Return whether there is nothing to say about an objection unless it is certain.
+
+        It is to a key that the program puts in, or computes, or to an argument of a tool, which may well fit.
+        """
+        for node in nodes:
+            around = [node, *self._tree.around(node)[:2]]
+            if any(self._tree.is_tool(one) and getattr(one, "func", None) is not node for one in around[1:]):
+                return True
+            keyed = next((one for one in around[:2] if isinstance(one, ast.Subscript)), None)
+            if keyed is not None and not (
+                isinstance(keyed.ctx, ast.Load) and isinstance(keyed.slice, ast.Constant)
+            ):
+                return True
+        return False
+
+    def _may_be_anything(self, value: ast.expr) -> bool:
+        # Of what may be `Any`, ty does not know whether it is a list.
+        no_list = self._probes.all_are(value, ("object",), but=("list[Any]",))
+        of_tools = self._probes.all_are(value, LIST)
+        return not (no_list or of_tools)
+
+    def _readable(self, message: str) -> str:
+        """Return a message of ty's without our names of objects."""
+        for record in sorted(self._records, key=lambda one: -len(one.name)):
+            message = message.replace(record.name, describe(record))
+        return message
+
+
+def _marked(node: Any) -> Any:
+    """Return what to point at: of a read by key, the key."""
+    is_key = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+    return node.slice if is_key and isinstance(node.slice.value, str) else node
+
+
+def _ignored_lines(tree: Tree, code: str) -> set[int]:
+    """Return the lines that `# type: ignore` is for: its own, and all of a simple statement that it ends."""
+    if "ignore" not in code:
+        return set()
+    try:
+        lines = {
+            token.start[0]
+            for token in tokenize.generate_tokens(io.StringIO(code).readline)
+            if token.type == tokenize.COMMENT and _overrides(token.string)
+        }
+    except (tokenize.TokenError, SyntaxError):
+        return set()
+    for node in tree.nodes:
+        if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.end_lineno in lines:
+            lines.update(range(node.lineno, node.end_lineno))
+    return lines
+
+
+def _overrides(comment: str) -> bool:
+    parts = [part.replace(" ", "") for part in comment.split("#")]
+    return any(part.startswith(("type:ignore", "ty:ignore")) for part in parts)

@@ -1,0 +1,129 @@
+"""The program as ty reads it: some nodes wrapped or replaced, written out again, with the way back to the original nodes."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from halflap.sandbox.check.inside.tree import Place, Positions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from halflap.sandbox.check.inside.tree import Tree
+
+__all__ = ["DECLARATIONS", "Edits", "Rewritten", "as_plain_functions", "call", "name", "rewrite"]
+
+DECLARATIONS = """
+from collections.abc import AsyncGenerator, Coroutine
+from typing import TypeVar
+HalflapReturned = TypeVar("HalflapReturned")
+halflap_maybe: bool
+def halflap_started(value: HalflapReturned) -> Coroutine[Any, Any, HalflapReturned]: ...
+def halflap_yielding(value: HalflapReturned | None) -> AsyncGenerator[HalflapReturned, Any]: ...
+def halflap_text(*values: object) -> str: ...
+"""
+"""What rewritten programs use, as a part of their stubs."""
+
+Edits = dict[ast.AST, list["Callable[[Any], ast.AST]"]]
+"""What nodes of the program are replaced by, each change made from the result of the one before."""
+
+
+class Rewritten:
+    """A rewritten program."""
+
+    def __init__(self, text: str, nodes: Mapping[Place, list[ast.AST]], parsed: ast.Module) -> None:
+        self.text = text
+        self.parsed = parsed
+        """The text, parsed again."""
+        self._nodes = nodes
+
+    def nodes_at(self, place: Place) -> list[ast.AST]:
+        """Return the nodes of the original that are written at a place, or the smallest one around it."""
+        if place in self._nodes:
+            return self._nodes[place]
+        around = [one for one in self._nodes if one[:2] <= place[:2] and place[2:] <= one[2:]]
+        # Of two nested places, the inner one begins later or ends earlier.
+        return self._nodes[max(around, key=lambda one: (*one[:2], -one[2], -one[3]))] if around else []
+
+
+def rewrite(code: str, tree: Tree, edits: Edits) -> Rewritten:
+    """Write a program with edits. Raises `RecursionError` for one that is nested too deeply."""
+    copy = ast.parse(code)
+    originals = dict(zip(ast.walk(copy), tree.nodes, strict=True))
+    changed = ast.fix_missing_locations(_Editor(originals, edits).visit(copy))
+    text = ast.unparse(changed)
+    parsed = ast.parse(text)
+    positions = Positions(text)
+    nodes: dict[Place, list[ast.AST]] = defaultdict(list)
+    for written, read in zip(ast.walk(changed), ast.walk(parsed), strict=True):
+        original = originals.get(written)
+        if original is not None and isinstance(read, ast.expr | ast.keyword | ast.stmt):
+            nodes[positions.place(read)].append(original)
+    return Rewritten(text, nodes, parsed)
+
+
+class _Editor(ast.NodeTransformer):
+    def __init__(self, originals: Mapping[ast.AST, ast.AST], edits: Edits) -> None:
+        self._originals = originals
+        self._edits = edits
+
+    def visit(self, node: ast.AST) -> Any:
+        changed: Any = self.generic_visit(node)
+        if isinstance(changed, ast.JoinedStr):
+            # Only the values matter to ty; before Python 3.12 their places in the text were unreliable.
+            changed = call("halflap_text", *_formatted(changed))
+        for change in self._edits.get(self._originals[node], ()):
+            changed = change(changed)
+        return changed
+
+
+def _formatted(text: ast.JoinedStr) -> list[ast.expr]:
+    values = [one for one in text.values if isinstance(one, ast.FormattedValue)]
+    return [part for one in values for part in (one.value, one.format_spec) if part is not None]
+
+
+def name(text: str) -> ast.Name:
+    return ast.Name(text, ast.Load())
+
+
+def call(function: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(name(function), list(arguments), [])
+
+
+def as_plain_functions(tree: Tree) -> Edits:
+    """Make async functions plain ones whose calls return a coroutine: ty infers only what plain functions return.
+
+    An async generator becomes a function that may return what it yields.
+    """
+    edits: Edits = {}
+    for function in tree.functions.values():
+        if not isinstance(function, ast.AsyncFunctionDef) or function.returns:
+            continue
+        own = [node for node in ast.walk(function) if tree.function_around(node) is function]
+        yields = [node for node in own if isinstance(node, ast.Yield)]
+        if not all(isinstance(tree.parents[node], ast.Expr) for node in yields):
+            continue
+        edits[function] = [_plain]
+        if yields:
+            edits |= {tree.parents[node]: [_yielding] for node in yields}
+            edits |= {node: [_leaving] for node in own if isinstance(node, ast.Return)}
+        wrapper = "halflap_yielding" if yields else "halflap_started"
+        for load in tree.loads.get(function.name, []):
+            edits[tree.parents[load]] = [partial(call, wrapper)]
+    return edits
+
+
+def _plain(function: ast.AsyncFunctionDef) -> ast.AST:
+    return ast.FunctionDef(**dict(ast.iter_fields(function)))
+
+
+def _yielding(statement: ast.Expr) -> ast.AST:
+    assert isinstance(statement.value, ast.Yield)
+    return ast.If(name("halflap_maybe"), [ast.Return(statement.value.value)], [])
+
+
+def _leaving(_: ast.Return) -> ast.AST:
+    return ast.Raise(name("SystemExit"))

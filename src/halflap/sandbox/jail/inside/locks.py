@@ -1,0 +1,316 @@
+"""Gives up rights, permanently: identity and capabilities, namespaces, Landlock, resource limits.
+
+`confine` does it for a fork server, `lock` for one of its children, on top of that. The seccomp filter is in `seccomp`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import platform
+import resource
+import signal
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halflap.sandbox.jail.inside import seccomp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+EXECUTE, WRITE, READ, LIST, MAKE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 8
+"""Landlock's rights over files: run, write, read; over folders: list, make plain files in."""
+
+_NOBODY = 65_534
+_SWITCHED_OFF = "switched off"
+_SET_PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVS, _CAP_AMBIENT = (
+    1,
+    4,
+    24,
+    36,
+    38,
+    47,
+)
+_AMBIENT_CLEAR_ALL = 4
+_CAPABILITY_VERSION_3 = 0x20080522
+_LAST_CAPABILITY = 63
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_NEW_NAMESPACES = 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+"""Mounts, host name, inter-process communication, users, processes, network."""
+_READ_ONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT = 1, 2, 4, 8, 32
+_RECURSIVE, _PRIVATE, _DETACH = 1 << 14, 1 << 18, 2
+_LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
+_LANDLOCK_BENEATH = _LANDLOCK_VERSION = 1
+_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
+"""The number of Landlock's file rights since each version."""
+_NETWORK_SINCE, _SCOPES_SINCE = 4, 6
+_BIND_AND_CONNECT = _SOCKETS_AND_SIGNALS = 0b11
+
+
+class NamespaceError(OSError):
+    """Namespaces were entered but cannot be used, and there is no way back: another process can do without them."""
+
+
+@dataclass
+class Confinement:
+    """The layers that hold in a fork server and its children, and why others do not."""
+
+    layers: list[str] = field(default_factory=lambda: ["no-new-privileges", "rlimits"])
+    missing: dict[str, str] = field(default_factory=dict)
+    has_namespaces: bool = False
+    has_landlock: bool = False
+
+
+@dataclass(frozen=True)
+class Locks:
+    """What a child is locked with."""
+
+    limits: Mapping[int, tuple[int, int]]
+    """Resource limits, soft and hard."""
+    filter: seccomp.Filter | None
+    fence: Sequence[tuple[int, int]] | None
+    """The descriptors that Landlock leaves usable, each with the rights; None without Landlock."""
+
+
+def confine(
+    orders: Mapping[str, Any],
+    enter: Callable[[], None] | None = None,
+) -> Confinement:
+    """Give up what no child needs; Linux only, with a single thread.
+
+    `enter` goes to the place where children work, once the namespaces are new (default: an empty root).
+    The orders are `user` (the id to become as root), `namespaces`, `landlock`, and `lockdown`, which is false only in tests.
+    """
+    found = Confinement()
+    with contextlib.suppress(OSError):
+        # When memory runs out, a child is killed before the gateway.
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    _prctl(_SET_NO_NEW_PRIVS, 1)
+    if os.getuid() == 0:
+        found.layers.append(f"uid {_become_nobody(orders['user'])}")
+        # Own our entries in /proc again, which a change of user takes away.
+        _prctl(_SET_DUMPABLE, 1)
+    if not orders["namespaces"]:
+        found.missing["namespaces"] = _SWITCHED_OFF
+    else:
+        try:
+            _unshare()
+        except OSError as error:
+            found.missing["namespaces"] = str(error)
+        else:
+            _continue_as_first_process()
+            try:
+                (enter or leave_files)()
+            except OSError as error:
+                raise NamespaceError(str(error)) from error
+            found.layers.append("namespaces")
+            found.has_namespaces = True
+    if not found.has_namespaces:
+        # Where no namespace ends what children leave behind, the server does.
+        _prctl(_SET_CHILD_SUBREAPER, 1)
+    _drop_capabilities()
+    if orders["lockdown"]:
+        _hide()
+    _try_landlock(found, is_wanted=orders["landlock"])
+    return found
+
+
+def _try_landlock(found: Confinement, *, is_wanted: bool) -> None:
+    try:
+        version = _landlock_version() if is_wanted else 0
+    except OSError as error:
+        found.missing["landlock"] = str(error)
+        return
+    found.has_landlock = version > 0
+    if version:
+        found.layers.append(f"landlock {version}")
+    else:
+        found.missing["landlock"] = _SWITCHED_OFF
+
+
+def lock(locks: Locks) -> None:
+    """Lock a child. A layer that was reported and fails here raises, so nothing runs without it."""
+    _prctl(_SET_NO_NEW_PRIVS, 1)
+    for which, values in locks.limits.items():
+        resource.setrlimit(which, values)
+    if locks.fence is not None:
+        restrict(locks.fence)
+    _drop_capabilities()
+    _hide()
+    die_with_parent()
+    if locks.filter is not None:
+        seccomp.install(locks.filter)
+
+
+def limit(which: int, value: int) -> None:
+    """Lower a resource limit, if the present one is not lower already."""
+    _, hard = resource.getrlimit(which)
+    most = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(which, (most, most))
+
+
+def address_space() -> int:
+    """Return how many bytes of address space this process has now."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def die_with_parent() -> None:
+    """Be killed when the process that started us ends."""
+    _prctl(_SET_PDEATHSIG, signal.SIGKILL)
+
+
+# Identity ----------------------------------------------------------------------------------------------------
+
+
+def _become_nobody(wanted: int) -> int:
+    """As root, become a user that owns nothing and runs nothing else; return its id."""
+    for number in (wanted, _NOBODY):
+        try:
+            os.setgroups([])
+            os.setresgid(number, number, number)
+            os.setresuid(number, number, number)
+        except OSError as error:
+            # A container may map fewer users than there are numbers.
+            if error.errno != errno.EINVAL:
+                raise
+        else:
+            return number
+    raise OSError(errno.EPERM, "there is no unprivileged user to become")
+
+
+def _hide() -> None:
+    """Protect our memory from other processes of the same user, and write no core dump."""
+    _prctl(_SET_DUMPABLE, 0)
+
+
+def _drop_capabilities() -> None:
+    """Drop every capability, also those that could be regained."""
+    for capability in range(_LAST_CAPABILITY + 1):
+        try:
+            _prctl(_CAPBSET_DROP, capability)
+        except OSError:
+            # The first that the kernel does not know, or that was not ours to drop in the first place.
+            break
+    with contextlib.suppress(OSError):
+        _prctl(_CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
+    header, nothing = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0), bytes(24)
+    _syscall("capset", _CAPSET, header, nothing)
+
+
+# Namespaces --------------------------------------------------------------------------------------------------
+
+
+def _unshare() -> None:
+    """Enter new namespaces; the next child is the first process in them."""
+    user, group = os.getuid(), os.getgid()
+    _check(_libc().unshare(_NEW_NAMESPACES), "unshare")
+    own = Path("/proc/self")
+    (own / "setgroups").write_text("deny", encoding="ascii")
+    (own / "uid_map").write_text(f"{user} {user} 1", encoding="ascii")
+    (own / "gid_map").write_text(f"{group} {group} 1", encoding="ascii")
+
+
+def _continue_as_first_process() -> None:
+    """Fork: the child, the first process of its namespace, continues; the parent waits for it and ends with it.
+
+    When the first process of a namespace ends, the kernel ends all others in it.
+    """
+    first = os.fork()
+    if first == 0:
+        die_with_parent()
+        return
+    os.closerange(0, os.sysconf("SC_OPEN_MAX"))
+    while True:
+        _, status = os.waitpid(first, 0)
+        if not os.WIFSTOPPED(status):
+            os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+def leave_files(furnish: Callable[[], None] | None = None, room: bytes = b"size=4k,nr_inodes=1") -> None:
+    """Make an empty folder in memory the root of the file system, and detach the rest.
+
+    `furnish` can put files there while the old root is still visible; only then can anything be executed.
+    """
+    libc = _libc()
+    _check(libc.mount(None, b"/", None, ctypes.c_ulong(_RECURSIVE | _PRIVATE), None), "make mounts private")
+    place = b"/tmp" if Path("/tmp").is_dir() else b"/proc"  # noqa: S108 -- covered in our own namespace alone
+    flags = _NOSUID | _NODEV | (_NOEXEC if furnish is None else 0)
+    _check(libc.mount(b"none", place, b"tmpfs", ctypes.c_ulong(flags), room), "mount")
+    os.chdir(place)
+    if furnish is not None:
+        furnish()
+    _syscall("pivot_root", _PIVOT_ROOT, b".", b".")
+    _check(libc.umount2(b".", _DETACH), "unmount")
+    os.chdir("/")
+    again = ctypes.c_ulong(flags | _REMOUNT | _READ_ONLY)
+    _check(libc.mount(b"none", b"/", None, again, None), "make read-only")
+    libc.sethostname(b"halflap", 7)
+
+
+def mount_folder(path: str, room: bytes) -> None:
+    """Mount a folder in memory, in which files can be written but not executed."""
+    flags = ctypes.c_ulong(_NOSUID | _NODEV | _NOEXEC)
+    _check(_libc().mount(b"none", path.encode(), b"tmpfs", flags, room), "mount")
+
+
+# Landlock ----------------------------------------------------------------------------------------------------
+
+
+def _landlock_version() -> int:
+    return _landlock(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION)
+
+
+def restrict(exceptions: Sequence[tuple[int, int]]) -> None:
+    """Drop every right over files, network and signals that Landlock knows, but for the exceptions."""
+    version = _landlock_version()
+    files = max(count for since, count in _FILE_RIGHTS.items() if since <= version)
+    parts = [(1 << files) - 1]
+    if version >= _NETWORK_SINCE:
+        parts.append(_BIND_AND_CONNECT)
+    if version >= _SCOPES_SINCE:
+        parts.append(_SOCKETS_AND_SIGNALS)
+    attributes = struct.pack(f"={len(parts)}Q", *parts)
+    rules = _landlock(_LANDLOCK_CREATE, attributes, len(attributes), 0)
+    try:
+        for descriptor, rights in exceptions:
+            _landlock(_LANDLOCK_ADD, rules, _LANDLOCK_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
+        _landlock(_LANDLOCK_RESTRICT, rules, 0, 0)
+    finally:
+        os.close(rules)
+
+
+# The C library -----------------------------------------------------------------------------------------------
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str = "") -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}" if what else os.strerror(number))
+    return result
+
+
+def _prctl(option: int, *arguments: int) -> None:
+    padded = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
+    _check(_libc().prctl(option, *padded))
+
+
+def _syscall(name: str, numbers: Mapping[str, int], *arguments: bytes) -> None:
+    number = numbers.get(platform.machine())
+    if number is None:
+        raise OSError(errno.ENOSYS, f"no table of system calls for {platform.machine()}")
+    _check(_libc().syscall(ctypes.c_long(number), *arguments), name)
+
+
+def _landlock(number: int, *arguments: bytes | int | None) -> int:
+    plain = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments]
+    return _check(_libc().syscall(ctypes.c_long(number), *plain))
