@@ -111,7 +111,9 @@ async def explain(invocation: Invocation, source: ToolName, target: ToolName) ->
             warn_about_servers(gateway)
     data = found.to_json()
     verdict = "No link" if found.edge is None else "Linked"
-    invocation.show(data, [f"{verdict}: {ends[0]} → {ends[1]}", *outline(data)])
+    details = data["edge"] or data
+    shown = {key: value for key, value in details.items() if key not in {"from", "to"}}
+    invocation.show(data, [f"{verdict}: {ends[0]} → {ends[1]}", *outline(shown)])
 
 
 @command()
