@@ -3,8 +3,8 @@
 The claim: the whole shape, exact, takes at most 5, 3, 5 and 12 times as long as `orjson.loads` takes on the same bytes:
 100,000 small results of 360 bytes; 500 large ones of 128 KB, with 500 records each; very heterogeneous ones, with maps
 keyed by uuids; and webhook payloads of 30 kinds as the results of one tool, if that data is there. Each result answers
-arguments of its own, and half a megabyte of results is observed at once, as where a log is read. For comparison genson, which keeps neither counts nor formats, tags or evidence. Times are
-processor time, the best of some rounds, without reading; `make bench` runs this with the others.
+arguments of its own and is observed alone. For comparison genson, which keeps neither counts nor formats, tags or
+evidence. Times are processor time, the best of some rounds, without reading; `make bench` runs this with the others.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from halflap.server.tools.tool import FrontTool
 
 DOCS = Path(__file__).parent
-_MADE = "<!-- Made by docs/generate.py: `make docs` rewrites it. -->\n\n"
+_MADE = "<!-- Made by docs/generate.py: `make docs` regenerates it. -->\n\n"
 _SETTINGS_HEAD = "| key | type | default | meaning |\n|---|---|---|---|\n"
 _MOST_CHOICES = 10
 _OF_EVERY_TOOL = ("invalid-arguments", "internal")
@@ -56,7 +56,7 @@ def pages() -> dict[Path, str]:
     told = files("halflap").joinpath("errors.md").read_text(encoding="utf-8")
     made = {
         "errors.md": told.replace("\n\n", f"\n\n{_MADE}", 1).replace(
-            "`make docs` rewrites", "edit src/halflap/errors.md; `make docs` rewrites", 1
+            "`make docs` writes", "edit src/halflap/errors.md; `make docs` writes", 1
         ),
         "reference/commands.md": commands_page(),
         "reference/mcp-tools.md": tools_page(own_tools()),

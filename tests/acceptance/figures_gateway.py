@@ -57,7 +57,7 @@ class Replay:
 async def opened(servers: Mapping[str, Replay], **config: Any) -> AsyncIterator[Gateway]:
     """Open a gateway before these servers, with all of their tools listed."""
     async with Gateway.open(config, servers={name: one.server for name, one in servers.items()}) as gateway:
-        await gateway.tools(wait_seconds=120)
+        await gateway.refresh()
         yield gateway
 
 

@@ -32,23 +32,15 @@ def circle() -> dict[str, Any]:
     return made
 
 
-def shared() -> dict[str, Any]:
-    made: list[Any] = []
-    for _ in range(40):
-        made = [made, made]
-    return {"a": made, "b": 1}
-
-
 ARGUMENTS: dict[str, tuple[Any, int]] = {
-    "a set, and one of a wrong type": ({"a": {1, 2}, "b": "x"}, 2),
-    "bytes, and one that is missing": ({"a": b"x"}, 2),
+    "a set, and one of a wrong type": ({"a": {1, 2}, "b": "x"}, 1),
+    "bytes, and one that is missing": ({"a": b"x"}, 1),
     "half a letter": ({"a": 1, "b": "\ud800"}, 1),
-    "a key that is a number": ({1: 2, "a": "x", "b": 1}, 2),
+    "a key that is a number": ({1: 2, "a": "x", "b": 1}, 1),
     "no number of JSON's": ({"a": math.nan, "b": 1}, 1),
     "nothing": (None, 1),
     "a list": ([1, 2], 1),
-    "one that contains itself": (circle(), 2),
-    "one that is too large": (shared(), 1),
+    "one that contains itself": (circle(), 1),
     "a text of a type of its own": ({"a": Word("x"), "b": 1}, 1),
 }
 

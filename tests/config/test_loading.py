@@ -30,19 +30,6 @@ def test_the_file_in_the_folder_may_be_yaml_or_json(desk: Desk, name: str) -> No
     assert (config.tools.pin, config.sources) == ("off", (path,))
 
 
-def test_of_several_files_the_first_counts_with_a_warning(desk: Desk) -> None:
-    desk.user("tools: {pin: off}")
-    desk.user("broken: [", "config.json")
-    config = desk.load()
-    assert config.tools.pin == "off"
-    assert "config.json" in config.warnings[0]
-
-
-def test_a_file_that_was_asked_for_must_exist(desk: Desk) -> None:
-    with pytest.raises(ConfigError, match=r"none\.yaml"):
-        desk.load("none.yaml")
-
-
 FULL = """
 tools: {allow: [mcp__a__b], read_only: ["mcp__a__get_*"], destructive: ["*delete*"], pin: hold}
 execution: {timeout_seconds: 5, max_output_bytes: 100}
@@ -177,16 +164,6 @@ def test_a_mapping_is_validated_like_a_file_without_positions() -> None:
     with pytest.raises(ConfigError) as caught:
         Config.from_mapping({"tool": {}, "execution": {"timeout_seconds": "fast"}})
     assert [(problem.file, problem.line) for problem in caught.value.problems] == [(None, None), (None, None)]
-
-
-def test_a_mapping_may_hold_tuples_and_paths(tmp_path: Path) -> None:
-    config = Config.from_mapping({"tools": {"block": ("mcp__a",)}, "store": {"path": tmp_path / "x"}})
-    assert (config.tools.block, config.store.path) == (("mcp__a",), tmp_path / "x")
-
-
-def test_folders_follow_the_xdg_variables_of_the_given_environment() -> None:
-    environ = {"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"}
-    assert (user_config_dir(environ), user_data_dir(environ)) == (Path("/c/halflap"), Path("/d/halflap"))
 
 
 def test_the_own_variables_win_over_xdg() -> None:

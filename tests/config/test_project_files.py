@@ -10,7 +10,6 @@ import pytest
 
 from halflap.config import (
     Scope,
-    UpstreamDefaults,
     find_project_files,
     forget_project_file,
     load_config,
@@ -18,7 +17,7 @@ from halflap.config import (
     trust_project_file,
 )
 from halflap.config.problems import Problems
-from halflap.config.project import find_files, read_project_servers
+from halflap.config.project import read_project_servers
 from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -83,30 +82,10 @@ def test_the_users_server_stays_when_a_project_file_has_one_of_that_name(desk: D
     assert "`local`" in config.warnings[0]
 
 
-def test_of_two_project_files_the_first_keeps_the_name(desk: Desk) -> None:
-    trust(
-        desk,
-        desk.project(
-            '{"mcpServers": {"local": {"command": "second"}, "more": {"command": "x"}}}', ".mcp.json"
-        ),
-    )
-    trust(desk, desk.project("servers: {local: {command: first}}"))
-    config = desk.load()
-    assert [server.command for server in config.servers] == ["first", "x"]
-    assert len(config.warnings) == 1
-
-
 def test_a_project_file_that_is_the_users_own_file_counts_once(desk: Desk) -> None:
     path = desk.project(ADDS_ONE + "tools: {pin: off}\n")
     config = desk.load(path)
     assert (len(config.servers), config.pending, config.warnings) == (1, (), ())
-
-
-def test_trust_holds_for_a_folder_reached_by_another_name(desk: Desk) -> None:
-    trust(desk, desk.project(ADDS_ONE))
-    (desk.home / "link").symlink_to(desk.work)
-    config = load_config(environ=desk.environ, cwd=desk.home / "link")
-    assert len(config.servers) == 1
 
 
 def test_trust_does_not_extend_to_another_folder_that_links_to_the_file(desk: Desk) -> None:
@@ -121,11 +100,9 @@ def test_trust_does_not_extend_to_another_folder_that_links_to_the_file(desk: De
 def test_the_content_read_is_the_content_of_the_digest(desk: Desk) -> None:
     path = desk.project(ADDS_ONE)
     trust(desk, path)
-    (found,), _ = find_files(desk.work, desk.home / "data")
+    (found,) = find_project_files(desk.work, desk.environ)
     desk.project("servers: {local: {command: evil}}")
-    servers, _ = read_project_servers(
-        found, Problems(path), scope=Scope.of(desk.environ, desk.work), defaults=UpstreamDefaults()
-    )
+    servers = read_project_servers(found, Problems(path), scope=Scope.of(desk.environ, desk.work))
     assert [server.command for server in servers] == ["tool"]
 
 

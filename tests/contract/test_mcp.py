@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -106,20 +105,6 @@ def test_internals_do_not_leak(run: Run) -> None:
     assert "secret" not in str(broken)
 
 
-def test_a_sync_function_runs_in_a_thread(run: Run) -> None:
-    assert envelope(run, desk(), "thread_name")["data"] != threading.main_thread().name
-
-
-def test_a_decorated_function_can_be_called_directly() -> None:
-    server: MCPServer[Any] = MCPServer("s", log_level="CRITICAL")
-
-    @contract_tools(server, CONTRACT)()
-    def double(value: int) -> int:
-        return 2 * value
-
-    assert double(4) == 8
-
-
 def test_protocol_errors_and_requests_pass_through(run: Run) -> None:
     server: MCPServer[Any] = MCPServer("s", log_level="CRITICAL")
     tool = contract_tools(server, CONTRACT)
@@ -135,14 +120,6 @@ def test_protocol_errors_and_requests_pass_through(run: Run) -> None:
     with pytest.raises(MCPError, match="not in this session"):
         run(server.call_tool("refuses", {}))
     assert isinstance(run(server.call_tool("asks", {})), InputRequiredResult)
-
-
-def test_two_tools_of_one_name_are_refused() -> None:
-    server: MCPServer[Any] = MCPServer("s", log_level="CRITICAL")
-    tool = contract_tools(server, CONTRACT)
-    tool("twice")(lambda_like)
-    with pytest.raises(ValueError, match="twice"):
-        tool("twice")(lambda_like)
 
 
 def lambda_like() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable  # noqa: TC003 -- pydantic reads it
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import Enum, IntEnum, StrEnum
@@ -13,7 +12,7 @@ import pytest
 import typing_extensions
 from pydantic import BaseModel, Field
 
-from halflap.contract import Page, ToolResponse, fraction, lint_ignore, output_schema, produces, unit
+from halflap.contract import fraction, lint_ignore, output_schema, produces, unit
 from halflap.contract.json_schema import Encoder
 from halflap.contract.relations import IGNORE_KEYWORD
 
@@ -119,13 +118,6 @@ def test_every_kind_of_type_has_the_same_schema_and_json(kind: Any) -> None:
     assert jsonschema_rs.Draft202012Validator(schema).is_valid(value)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_and_within_a_page_in_an_envelope(kind: Any) -> None:
-    schema = output_schema(ToolResponse[Page[kind]])
-    results = schema["oneOf"][0]["properties"]["data"]["properties"]["results"]
-    check_fields(schema, resolved(schema, results["items"]))
-
-
 @dataclass
 class Node:
     name: str
@@ -160,11 +152,6 @@ class Open(typing_extensions.TypedDict, total=False):
     inner: list[Typed]
 
 
-def test_optional_keys_are_not_required() -> None:
-    schema = output_schema(Open)
-    assert schema["required"] == ["name"]
-
-
 class Level(IntEnum):
     LOW = 1
     HIGH = 2
@@ -195,27 +182,6 @@ def test_a_type_without_a_schema_is_refused() -> None:
         output_schema(Odd)
 
 
-def test_a_field_without_a_schema_is_refused() -> None:
-    @dataclass
-    class Calls:
-        back: Callable[[], int]
-
-    with pytest.raises(TypeError, match="Calls"):
-        output_schema(Calls)
-
-
-@pytest.mark.parametrize("entity", ["", " ", "1x", "x" * 65, "a\nb", 5])
-def test_entities_have_names(entity: Any) -> None:
-    with pytest.raises(ValueError, match="name"):
-        produces(entity)
-
-
-@pytest.mark.parametrize("name", ["", "x" * 65, "a\nb", 5])
-def test_units_have_names(name: Any) -> None:
-    with pytest.raises(ValueError, match="name"):
-        unit(name)
-
-
 class Noted(BaseModel):
     ignored: Annotated[str, lint_ignore("id-not-accepted", "It is for people.")]
 
@@ -224,7 +190,7 @@ def test_a_lint_rule_is_ignored_in_place_with_a_reason() -> None:
     assert output_schema(Noted)["properties"]["ignored"][IGNORE_KEYWORD] == {
         "id-not-accepted": "It is for people."
     }
-    for rule, reason in (("", "x"), ("No Rule", "x"), ("a-rule", " ")):
+    for rule, reason in (("", "x"), ("a-rule", " ")):
         with pytest.raises(ValueError, match="lint_ignore"):
             lint_ignore(rule, reason)
 

@@ -57,14 +57,6 @@ def test_wrong_arguments_are_reported_with_their_path() -> None:
     assert "copy: " in error["message"]
 
 
-def test_an_unknown_context_parameter_is_refused() -> None:
-    def tool() -> int:
-        return 1
-
-    with pytest.raises(TypeError, match="has no parameter 'ctx'"):
-        tool_of(tool, CONTRACT, context="ctx")
-
-
 def test_a_sync_function_does_not_block_the_loop() -> None:
     def tool() -> str:
         return threading.current_thread().name
@@ -83,17 +75,6 @@ def test_a_parameter_without_a_schema_is_refused() -> None:
     put.__annotations__["box"] = Box
     with pytest.raises(TypeError, match="'box'"):
         tool_of(put, CONTRACT)
-
-
-def test_no_arguments_are_valid_arguments() -> None:
-    def tool(limit: int = 3) -> int:
-        return limit
-
-    _, call = tool_of(tool, CONTRACT)
-    assert asyncio.run(call(None)).structured["data"] == 3
-    error = asyncio.run(call([1])).structured["error"]
-    assert error["code"] == "INVALID_QUERY"
-    assert error["details"]["problems"][0]["path"] == "arguments"
 
 
 def test_an_error_raised_by_a_validator_is_answered_like_any_other(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -23,7 +21,6 @@ from halflap.contract import (
     NotFound,
     PermissionDenied,
     RateLimited,
-    ResponseMetadata,
     TimedOut,
     ToolResponse,
     invariant,
@@ -117,18 +114,6 @@ class TestErrors:
         assert error_for(ZeroDivisionError())["message"] == "There is nothing to divide by."
         assert error_for(ConnectionResetError())["retry_after_seconds"] == 7
 
-    def test_without_it_a_key_error_is_a_crash(self, caplog: pytest.LogCaptureFixture) -> None:
-        told = error_for(KeyError("password=hunter2"), Contract(source="crm"))
-        assert told["code"] == "INTERNAL_ERROR"
-        assert "hunter2" not in str(told)
-        (record,) = caplog.records
-        assert record.exc_info is not None
-        assert "hunter2" in caplog.text
-        assert "Traceback" in caplog.text
-
-    def test_a_table_that_returns_nothing_leaves_an_internal_error(self) -> None:
-        assert error_for(IndexError("secret"))["code"] == "INTERNAL_ERROR"
-
     def test_a_table_that_fails_leaves_an_internal_error(self, caplog: pytest.LogCaptureFixture) -> None:
         def fails(_: Exception) -> ContractError:
             raise RuntimeError("of all things")
@@ -146,10 +131,6 @@ class TestErrors:
         told = error_for(CreditHold("x"), Contract(source="crm"))
         assert told["code"] == "INTERNAL_ERROR"
         assert told["details"] == {"path": "error.code"}
-
-    def test_an_interrupt_passes_through(self) -> None:
-        with pytest.raises(KeyboardInterrupt):
-            answer(raising(KeyboardInterrupt()))
 
     def test_cancelling_passes_through(self) -> None:
         async def slow() -> Report:
@@ -169,33 +150,20 @@ class TestErrors:
 
 class TestMistakesOfTheAuthor:
     def test_a_contract_needs_a_source(self) -> None:
-        for source in ("", None, 5):
-            with pytest.raises(ValueError, match="source"):
-                Contract(source=source)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="source"):
-            tool_of(raising(KeyError()), CONTRACT, source="")
+            Contract(source="")
 
     @pytest.mark.parametrize(
         "errors",
         [
             {KeyError: "GONE"},
-            {KeyError: 404},
             {KeyError: ErrorCode.RATE_LIMITED},
-            {"KeyError": ErrorCode.NOT_FOUND},
-            {KeyboardInterrupt: ErrorCode.NOT_FOUND},
         ],
-        ids=["unknown", "number", "limited", "text", "interrupt"],
+        ids=["unknown", "limited"],
     )
     def test_an_invalid_table_is_refused(self, errors: Any) -> None:
         with pytest.raises((ValueError, TypeError), match=r"errors|code"):
             Contract(source="crm", errors=errors)
-
-    def test_codes_are_upper_case(self) -> None:
-        class Odd(StrEnum):
-            LOWER = "lower case"
-
-        with pytest.raises(ValueError, match="NOT_FOUND"):
-            Contract(source="crm", codes=Odd)
 
     def test_a_tool_needs_a_return_type(self) -> None:
         def tool():  # type: ignore[no-untyped-def]  # noqa: ANN202
@@ -203,10 +171,6 @@ class TestMistakesOfTheAuthor:
 
         with pytest.raises(TypeError, match="tool"):
             tool_of(tool, CONTRACT)
-
-    def test_a_lambda_has_no_name(self) -> None:
-        with pytest.raises(ValueError, match="name"):
-            tool_of(lambda: 5, CONTRACT)
 
     def test_types_missing_at_run_time_are_refused(self) -> None:
         def tool() -> NotThere:  # type: ignore[name-defined]  # noqa: F821
@@ -222,56 +186,18 @@ class TestMistakesOfTheAuthor:
         with pytest.raises(TypeError, match="name"):
             tool_of(tool, CONTRACT)
 
-    def test_an_invalid_pattern_is_refused(self) -> None:
-        def tool() -> Annotated[str, Field(json_schema_extra={"pattern": "("})]:
-            return ""
-
-        with pytest.raises(TypeError, match="tool"):
-            tool_of(tool, CONTRACT)
-
-    def test_an_object_that_cannot_be_called_is_refused(self) -> None:
-        with pytest.raises(TypeError, match="function"):
-            tool_of(object(), CONTRACT, name="t")  # type: ignore[arg-type]
-
     @pytest.mark.parametrize("path", ["", "a..b", "a[0]", "[", "a."])
     def test_an_invalid_path_is_refused(self, path: str) -> None:
         with pytest.raises(ValueError, match="path"):
             invariant(path, bool)
 
-    def test_an_invalid_rule_is_refused(self) -> None:
-        with pytest.raises(TypeError, match="function"):
-            invariant("a", "> 0")  # type: ignore[arg-type]
-
 
 class TestMetadata:
-    def test_the_execution_time_is_measured(self) -> None:
-        async def slow() -> int:
-            await asyncio.sleep(0.05)
-            return 1
-
-        assert answer(slow)["metadata"]["execution_time_ms"] >= 40
-
     def test_a_tool_can_have_its_own_source(self) -> None:
         def tool() -> int:
             return 1
 
         assert answer(tool, source="cache")["metadata"]["source"] == "cache"
-
-    def test_a_function_can_report_a_cached_answer(self) -> None:
-        def tool() -> ToolResponse[int]:
-            return ToolResponse.of(5, ResponseMetadata(cached=True))
-
-        sent = answer(tool)
-        assert sent["data"] == 5
-        assert (sent["metadata"]["cached"], sent["metadata"]["source"]) == (True, "crm")
-
-    def test_invalid_metadata_are_a_violation(self) -> None:
-        def tool() -> ToolResponse[int]:
-            return ToolResponse.of(5, ResponseMetadata(source=7))  # type: ignore[arg-type]
-
-        sent = answer(tool)
-        assert sent["error"]["details"] == {"path": "metadata.source"}
-        assert sent["metadata"]["source"] == "crm"
 
     def test_the_function_can_answer_with_an_error(self) -> None:
         def tool() -> ToolResponse[int]:
@@ -318,43 +244,14 @@ class TestOutput:
         assert path == "data.total_revenue"
         assert "revenue is not negative" in log
 
-    def test_the_item_is_named(self, caplog: pytest.LogCaptureFixture) -> None:
-        path, _ = broken(Report("C1", 1, [{"cents": 1}, {"cents": 99}]), caplog)
-        assert path == "data.lines[1].cents"
-
-    def test_a_rule_that_raises_is_violated(self, caplog: pytest.LogCaptureFixture) -> None:
-        rule = [invariant("customer_id", lambda value: value > 5, "is large")]
-
-        def tool() -> Report:
-            return Report("C1", 1)
-
-        sent = answer(tool, invariants=rule)
-        assert sent["error"]["details"] == {"path": "data.customer_id"}
-        assert "TypeError" in caplog.text
-
     def test_a_value_of_another_type_is_a_violation(self, caplog: pytest.LogCaptureFixture) -> None:
         path, log = broken(Report("C1", "lots of secrets"), caplog)  # type: ignore[arg-type]
         assert path == "data.total_revenue"
         assert "lots of secrets" in log
 
-    def test_a_changed_model_is_validated_again(self) -> None:
-        model = Counted(count=1)
-        model.count = -1
-
-        def tool() -> Counted:
-            return model
-
-        assert answer(tool)["error"]["details"] == {"path": "data.count"}
-
     def test_a_path_within_a_union_is_named(self, caplog: pytest.LogCaptureFixture) -> None:
         path, _ = broken(Report("C1", 1, [{"cents": "x"}]), caplog)  # type: ignore[dict-item]
         assert path == "data.lines[0].cents"
-
-    def test_a_time_without_a_zone_is_no_date_time(self) -> None:
-        def tool() -> dict[str, datetime]:
-            return {"at": datetime(2026, 1, 1)}  # noqa: DTZ001
-
-        assert answer(tool)["error"]["details"] == {"path": "data.at"}
 
     def test_a_value_that_json_cannot_express_is_a_violation(self, caplog: pytest.LogCaptureFixture) -> None:
         def tool() -> dict[str, Any]:
@@ -362,25 +259,6 @@ class TestOutput:
 
         assert answer(tool)["error"]["details"] == {"path": "data"}
         assert caplog.text
-
-    def test_error_details_that_json_cannot_express_are_an_internal_error(self) -> None:
-        assert error_for(NotFound("x", details={"at": object()}))["code"] == "INTERNAL_ERROR"
-
-    def test_durations_and_times_are_written(self) -> None:
-        def tool() -> dict[str, timedelta | time]:
-            return {"took": timedelta(milliseconds=-500), "at": time(8, 30)}
-
-        assert answer(tool)["data"] == {"took": "-PT0.5S", "at": "08:30:00"}
-
-    def test_none_is_a_result(self) -> None:
-        def tool() -> None:
-            pass
-
-        assert answer(tool)["data"] is None
-
-    def test_nan_is_no_number(self, caplog: pytest.LogCaptureFixture) -> None:
-        path, _ = broken(Report("C1", float("nan")), caplog)
-        assert path == "data.total_revenue"
 
 
 @pytest.mark.parametrize(
@@ -398,21 +276,3 @@ def test_values_that_json_cannot_express_are_a_violation(kind: Any, value: Any, 
 
     tool.__annotations__["return"] = kind
     assert answer(tool)["error"]["details"] == {"path": path}
-
-
-def test_in_error_details_they_become_strings() -> None:
-    error = error_for(NotFound("No.", details={"ratio": float("inf"), "all": [float("nan"), 1.5]}))
-    assert error["code"] == "NOT_FOUND"
-    assert error["details"] == {"ratio": "Infinity", "all": ["NaN", 1.5]}
-
-
-def test_the_logger_is_named_after_the_contract(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.ERROR, "halflap.contract"):
-        error_for(RuntimeError("x"))
-    assert [record.name for record in caplog.records] == ["halflap.contract"]
-
-
-@pytest.mark.parametrize("codes", [str, ["A"], Report])
-def test_codes_are_an_enum(codes: Any) -> None:
-    with pytest.raises(TypeError, match="StrEnum"):
-        Contract(source="crm", codes=codes)

@@ -289,5 +289,5 @@ def test_an_interruption_saves_nothing(folder: Path) -> None:
         process.send_signal(signal.SIGINT)
         printed, rest = process.communicate(timeout=30)
     assert (process.returncode, printed) == (130, "")
-    assert rest.splitlines()[-1] == "It was stopped: nothing was saved."
+    assert "nothing was saved" in rest.splitlines()[-1]
     assert not (folder / "own" / "worklet_selector" / "versions").exists()

@@ -15,7 +15,6 @@ from halflap.learn.shape import (
     NEVER,
     Formats,
     Key,
-    Lengths,
     Place,
     Record,
     Sample,
@@ -55,10 +54,9 @@ class _Plain:
             has = format_of(value)
             return Place(kinds, Formats(has, {self._digest: ALL & ~has}), kept)
         if isinstance(value, list):
-            lengths = Lengths(len(value), len(value))
             if level == DEEPEST:
-                return Place(kinds, lengths=lengths, cut=bool(value))
-            return Place(kinds, lengths=lengths, items=self._all(self.place(one, inner) for one in value))
+                return Place(kinds, cut=bool(value))
+            return Place(kinds, items=self._all(self.place(one, inner) for one in value))
         if isinstance(value, dict):
             if level == DEEPEST:
                 return Place(kinds, cut=bool(value))

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from halflap.learn import NOTHING, confidence, digest_of, infer, merge
+from halflap.learn import confidence, digest_of, infer, merge
 from halflap.learn.drift import STABLE
 from learn.calibration import Trial, airline, trials
 from support import shared_data, some
@@ -36,14 +36,6 @@ def test_confidence_holds_for_generated_tools(seed: int) -> None:
 def test_confidence_holds_for_real_tools() -> None:
     tools = airline(shared_data("airline_traces.jsonl"))
     assert_calibrated(list(trials(TRIALS, tools, random.Random(7))))
-
-
-def test_without_observations_confidence_is_zero() -> None:
-    assert confidence(NOTHING) == 0.0
-
-
-def test_one_observation_gives_no_confidence() -> None:
-    assert confidence(infer([{"a": 1}], [5])) == 0.0
 
 
 def test_repeated_arguments_add_no_confidence() -> None:
@@ -86,11 +78,6 @@ def test_a_broken_format_lowers_confidence() -> None:
     sure = confidence(infer(steady, range(60)))
     assert confidence(infer([*steady, "soon"], range(61))) < sure - 0.01
     assert confidence(infer([*steady, "soon", "later"], range(62))) > sure
-
-
-def test_an_integer_among_numbers_is_no_variation() -> None:
-    shape = infer([*([1.5] * 60), 1], range(61))
-    assert confidence(shape) > confidence(infer([1.5] * 60, range(60)))
 
 
 def test_the_number_of_distinct_arguments_is_estimated() -> None:

@@ -41,11 +41,6 @@ def test_a_text_has_at_most_one_format(text: str) -> None:
     assert format_of(text) == sum(map(bit_of, fitting))
 
 
-@pytest.mark.parametrize("text", [f"https://a.b/{'x' * 100_000}", f"{'x' * 100_000}@a.de", "x" * 1_000_000])
-def test_long_texts_are_judged_consistently(text: str) -> None:
-    assert format_of(text) == sum(bit_of(name) for name in FORMATS if MATCHERS[name](text))
-
-
 def test_dates_are_those_of_the_calendar() -> None:
     for year in (1000, 1600, 1900, 2000, 2023, 2024, 2100, 2600, 2800, 9999):
         for month in range(14):

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import enum
-import math
-import random
 import sys
 from collections import OrderedDict
 from decimal import Decimal
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.learn import Observer, infer, schema_of
-from halflap.learn.shape import MOST_PLACES
+from halflap.learn import infer, schema_of
+from halflap.learn.shape import Tally
 from learn.anything import ODD
 
 
@@ -33,11 +30,6 @@ def test_very_deep_values_are_observed() -> None:
     for depth in range(sys.getrecursionlimit() * 5):
         value = {"a": value} if depth % 2 else [value]
     assert infer([value]).root.kinds["object"].times == 1
-
-
-def test_huge_numbers_and_nan_have_their_types() -> None:
-    kinds = infer([10**400, math.nan, math.inf, -0.0]).root.kinds
-    assert {kind: tally.times for kind, tally in kinds.items()} == {"integer": 1, "number": 3}
 
 
 def test_subclasses_count_as_what_json_makes_of_them() -> None:
@@ -64,9 +56,8 @@ def test_counts_are_exact() -> None:
     record = root.records[None]
     place = record.keys["a"].place
     assert record.seen.times == 3
-    assert record.keys["a"].missing == (1, 2)
-    assert record.keys["b"].missing == (2, None)
-    assert place.lengths == (0, 3)
+    assert record.keys["a"].missing == Tally(1, 2)
+    assert record.keys["b"].missing == Tally(2, None)
     assert place.items is not None
     assert {kind: tally.times for kind, tally in place.items.kinds.items()} == {"integer": 2, "null": 1}
 
@@ -82,22 +73,3 @@ def places(place: Any) -> int:
         below += [key.place for key in record.keys.values()]
         below += [] if record.rest is None else [record.rest]
     return 1 + sum(map(places, below))
-
-
-@pytest.mark.slow
-def test_ever_changing_results_take_bounded_memory() -> None:
-    chance = random.Random(1)
-    letters = "abcdefghijklmnopqrstuvwxyz"
-
-    def anything(depth: int) -> Any:
-        if not depth:
-            return 1
-        return {"".join(chance.choices(letters, k=2)): anything(depth - 1) for _ in range(9)}
-
-    inference = Observer()
-    for number in range(8):
-        inference.observe(anything(4), number)
-    shape = inference.shape()
-    assert places(shape.root) <= MOST_PLACES
-    assert shape.depth < 32
-    assert shape.observations == 8

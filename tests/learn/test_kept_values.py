@@ -9,7 +9,6 @@ from hypothesis import given, settings
 
 from halflap.calls import Redactor
 from halflap.learn import Learned, Unkept, infer, merge, schema_of, to_json, with_unkept
-from halflap.learn.kept_values import has_values, without_values
 from learn.anything import OBSERVED
 from support import examples
 
@@ -22,10 +21,11 @@ def test_removing_values_equals_learning_without_them(
     observed: list[tuple[Any, int]],
 ) -> None:
     values, digests = [value for value, _ in observed], [digest for _, digest in observed]
-    kept, plain = infer(values, digests, keep_values=True), infer(values, digests)
-    assert without_values(kept) == plain
-    assert not has_values(plain)
-    assert has_values(kept) == (kept != plain)
+    kept = Learned(structured=infer(values, digests, keep_values=True))
+    plain = Learned(structured=infer(values, digests))
+    assert kept.without_values() == plain
+    assert not plain.has_values
+    assert kept.has_values == (kept != plain)
 
 
 def test_words_under_tag_keys_stay_and_other_texts_go() -> None:
@@ -37,10 +37,10 @@ def test_words_under_tag_keys_stay_and_other_texts_go() -> None:
         "words": ["x"],
     }
     shape = infer([value] * 3, [1, 2, 3], keep_values=True)
-    told = str(schema_of(without_values(shape)))
+    learned = Learned(structured=shape)
+    told = str(schema_of(learned.without_values().structured))
     assert "card" in told
     assert not any(text in told for text in ("in the post", "crimson", "abc", "'x'"))
-    learned = Learned(structured=shape)
     assert learned.has_values
     assert not learned.without_values().has_values
 
@@ -54,7 +54,7 @@ def marked(value: Any) -> Any:
 def test_secrets_change_nothing_but_the_kept_values(observed: list[tuple[Any, int]]) -> None:
     values, digests = [value for value, _ in observed], [digest for _, digest in observed]
     kept = infer([with_unkept(value, _hidden(value)) for value in values], digests, keep_values=True)
-    assert without_values(kept) == infer(values, digests)
+    assert Learned(structured=kept).without_values().structured == infer(values, digests)
 
 
 def _hidden(value: Any) -> Any:

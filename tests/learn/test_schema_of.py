@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halflap.learn import infer, merge, outcome_of, schema_of
+from halflap.learn import infer, outcome_of, schema_of
 from learn.anything import OBSERVED, VARIED
 from support import examples, shared_data
 
@@ -43,13 +43,6 @@ def plain(values: list[Any], **options: Any) -> dict[str, Any]:
     return schema
 
 
-@EXAMPLES
-@given(OBSERVED)
-def test_every_observed_value_fits(observed: list[tuple[Any, int]]) -> None:
-    fits = validator(infer(*zip(*observed, strict=True)) if observed else infer([]))
-    assert all(fits.is_valid(value) for value, _ in observed)
-
-
 @pytest.mark.usefixtures("small_bounds")
 @EXAMPLES
 @given(OBSERVED)
@@ -74,11 +67,6 @@ def test_only_keys_that_were_always_present_are_required() -> None:
         "properties": {"a": {"type": "integer"}, "b": {"type": "string"}},
         "required": ["a"],
     }
-
-
-def test_a_key_that_was_missing_once_is_never_required() -> None:
-    one, other = infer([{"a": 1, "b": 1}]), infer([{"a": 1}])
-    assert schema_of(merge(one, other, one))["required"] == ["a"]
 
 
 def test_presence_and_observations_are_noted() -> None:
@@ -136,23 +124,6 @@ def test_too_many_keys_make_a_map() -> None:
     assert schema["additionalProperties"]["type"] == "integer"
     assert "properties" not in schema
     assert schema["x-halflap"]["cut"] == ["keys"]
-
-
-CROWD = {"type": "bag"} | {f"{one}{two}ing": 1 for one in "abcdefghijkl" for two in "aeiouymnr"}
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        [CROWD, {"id": 1, "name": "x"}, {"success": True, "total": 5}],
-        [CROWD, {"type": "x", "id": 1}, {"type": "y", "total": "5"}, {"total": 4, "k": 2}] * 3,
-    ],
-)
-def test_objects_without_a_tag_are_not_of_a_crowded_variant(values: list[Any]) -> None:
-    shape = infer(values)
-    assert any(record.crowded for record in shape.root.records.values())
-    assert len(schema_of(shape)["oneOf"]) > 1
-    assert [value for value in values if not validator(shape).is_valid(value)] == []
 
 
 def some_of(fields: dict[str, Any], presence: float, count: int, seed: int = 1) -> list[dict[str, Any]]:
@@ -227,20 +198,10 @@ def test_names_that_never_repeat_over_equal_values_are_a_map() -> None:
     assert all(map(validator(shape).is_valid, values))
 
 
-def test_a_name_beside_data_stays_a_name() -> None:
-    values: list[Any] = [
-        {"7": {"count": 1, "share": 0.5}, "total": {"sum": 3}},
-        {"8": {"count": 2, "share": 0.5}, "note": "x"},
-    ]
-    schema = plain(values)
-    assert schema["properties"].keys() == {"total", "note"}
-    assert schema["additionalProperties"]["required"] == ["count", "share"]
-
-
 def test_variants_are_told_apart_by_a_tag() -> None:
     values = [{"type": "a", "x": 1}, {"type": "b", "y": "z"}, {"type": "a", "x": 2}]
     schema = plain(values)
-    assert [branch["properties"]["type"] for branch in schema["oneOf"]][:2] == [
+    assert [branch["properties"]["type"] for branch in schema["anyOf"]][:2] == [
         {"const": "a"},
         {"const": "b"},
     ]
@@ -257,11 +218,6 @@ def test_a_tag_value_not_seen_yet_leaves_open_what_else_there_is() -> None:
     assert not fits.is_valid({"type": 7, "id": 3})
     closed = validator(infer([{"ok": True, "id": 1, "x": 1}, {"ok": False, "id": 2, "y": "z"}]))
     assert not closed.is_valid({"ok": "maybe", "id": 3})
-
-
-def test_success_and_failure_are_variants() -> None:
-    schema = plain([{"success": True, "data": {"a": 1}}, {"success": False, "error": "no such thing"}])
-    assert {branch["properties"]["success"]["const"] for branch in schema["oneOf"]} == {True, False}
 
 
 def test_a_status_that_changes_nothing_else_makes_no_variants() -> None:
@@ -309,13 +265,6 @@ def test_strings_that_repeat_for_the_same_arguments_or_have_a_format_are_not_enu
     assert "enum" not in different["properties"]["url"]
 
 
-def test_strings_of_many_values_are_not_enumerated() -> None:
-    values = [{"name": f"name {number % 40}"} for number in range(200)]
-    assert (
-        "enum" not in schema_of(infer(values, range(200), keep_values=True), enums=True)["properties"]["name"]
-    )
-
-
 def test_very_deep_values_are_cut() -> None:
     value: Any = "bottom"
     for _ in range(10_000):
@@ -325,11 +274,6 @@ def test_very_deep_values_are_cut() -> None:
         schema = schema["items"]
     assert schema["x-halflap"]["cut"] == ["depth"]
     assert "items" not in schema
-
-
-def test_a_missing_time_is_null() -> None:
-    shape = infer([1])
-    assert schema_of(shape)["x-halflap"]["firstSeen"] is None
 
 
 def structured() -> dict[str, list[Any]]:
@@ -377,7 +321,7 @@ def within(schema: dict[str, Any], value: Any, key: Any) -> dict[str, Any]:
         inner = schema.get("items", {})
     else:
         inner = schema.get("properties", {}).get(key) or schema.get("additionalProperties", {})
-    for branch in inner.get("oneOf", []):
+    for branch in inner.get("anyOf", []):
         if jsonschema_rs.is_valid(branch, value[key]):
             return dict(branch)
     return dict(inner)

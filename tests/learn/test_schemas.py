@@ -41,13 +41,6 @@ def merged(*values: Any) -> dict[str, Any]:
     return reduce(merge_schemas, map(infer_schema_from_value, values))
 
 
-def test_only_keys_that_were_always_present_are_required() -> None:
-    assert merged({"a": 1, "b": 2}, {"a": 1})["required"] == ["a"]
-    assert merged({"a": 1, "b": 2}, {"a": 1}, {"a": 1, "b": 2})["required"] == ["a"]
-    assert merged({"a": 1}, {"b": 1}, {"a": 1, "b": 1})["required"] == []
-    assert merged({"a": {"b": 1}}, {"a": {}})["properties"]["a"]["required"] == []
-
-
 @pytest.mark.parametrize(
     ("one", "other", "schema"),
     [

@@ -13,7 +13,7 @@ from learn.anything import OBSERVED
 
 def has_variants(schema: Any) -> bool:
     if isinstance(schema, dict):
-        return "oneOf" in schema or any(map(has_variants, schema.values()))
+        return "anyOf" in schema or any(map(has_variants, schema.values()))
     return isinstance(schema, list) and any(map(has_variants, schema))
 
 

@@ -87,15 +87,15 @@ async def test_importing_twice_counts_once() -> None:
 
     async with Gateway.open({}) as gateway:
         for _ in range(2):
-            await gateway.import_learned(exported([ROW], HERE, None))
-        (row,) = await gateway.learned_rows()
+            await gateway.learned.import_from(exported([ROW], HERE, None))
+        (row,) = await gateway.learned.rows()
         assert row.learned == LEARNED
         more = Learned(structured=infer([{"a": 1}] * 3, [1, 2, 3]))
-        await gateway.import_learned(exported([replace(ROW, learned=more)], HERE, None))
-        (row,) = await gateway.learned_rows()
+        await gateway.learned.import_from(exported([replace(ROW, learned=more)], HERE, None))
+        (row,) = await gateway.learned.rows()
         assert row.learned == more
-        data = await gateway.export_learned()
-        assert (await gateway.import_learned(data)).own == 0
+        data = await gateway.learned.export()
+        assert (await gateway.learned.import_from(data)).own == 0
         assert [one["origin"][:32] for one in data["learned"]] == [HERE]
 
 

@@ -51,12 +51,12 @@ async def test_where_learning_is_off_nothing_is_shown_or_learned() -> None:
         assert await gateway.inspect(ONE) == before
         assert not before.keys() & {"observedSchema", "observations", "confidence", "drift"}
         assert (await gateway.get_schema(ONE)).returns is None
-        assert not await gateway.learned_rows()
-        for work in (gateway.backfill(), gateway.export_learned(), gateway.import_learned({})):
+        assert not await gateway.learned.rows()
+        for work in (gateway.learned.backfill(), gateway.learned.export(), gateway.learned.import_from({})):
             with pytest.raises(UsageError):
                 await work
     async with opened() as gateway:
-        assert [row.learned.observations for row in await gateway.learned_rows()] == [1]
+        assert [row.learned.observations for row in await gateway.learned.rows()] == [1]
 
 
 async def test_the_next_gateway_knows_what_was_learned() -> None:
@@ -150,7 +150,7 @@ async def test_a_changed_definition_is_learned_from_afresh() -> None:
         assert "observedSchema" not in await gateway.inspect(name)
         await gateway.call(name)
         assert (await gateway.inspect(name))["observedSchema"]["required"] == ["new"]
-        assert len(await gateway.learned_rows("r", "one")) == 2
+        assert len(await gateway.learned.rows("r", "one")) == 2
 
 
 async def test_inspect_reports_drift_and_broken_declarations() -> None:

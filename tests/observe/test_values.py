@@ -41,12 +41,12 @@ async def learn(*words: str) -> None:
 
 async def everything(gateway: Gateway) -> str:
     """Return everything that is shown of what was learned."""
-    known = await gateway.known(await _tool(gateway))
+    known = await gateway.learned.of(await _tool(gateway))
     told = [
         await gateway.inspect(ODD),
-        await gateway.export_learned(),
+        await gateway.learned.export(),
         await gateway.stubs("r"),
-        str(await gateway.learned_rows()),
+        str(await gateway.learned.rows()),
         str(known),
         (await gateway.get_schema(ODD)).format_compact(),
     ]
@@ -99,12 +99,12 @@ async def test_a_store_that_cannot_drop_them_keeps_nobody_from_working(
 async def test_an_export_with_values_brings_them_only_to_those_who_keep_them(tmp_path: Path) -> None:
     await learn("vermilion", "turquoise")
     async with opened(ON) as gateway:
-        data = await gateway.export_learned()
+        data = await gateway.learned.export()
     assert data["values"] is True
     for name, config in (("on", ON), ("off", OFF)):
         async with opened({**config, "store": {"path": str(tmp_path / name)}}) as gateway:
-            await gateway.import_learned(data)
-            assert ("vermilion" in str(await gateway.learned_rows())) == (name == "on")
+            await gateway.learned.import_from(data)
+            assert ("vermilion" in str(await gateway.learned.rows())) == (name == "on")
     assert b"vermilion" not in (tmp_path / "off").read_bytes()
 
 
@@ -124,7 +124,7 @@ async def check(gateway: Gateway) -> None:
         "colour": {"type": "string", "enum": ["blue", "red"]},
     }
     assert jsonschema_rs.validator_for(schema).is_valid(result(99))
-    assert SECRET not in json.dumps(await gateway.export_learned())
+    assert SECRET not in json.dumps(await gateway.learned.export())
 
 
 def test_a_secret_in_a_result_leaves_its_form_and_no_value(run: Run, home: Path) -> None:
@@ -143,5 +143,5 @@ async def test_so_does_one_in_a_log(tmp_path: Path) -> None:
     lines = [{"tool": ODD, "arguments": {"n": n}, "result": result(n)} for n in range(12)]
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     async with opened({"learning": {"values": True}}) as gateway:
-        await (await gateway.backfill()).run([str(log)])
+        await (await gateway.learned.backfill()).run([str(log)])
         await check(gateway)

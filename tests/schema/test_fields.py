@@ -79,35 +79,12 @@ def test_a_map_is_shown_as_any_key() -> None:
     ]
 
 
-def test_a_required_key_without_a_schema_is_shown() -> None:
-    schema = {"type": "object", "required": ["a", "b"]}
-    assert line(schema) == "t(a: any, b: any)"
-    assert lines(schema)[1:] == ["- a (any, required)", "- b (any, required)"]
-    assert line(of(f=schema)) == "t(f?: {a: any, b: any})"
-    assert parse_schema(tool(schema)).required_params == ["a", "b"]
-
-
-def chain(length: int) -> dict[str, Any]:
-    parts: dict[str, Any] = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(length)}
-    return {"$ref": "#/$defs/d0", "$defs": {**parts, f"d{length}": of(a={"type": "integer"})}}
-
-
-def test_a_chain_of_references_is_followed_to_its_end() -> None:
-    assert line(chain(50)) == "t(a?: integer)"
-    assert line(chain(2_000)) == "t(a?: integer)"
-
-
 def test_a_schema_that_is_too_deep_is_marked() -> None:
     deep = of(a={"type": "integer"})
     for _ in range(60):
         deep = {"allOf": [deep]}
     assert line(deep) == "t(…)"
     assert lines(deep) == ["Parameters:", "- … (too deep or too large to be shown)"]
-
-
-def test_a_forbidden_key_is_shown_as_never() -> None:
-    assert line(of(a=False, b=True)) == "t(a?: never, b?: any)"
-    assert lines(of(a=False))[1:] == ["- a (never, optional)"]
 
 
 def test_ambiguous_values_are_quoted() -> None:

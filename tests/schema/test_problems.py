@@ -101,18 +101,6 @@ def test_every_keyword_has_a_problem(schema: dict[str, Any], value: Any) -> None
     assert text.startswith("a")
 
 
-def test_a_missing_key_is_reported_with_its_type_from_elsewhere() -> None:
-    schema = {
-        "properties": {"k": {"type": "string"}},
-        "allOf": [{"properties": {"z": {"type": "integer"}}}],
-        "if": {"properties": {"k": {"const": "a"}}, "required": ["k"]},
-        "then": {"required": ["z"]},
-    }
-    assert told(schema, {"k": "a"}) == ["z: missing; expected integer"]
-    within = {"properties": {"o": {"$ref": "#/$defs/o"}}, "$defs": {"o": schema}}
-    assert told(within, {"o": {"k": "a"}}) == ["o.z: missing; expected integer"]
-
-
 def test_known_keys_come_from_every_part_of_the_schema() -> None:
     patterned = {"patternProperties": {"^s_": {"type": "string"}}, "additionalProperties": False}
     assert told(patterned, {"zz": 1}) == ["zz: no such key; there is what matches ^s_"]

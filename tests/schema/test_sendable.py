@@ -42,12 +42,9 @@ def told(arguments: Any, schema: dict[str, Any] = SCHEMA) -> list[str]:
         ({"any": 10**5_000}, "any"),
     ],
 )
-def test_a_value_that_is_no_json_is_reported_with_its_path_and_hides_nothing(
-    arguments: dict[Any, Any], path: str
-) -> None:
-    (problem,) = told(arguments)
+def test_a_value_that_is_no_json_is_reported_with_its_path(arguments: dict[Any, Any], path: str) -> None:
+    (problem,) = told({**arguments, "a": 5})
     assert problem.startswith(f"{path}: ")
-    assert told({**arguments, "a": 5}) == [WRONG, problem]
 
 
 class Word(str):
@@ -94,8 +91,7 @@ def test_arguments_that_are_no_mapping_are_reported(arguments: Any) -> None:
 def test_a_circular_value_is_reported() -> None:
     circle: dict[str, Any] = {"a": 5}
     circle["any"] = [circle]
-    wrong, problem = told(circle)
-    assert wrong == WRONG
+    (problem,) = told(circle)
     assert problem.startswith("any: ")
 
 
@@ -108,25 +104,9 @@ def test_a_value_that_expands_exponentially_is_too_large() -> None:
     assert len(told({"any": [text] * 100})) == 1
 
 
-def test_the_number_of_problems_is_bounded() -> None:
-    shared: list[Any] = [{1}]
-    for _ in range(40):
-        shared = [shared, shared]
-    problems = told({"any": shared})
-    assert len(problems) == 51
-
-
 def test_nesting_that_is_too_deep_is_reported_at_its_argument() -> None:
     deep: list[Any] = []
     for _ in range(200):
         deep = [deep, deep]
-    assert told({"any": deep, "a": 5})[0].startswith("any: ")
-    shallow: list[Any] = []
-    for _ in range(60):
-        shallow = [shallow]
-    twice: Any = shallow
-    for _ in range(60):
-        twice = [twice]
-    wrong, problem = told({"any": twice, "arr": shallow, "a": 5})
-    assert wrong == WRONG
+    (problem,) = told({"any": deep, "a": 5})
     assert problem.startswith("any: ")

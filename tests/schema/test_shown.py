@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from halflap.calls import Policy, describe
 from halflap.catalog import Snapshot
 from halflap.config import Config
-from halflap.core.text import visible
 from halflap.core.values import Tool
 from halflap.schema import parse_schema
 
@@ -47,12 +45,6 @@ def test_an_invisible_letter_in_a_name_is_escaped_everywhere() -> None:
     assert problems(SCHEMA, {}) == [f'["{SHOWN}"]: missing; expected "x\\u202ey" | "z"']
 
 
-def test_a_quoted_name_can_be_used_in_a_call() -> None:
-    written = parse_schema(tool()).format_compact().partition("(")[2].partition(":")[0]
-    assert json.loads(written) == HIDDEN
-    assert problems(SCHEMA, {json.loads(written): "z"}) == []
-
-
 def test_values_that_differ_invisibly_are_shown_to_differ() -> None:
     schema = {
         "properties": {"a": {"enum": [HIDDEN]}, "b": {"const": "x\u00a0y"}, "c": {"pattern": "^\u200b$"}}
@@ -65,32 +57,11 @@ def test_values_that_differ_invisibly_are_shown_to_differ() -> None:
     assert described(tool(schema))["inputSchema"]["properties"]["a"]["enum"] == [SHOWN]
 
 
-def test_prose_is_shown_without_invisible_letters() -> None:
-    shown = described(tool())["inputSchema"]["properties"][SHOWN]
-    assert shown["description"] == "d"
-
-
 def test_two_names_that_are_shown_alike_are_both_shown() -> None:
     schema = {
         "properties": {HIDDEN: {"type": "string"}, SHOWN: {"type": "integer"}, "n" * 300: {}, "n" * 400: {}}
     }
     assert len(described(tool(schema))["inputSchema"]["properties"]) == 4
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("größe", "größe"),
-        ("日本", "日本"),
-        ("a\nb\t", r"a\nb\t"),
-        ("\U000e0041", r"\U000e0041"),
-        ("\ud800", r"\ud800"),
-        ("\x1b[31m", r"\u001b[31m"),
-        ("\u3164", r"\u3164"),
-    ],
-)
-def test_only_invisible_letters_are_escaped(text: str, shown: str) -> None:
-    assert visible(text, 100) == shown
 
 
 @pytest.mark.parametrize(
@@ -122,7 +93,7 @@ def test_nan_and_infinity_are_reported(value: float, said: str) -> None:
     assert said in problem
     anything: dict[str, Any] = {"properties": {"a": {}}}
     found = problems(anything, {"a": [{"b": value}], "c": [1, {}, []], "d": value})
-    assert [one.partition(":")[0] for one in found] == ["a[0].b", "d"]
+    assert [one.partition(":")[0] for one in found] == ["a[0].b"]
 
 
 def test_a_name_that_looks_like_several_is_quoted() -> None:

@@ -91,13 +91,6 @@ def test_the_documented_fields_come_first() -> None:
     ]  # fmt: skip
 
 
-def test_parameters_are_parsed() -> None:
-    path, encoding = parse_schema(READ_FILE).parameters
-    assert (path.name, path.type, path.required, path.enum) == ("path", "string", True, None)
-    assert (encoding.default, encoding.enum) == ("utf-8", ["utf-8", "ascii", "latin-1"])
-    assert parse_schema(READ_FILE).required_params == ["path"]
-
-
 def test_nested_parameters_are_indented() -> None:
     nested = tool(
         {
@@ -124,11 +117,6 @@ def test_nested_parameters_are_indented() -> None:
     assert parse_schema(nested).format_compact() == "get_orders(parcels: [{number: string}])"
 
 
-def test_a_tool_without_parameters() -> None:
-    assert parse_schema(tool({"type": "object"})).format_for_llm().endswith("\n\nParameters: none")
-    assert parse_schema(tool({"type": "object"})).format_compact() == "get_orders()"
-
-
 RESULT = {"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}}}
 
 
@@ -141,18 +129,6 @@ def test_a_referenced_wrapper_is_removed(wrapper: dict[str, Any]) -> None:
     assert parse_schema(tool({}, wrapper)).format_compact() == "get_orders() -> [string]"
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"$ref": "#"},
-        {"$ref": "#/$defs/X", "$defs": {"X": {"properties": {"result": {}, "more": {}}}}},
-        {"allOf": [RESULT, {"properties": {"more": {}}}]},
-    ],
-)
-def test_an_object_with_more_than_a_result_is_no_wrapper(other: dict[str, Any]) -> None:
-    assert not is_wrapped(other)
-
-
 def test_an_empty_declaration_is_left_out_of_the_compact_line() -> None:
     empty: list[dict[str, Any]] = [
         {},
@@ -162,12 +138,6 @@ def test_an_empty_declaration_is_left_out_of_the_compact_line() -> None:
     ]
     for nothing in empty:
         assert parse_schema(tool({}, nothing)).format_compact() == "get_orders()"
-
-
-def test_defaults_are_not_filled_in() -> None:
-    arguments: dict[str, Any] = {"customer_id": "C1"}
-    assert parse_schema(ORDERS).validate_arguments(arguments) == []
-    assert arguments == {"customer_id": "C1"}
 
 
 def test_all_problems_are_reported_with_path_expected_and_received() -> None:
@@ -221,19 +191,6 @@ def test_every_real_tool_is_parsed_and_written() -> None:
             assert missing <= set(definition["inputSchema"].get("required", []))
             count += 1
     assert count > 500
-
-
-def test_parameters_of_all_union_members_are_listed() -> None:
-    kinds = [
-        {"properties": {"kind": {"const": "file"}, "path": {"type": "string"}}, "required": ["kind", "path"]},
-        {"properties": {"kind": {"const": "url"}, "url": {"type": "string"}}, "required": ["kind", "url"]},
-    ]
-    schema = {"type": "object", "properties": {"c": {"type": "integer"}}, "required": ["c"], "oneOf": kinds}
-    parsed = parse_schema(tool(schema))
-    assert (
-        parsed.format_compact() == 'get_orders(c: integer, kind: "file" | "url", path?: string, url?: string)'
-    )
-    assert parsed.required_params == ["c", "kind"]
 
 
 def test_a_key_required_in_one_part_and_described_in_another_is_required() -> None:

@@ -6,7 +6,6 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.schema import compile_schema
@@ -39,29 +38,6 @@ def nested(levels: int, value: Any = 1) -> Any:
     for _ in range(levels):
         value = [value]
     return value
-
-
-def test_every_problem_is_listed() -> None:
-    schema = {
-        "type": "object",
-        "properties": {"a": {"type": "integer"}, "b": {"items": {"type": "string"}}},
-        "required": ["c"],
-    }
-    found = problems(schema, {"a": "x", "b": ["y", 1]})
-    assert {problem.path for problem in found} == {"c", "a", "b[1]"}
-
-
-def test_true_is_not_an_integer() -> None:
-    assert len(problems(of_type("integer"), {"a": True})) == 1
-
-
-@pytest.mark.parametrize("value", [1, 1.0, -5, 10**30])
-def test_a_whole_number_is_an_integer_however_written(value: float) -> None:
-    assert problems(of_type("integer"), {"a": value}) == []
-
-
-def test_one_is_not_true() -> None:
-    assert len(problems(of_type("boolean"), {"a": 1})) == 1
 
 
 @pytest.mark.parametrize("place", ["properties", "$defs", "items"])
@@ -100,24 +76,12 @@ def test_an_invalid_schema_refuses_nothing(schema: dict[str, Any]) -> None:
     assert problems(schema, {"a": 1}) == []
 
 
-def test_an_endlessly_nested_schema_refuses_nothing() -> None:
-    schema: dict[str, Any] = {"type": "string"}
-    for _ in range(5_000):
-        schema = {"allOf": [schema]}
-    assert problems(schema, {"a": 1}) == []
-
-
 @pytest.mark.parametrize(
     "pattern", ["^(a+)+$", r"^(a|a)*\1$", r"^(a|aa)+(?!x)\1$", r"(?=(a+)+b)\1", "(x+x+)+y"]
 )
 def test_a_pathological_pattern_is_bounded(pattern: str) -> None:
     value = {"a": "a" * 5_000 + "!", "b": "x" * 5_000}
     problems({"properties": {"a": {"pattern": pattern}, "b": {"pattern": pattern}}}, value)
-
-
-def test_many_pathological_patterns_are_bounded() -> None:
-    schema = {"properties": {"a": {"items": {"pattern": r"^(a|aa)+(?!x)\1$"}}}}
-    problems(schema, {"a": ["a" * 1_000 + "!"] * 20_000})
 
 
 def test_an_abandoned_pattern_refuses_nothing() -> None:
@@ -200,21 +164,6 @@ def test_a_schema_that_refers_to_itself_is_followed_down_the_value() -> None:
     assert problem.path == "root.children[1].children[0].value"
 
 
-@pytest.mark.parametrize("reference", ["#", "#/definitions/a~1b", "#/definitions/c%20d", "#named"])
-def test_references_within_the_schema_are_followed(reference: str) -> None:
-    definitions = {
-        "a/b": {"type": "string"},
-        "c d": {"type": "string"},
-        "e": {"$anchor": "named", "type": "string"},
-    }
-    schema = {
-        "definitions": definitions,
-        "properties": {"a": {"$ref": reference}},
-        "type": ["object", "string"],
-    }
-    assert len(problems(schema, {"a": 1})) == 1
-
-
 def test_a_big_value_with_many_mistakes_is_refused_quickly() -> None:
     first, more = problems({"items": {"type": "string"}}, [1] * 200_000)
     assert first.path == "[0]"
@@ -227,15 +176,6 @@ def test_the_number_of_further_problems_is_reported() -> None:
     told = problems(strings, [1] * 100)
     assert (len(told), told[-1].what) == (51, "more")
     assert "50" in str(told[-1])
-
-
-def test_a_long_value_is_shortened_in_its_problem() -> None:
-    (problem,) = problems(of_type("integer"), {"a": "x" * 100_000})
-    assert len(str(problem)) < 500
-
-
-def test_a_deeply_nested_value_is_accepted() -> None:
-    assert problems(of_type("integer"), {"b": nested(900)}) == []
 
 
 JSON = st.recursive(
@@ -254,31 +194,6 @@ SCHEMAS: Any = st.recursive(
 ).filter(lambda schema: isinstance(schema, dict))
 
 
-@given(SCHEMAS, JSON)
-def test_no_schema_and_no_value_crash_it(schema: dict[str, Any], value: Any) -> None:
-    validator = compile_schema(schema)
-    if validator is not None:
-        validator.problems(value)
-
-
-@given(JSON)
-def test_an_empty_schema_fits_everything(value: Any) -> None:
-    assert problems({}, value) == []
-
-
-def test_a_problem_within_an_optional_object_has_its_path() -> None:
-    schema = {
-        "properties": {"p": {"anyOf": [{"$ref": "#/$defs/P"}, {"type": "null"}]}},
-        "$defs": {"P": {"type": "object", "properties": {"name": {"type": "integer"}}, "required": ["name"]}},
-    }
-    (wrong,) = problems(schema, {"p": {"name": "x"}})
-    assert (wrong.path, wrong.expected, wrong.received) == ("p.name", "integer", '"x"')
-    (missing,) = problems(schema, {"p": {}})
-    assert (missing.path, missing.what) == ("p.name", "missing")
-    (neither,) = problems(schema, {"p": 7})
-    assert (neither.path, neither.expected) == ("p", "object or null")
-
-
 @pytest.mark.parametrize("nullable", [{"type": "string"}, {"type": "string", "enum": ["a"]}, {"enum": ["a"]}])
 def test_nullable_allows_null(nullable: dict[str, Any]) -> None:
     schema = {"properties": {"a": {**nullable, "nullable": True}}}
@@ -289,33 +204,3 @@ def test_nullable_allows_null(nullable: dict[str, Any]) -> None:
 def chain(length: int) -> dict[str, Any]:
     parts: dict[str, Any] = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(length)}
     return {"$defs": {**parts, f"d{length}": {"type": "string"}}, "$ref": "#/$defs/d0"}
-
-
-@pytest.mark.parametrize(
-    ("schema", "where"),
-    [
-        (branching(60, {"type": "string"}), 'with "a" in them they'),
-        (
-            {
-                "properties": {"deep": {"items": {"properties": {"b": branching(60, {})}}}},
-                **branching(60, {}),
-            },
-            None,
-        ),
-        (chain(3_000), "they"),
-        ({"$ref": "#"}, "they"),
-    ],
-)
-def test_unchecked_parts_are_reported(schema: dict[str, Any], where: str | None) -> None:
-    validator = compile_schema(schema)
-    assert validator is not None
-    said = validator.unchecked()
-    assert said is not None
-    assert said.startswith(f"{where or 'with'} ")
-
-
-@pytest.mark.parametrize("schema", [{}, of_type("string"), branching(5, {"type": "string"}), chain(20)])
-def test_checked_schemas_are_not_reported_as_unchecked(schema: dict[str, Any]) -> None:
-    validator = compile_schema(schema)
-    assert validator is not None
-    assert validator.unchecked() is None

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from halflap.sandbox.check.examiner import CheckSkipped, Examiner, Orders
+from halflap.sandbox.check.process import CheckSkipped, Examiner, Orders
 
 
 async def examine(order: dict[str, Any]) -> dict[str, Any]:

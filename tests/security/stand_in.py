@@ -18,7 +18,7 @@ from security.attack import NUMBERS
 from support import ROOT
 
 if TYPE_CHECKING:
-    from halflap.sandbox.check.examiner import Orders
+    from halflap.sandbox.check.process import Orders
     from security.attack import Loot
 
 _NEEDED = "__future__, ctypes, errno, json, mmap, os, signal, socket, sys, typing"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.sandbox.check.helper import find_ty
+from halflap.sandbox.check.process import find_ty
 from sandbox.check.room import PATIENT, Room
 from security.stand_in import Seen, StandIn, seen
 from security.user import USER, OrdinaryUser

@@ -73,7 +73,7 @@ class Backfill:
         dry_run: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """`progress` is called with the bytes that are done and those that there are."""
+        """`progress` is called with the bytes read so far and in total."""
         self._store = store
         self._rules = rules
         self._jobs = jobs

@@ -30,7 +30,7 @@ _MAX_TOOLS = 10_000
 _FOLLOWED_BYTES = 100_000_000
 """Values are followed in this many bytes of each log: it costs more than everything else, and more teaches little."""
 _BATCH_BYTES = 4 << 20
-"""Results of so many bytes are observed together, which takes a fraction of the time of one by one."""
+"""Bytes of results that are observed together, which takes a fraction of the time of one by one."""
 _PLAIN = Reading()
 
 

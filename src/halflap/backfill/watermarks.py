@@ -1,7 +1,7 @@
 """Which logs were read before, and how far: a log is recognised by its content, not by its name.
 
 Each log belongs to an origin named after its first line. The origin's watermark lists the logs that begin with this
-line: how many bytes of each were counted, and the hash of those bytes. Whoever reads further changes the watermark in
+line: how many bytes of each were counted, and the hash of those bytes. Reading further changes the watermark in
 the same transaction as what was learned, and only if it is still what was read before, so nothing is counted twice.
 """
 

@@ -6,7 +6,7 @@ in `halflap.upstream`, what is learned from results in `halflap.observe`.
 """
 
 from halflap.calls.arguments import aside
-from halflap.calls.breaches import Breaches, breached_place
+from halflap.calls.breaches import Breaches
 from halflap.calls.calls import Calls
 from halflap.calls.describe import describe
 from halflap.calls.policy import Policy
@@ -26,7 +26,6 @@ __all__ = [
     "Redactor",
     "Retention",
     "aside",
-    "breached_place",
     "configured_secrets",
     "describe",
     "new_id",

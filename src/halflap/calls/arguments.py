@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ArgumentProblem, InvalidArgumentsError
-from halflap.schema import Validator, argument_problems, is_small, parse_schema, read_arguments, try_compile
+from halflap.learn import is_name
+from halflap.schema import Validator, is_small, parse_schema, read_arguments, try_compile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,13 +42,11 @@ class Validators:
         self._parts = 0.0
 
     async def sendable(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments as JSON; raise `InvalidArgumentsError`, with all problems, if they are not."""
+        """Return arguments as JSON; raise `InvalidArgumentsError` if they are not."""
         read = await aside(lambda: read_arguments(arguments), arguments)
-        if read.value is not None and not read.problems:
-            return read.value
-        validator = await self._validator(tool, "input", tool.input_schema)
-        known = validator if isinstance(validator, Validator) else None
-        raise await self._error(tool, await asyncio.to_thread(argument_problems, arguments, known))
+        if read.value is None:
+            raise await self._error(tool, [] if read.problem is None else [read.problem])
+        return read.value
 
     async def check_arguments(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
         """Raise `InvalidArgumentsError` if they do not fit; what cannot be checked within reason passes."""
@@ -83,7 +82,7 @@ class Validators:
             logger.debug("The %s of %s is not validated: %s", side, tool.name, validator)
             return []
         # Problems of results are stored and shown to others, so they must not quote data.
-        validate = partial(validator.problems, without_data=side == "output")
+        validate = partial(validator.problems, is_name=is_name if side == "output" else None)
         if validator.is_light(value):
             return validate(value)
         problems = await asyncio.to_thread(validate, value)

@@ -10,8 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import StoreError
-from halflap.learn import is_name
-from halflap.schema import declared_names, general_path
 from halflap.store import Breach
 
 if TYPE_CHECKING:
@@ -19,24 +17,14 @@ if TYPE_CHECKING:
     from halflap.core.values import Tool
     from halflap.store import Store
 
-__all__ = ["Breaches", "breached_place"]
+__all__ = ["Breaches"]
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_PATH = 500
 _MOST_PATHS = 100
 """Per definition; more would tell nothing new."""
-_MOST_SCHEMAS = 200
 _PAUSE_SECONDS = 1.0
-
-
-def breached_place(problem: ArgumentProblem, names: frozenset[str]) -> str:
-    """Return where a declaration was broken, written only with names it declares, so without data.
-
-    A key that it does not allow is a new field, not data, if it looks like a name.
-    """
-    path = general_path(problem.path, names, is_name if problem.what == "unknown" else lambda _: False)
-    return path[:_LONGEST_PATH]
 
 
 class Breaches:
@@ -47,7 +35,6 @@ class Breaches:
         self._paths: dict[tuple[str, str], set[str]] = {}
         self._new: dict[tuple[str, str, str, str], Breach] = {}
         self._writer: asyncio.Task[None] | None = None
-        self._names: dict[str, frozenset[str]] = {}
 
     async def load(self) -> None:
         """Read what earlier gateways saw."""
@@ -59,7 +46,8 @@ class Breaches:
         return (tool.server, tool.schema_hash) in self._paths
 
     def note(self, tool: Tool, problem: ArgumentProblem) -> None:
-        path = breached_place(problem, self._declared_names(tool))
+        """Record where a declaration was broken; the problem must not quote data (see `Validators.breach`)."""
+        path = problem.path[:_LONGEST_PATH]
         known = self._paths.setdefault((tool.server, tool.schema_hash), set())
         if path not in known:
             if len(known) >= _MOST_PATHS:
@@ -80,13 +68,6 @@ class Breaches:
         )
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write(), name="record breaches")
-
-    def _declared_names(self, tool: Tool) -> frozenset[str]:
-        if tool.schema_hash not in self._names:
-            if len(self._names) >= _MOST_SCHEMAS:
-                self._names.clear()
-            self._names[tool.schema_hash] = declared_names(tool.output_schema)
-        return self._names[tool.schema_hash]
 
     async def _write(self) -> None:
         while self._new:

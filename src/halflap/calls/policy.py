@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from halflap.catalog import matches, namespaced
 from halflap.core.errors import ToolBlockedError, ToolHeldError
-from halflap.core.values import DSPY
+from halflap.core.values import DSPY, OWN
 
 if TYPE_CHECKING:
     from halflap.catalog import Snapshot
@@ -21,6 +21,7 @@ class Policy:
 
     def __init__(self, config: Config) -> None:
         self._tools = config.tools
+        self._programs_only_read = config.execution.read_only
         # Claims about a DSPy program are our own: they follow from the tools it may call.
         self._trusted = frozenset({DSPY, *(one.name for one in config.servers if one.trust_annotations)})
 
@@ -31,6 +32,17 @@ class Policy:
             raise ToolBlockedError(tool.name, rule)
         if tool.name in snapshot.held:
             raise ToolHeldError(tool.name, snapshot.changed.get(tool.name, ()))
+
+    def kept_out_of_programs(self, tool: Tool) -> str | None:
+        """Return why no program may call the tool, to follow its name; None if programs may."""
+        # A script or DSPy program is judged by its own calls, which are checked too.
+        is_ours = tool.server in OWN and not self.is_destructive(tool)
+        if not self._programs_only_read or is_ours or self.is_read_only(tool):
+            return None
+        return (
+            "is not known to be read-only, and with `execution.read_only` programs can call no other tools. The user "
+            "can list it under `tools.read_only`."
+        )
 
     def is_destructive(self, tool: Tool) -> bool:
         """Return whether the tool destroys things: the user says so, or its server does, trusted or not."""

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from halflap.core.values import Changes, Listing, Tool
     from halflap.upstream import Pool, Upstream
 
-__all__ = ["Refresher"]
+__all__ = ["FIRST_LISTING_SECONDS", "Refresher"]
 
 logger = logging.getLogger(__name__)
 
+FIRST_LISTING_SECONDS = 10.0
+"""How long an answer waits for servers that were never listed. Doubled, a hanging server delays it twice as long."""
 QUIET_SECONDS = 2.0
 """Once some server is listed, stop waiting for the others when this long passes without another."""
 RECHECK_SECONDS = 10.0
@@ -32,6 +34,7 @@ class Refresher:
     """Asks servers for their tools, each at most once at a time.
 
     `own` are Halflap's own sources: each function lists its source again and returns the broken tools with the reason.
+    `refresh_stale` asks servers whose list is stale in the background; not worth it for a process that ends soon.
     """
 
     def __init__(
@@ -39,28 +42,33 @@ class Refresher:
         catalog: Catalog,
         servers: Sequence[str],
         connections: Callable[[], Awaitable[Pool]],
+        running: Callable[[], Iterable[Upstream]],
         own: Mapping[str, Callable[[], Awaitable[Mapping[str, HalflapError]]]],
+        *,
+        refresh_stale: bool = True,
     ) -> None:
         self._catalog = catalog
-        self._servers = servers
+        self.servers = servers
         self._connections = connections
+        self._running = running
+        self._refresh_stale = refresh_stale
         self._own = own
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._asked_at: dict[str, float] = {}
         self._rechecked_at: dict[str, float] = {}
         self._failures: dict[str, str] = {}
 
-    async def ensure_listed(self, *, wait_seconds: float, refresh_stale: bool) -> None:
-        """Ask the servers that were never listed, and wait for them; ask stale ones in the background.
+    async def ensure_listed(self, wait_seconds: float = FIRST_LISTING_SECONDS) -> None:
+        """Ask the servers that were never listed, and wait for them.
 
         The time counts from when a server was asked, so one that hangs delays the first caller only.
         """
         for list_again in self._own.values():
             await list_again()
         awaited: dict[asyncio.Task[None], float] = {}
-        for name in self._servers:
+        for name in self.servers:
             listed = self._catalog.is_listed(name)
-            if listed and not (refresh_stale and self._catalog.is_stale(name)):
+            if listed and not (self._refresh_stale and self._catalog.is_stale(name)):
                 continue
             failed_before = name in self._failures
             task = self.ask(name)
@@ -82,17 +90,17 @@ class Refresher:
 
     def ask_unlisted(self) -> None:
         """Ask the servers that were never listed, without waiting."""
-        for name in self._servers:
+        for name in self.servers:
             if not self._catalog.is_listed(name):
                 self.ask(name)
 
     async def refresh(self, server: str | None) -> Changes:
         """List one server or all of them again, and return what was added, removed and changed."""
         before = self._catalog.snapshot
-        names = [*self._servers, *self._own]
+        names = [*self.servers, *self._own]
         if server is not None:
             if server not in names:
-                raise ServerNotFoundError(server, tuple(self._servers))
+                raise ServerNotFoundError(server, tuple(self.servers))
             names = [server]
         for name in self._own.keys() & names:
             await self._own[name]()
@@ -102,14 +110,18 @@ class Refresher:
             raise UpstreamError(server, self._failures[server])
         return before.changes_to(self._catalog.snapshot, names)
 
-    async def find(self, name: str, running: Iterable[Upstream]) -> Tool:
+    async def find(self, name: str) -> Tool:
         """Return the tool of this name; before raising, list the servers that it may belong to again."""
         for own, list_again in self._own.items():
             if name.startswith(namespaced(own, "")) and name in (broken := await list_again()):
                 raise broken[name]
         if name not in self._catalog.snapshot.tools:
-            await self._recheck(server for server in self._servers if name.startswith(namespaced(server, "")))
-        return self._catalog.snapshot.find(name, self._servers, self.unavailable(running))
+            await self._recheck(server for server in self.servers if name.startswith(namespaced(server, "")))
+        return self.known(name)
+
+    def known(self, name: str) -> Tool:
+        """Return the tool of this name from the catalogue as it is now."""
+        return self._catalog.snapshot.find(name, self.servers, self.unavailable())
 
     async def _recheck(self, servers: Iterable[str]) -> None:
         """List servers again, except those that were just asked: a program may try very many names."""
@@ -124,10 +136,17 @@ class Refresher:
         if asked:
             await asyncio.wait(asked)
 
-    def unavailable(self, running: Iterable[Upstream]) -> dict[str, str]:
+    def is_stale(self, tool: Tool) -> bool:
+        """Return whether a tool's definition is stale; if so, list its server again in the background."""
+        is_stale = self._catalog.is_stale_schema(tool)
+        if is_stale and self._refresh_stale:
+            self.ask(tool.server)
+        return is_stale
+
+    def unavailable(self) -> dict[str, str]:
         """Return the servers that cannot be reached right now, with the reason."""
         reasons = dict(self._failures)
-        for upstream in running:
+        for upstream in self._running():
             status = upstream.status()
             if status.state == "ready":
                 reasons.pop(upstream.name, None)

@@ -44,12 +44,13 @@ class Snapshot:
     """Changed tools that may not be called until they are accepted."""
     servers: Mapping[str, StoredServer] = field(default_factory=_nothing)
 
+    def is_callable(self, name: str) -> bool:
+        return name in self.tools and name not in self.blocked and name not in self.held
+
     @cached_property
     def callable(self) -> tuple[str, ...]:
         """Sorted."""
-        return tuple(
-            sorted(name for name in self.tools if name not in self.blocked and name not in self.held)
-        )
+        return tuple(sorted(filter(self.is_callable, self.tools)))
 
     @cached_property
     def by_server(self) -> Mapping[str, tuple[Tool, ...]]:

@@ -106,7 +106,7 @@ class Invocation:
         """Open the gateway, and say so if it can't store anything."""
         from halflap.gateway import Gateway
 
-        async with Gateway.open(config or self.config()) as gateway:
+        async with Gateway.open(config or self.config(), refresh_stale=False) as gateway:
             if gateway.store_trouble is not None:
                 note(f"Note: {gateway.store_trouble} Continuing in memory: nothing will be remembered.")
             yield gateway

@@ -168,7 +168,7 @@ async def resolve(gateway: Gateway, name: str) -> str:
 
     found = meant()
     if not found and any(one.name not in gateway.snapshot.servers for one in gateway.config.servers):
-        await gateway.settle(behind=False)
+        await gateway.settle()
         found = meant()
     if len(found) > 1:
         raise UsageError(f"Several tools are named {name!r}: {', '.join(found)}. Use the full name.")

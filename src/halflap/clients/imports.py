@@ -16,7 +16,6 @@ from halflap.clients.translate import read_entry, same_server
 from halflap.config.problems import Problems
 from halflap.config.servers import ServerReader
 from halflap.config.source_lines import parse
-from halflap.core.errors import ConfigError
 from halflap.core.values import OWN, canonical
 
 if TYPE_CHECKING:
@@ -50,13 +49,9 @@ def read_own_config(path: Path) -> OwnConfig:
     if file.data is None:
         return OwnConfig(file, {})
     problems = Problems(path)
-    source = parse(file.data, path, problems)
-    if source is None:
-        raise ConfigError(problems.found)
-    servers = ServerReader(source, problems, None).read()
-    wrong = [*problems.found, *(problem for server in servers for problem in server.problems)]
-    if wrong:
-        raise ConfigError(wrong)
+    servers = ServerReader(parse(file.data, path, problems), problems, None).read()
+    problems.found += [problem for server in servers for problem in server.problems]
+    problems.raise_if_any()
     return OwnConfig(file, {server.name: server for server in servers})
 
 

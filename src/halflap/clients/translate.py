@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from halflap.config import Scope, expand, is_halflap
+from halflap.config import Scope, is_halflap
+from halflap.config.expand import ExpansionError, expand
 from halflap.config.problems import Problems, show
 from halflap.config.servers import WITHOUT_EFFECT, ServerReader
 from halflap.config.source_lines import source_of
+from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from halflap.clients.places import Place
@@ -69,13 +72,14 @@ def is_itself(name: str, raw: Any) -> bool:
 
 def read_entry(entry: Mapping[str, Any], scope: Scope | None = None) -> tuple[ServerConfig | None, str]:
     """Read an entry as the configuration would, or say what is wrong; without a scope `${…}` stays as written."""
-    problems = Problems()
-    source = source_of({"mcpServers": {"server": dict(entry)}}, problems)
-    servers = ServerReader(source, problems, scope).read()
-    if servers and not problems.found and servers[0].broken is None:
-        return servers[0], ""
-    said = " ".join([*map(str, problems.found), *(server.broken or "" for server in servers)])
-    return None, said.replace("mcpServers.server.", "").replace("mcpServers.server: ", "")
+    try:
+        source = source_of({"mcpServers": {"server": dict(entry)}})
+    except ConfigError as error:
+        return None, str(error.problems[0])
+    (server,) = ServerReader(source, Problems(), scope).read()
+    if server.broken is None:
+        return server, ""
+    return None, server.broken.replace("mcpServers.server.", "").replace("mcpServers.server: ", "")
 
 
 def same_server(one: ServerConfig, other: ServerConfig, scope: Scope) -> bool:
@@ -91,8 +95,9 @@ def same_server(one: ServerConfig, other: ServerConfig, scope: Scope) -> bool:
         )
 
     def expanded(value: str) -> str:
-        text, flaws = expand(value, scope)
-        return value if flaws else text
+        with suppress(ExpansionError):
+            return expand(value, scope)
+        return value
 
     return any(identity(one, text) == identity(other, text) for text in (str, expanded))
 

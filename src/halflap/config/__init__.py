@@ -6,7 +6,7 @@ folder are trusted. A wrong setting raises `ConfigError` with file, line and cod
 server unusable (`ServerConfig.problems`). Nothing here starts or contacts a server.
 """
 
-from halflap.config.expand import Scope, expand
+from halflap.config.expand import Scope
 from halflap.config.load import Config, load_config, user_file
 from halflap.config.models import (
     FAMILIES,
@@ -63,7 +63,6 @@ __all__ = [
     "TtlConfig",
     "UpstreamDefaults",
     "WorkflowsConfig",
-    "expand",
     "find_project_files",
     "forget_project_file",
     "home_dir",

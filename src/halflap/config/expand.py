@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from halflap.config.paths import home_dir, path_from, working_folder
 from halflap.config.problems import Problems
 from halflap.config.source_lines import read_bytes
+from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,41 +45,30 @@ class Scope:
         return path_from(text, self.folder, self.home)
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
-    """Why a text can't be expanded. Never quotes the text."""
+class ExpansionError(ValueError):
+    """A text can't be expanded. Never quotes the text."""
 
-    message: str
-    suggestion: str
+    def __init__(self, message: str, suggestion: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.suggestion = suggestion
 
 
-def expand(text: str, scope: Scope) -> tuple[str, list[Flaw]]:
+def expand(text: str, scope: Scope) -> str:
     """Replace each `${…}` once; inserted values are not expanded again."""
-    flaws: list[Flaw] = []
-
-    def replacement(match: re.Match[str]) -> str:
-        if match["literal"]:
-            return "${"
-        value = _value(match["body"], scope)
-        if isinstance(value, Flaw):
-            flaws.append(value)
-            return ""
-        return value
-
-    return _PIECE.sub(replacement, text), flaws
+    return _PIECE.sub(lambda match: "${" if match["literal"] else _value(match["body"], scope), text)
 
 
 def empty_variables(text: str, scope: Scope) -> list[str]:
     """Return the variables in a text that are set, or default, to nothing."""
     named = (_VARIABLE.match(match["body"]) for match in _PIECE.finditer(text) if match["body"])
-    return [
-        one["name"] for one in named if one is not None and not _variable(one["name"], one["default"], scope)
-    ]
+    return [one["name"] for one in named if one and not (scope.environ.get(one["name"]) or one["default"])]
 
 
-def _value(body: str | None, scope: Scope) -> str | Flaw:
+def _value(body: str | None, scope: Scope) -> str:
+    escape = "or write `$${` for a literal `${`."
     if body is None:
-        return Flaw("a `${` is never closed.", "Close it with `}`, or write `$${` for a literal `${`.")
+        raise ExpansionError("a `${` is never closed.", f"Close it with `}}`, {escape}")
     named = {
         "workspaceFolder": str(scope.workspace),
         "workspaceFolderBasename": scope.workspace.name,
@@ -89,29 +79,20 @@ def _value(body: str | None, scope: Scope) -> str | Flaw:
     if named is not None:
         return named
     if body.startswith("input:"):
-        return Flaw(
-            "Halflap can't ask for the inputs of VS Code (`${input:…}`).",
-            "Put the value in an environment variable and write `${NAME}`.",
-        )
+        advice = "Put the value in an environment variable and write `${NAME}`."
+        raise ExpansionError("Halflap can't ask for the inputs of VS Code (`${input:…}`).", advice)
     variable = _VARIABLE.match(body)
     if variable is None:
-        return Flaw(
-            "a `${…}` does not name a variable.",
-            "Write `${NAME}` or `${NAME:-default}`, or `$${` for a literal `${`.",
-        )
-    return _variable(variable["name"], variable["default"], scope)
-
-
-def _variable(name: str, default: str | None, scope: Scope) -> str | Flaw:
+        advice = f"Write `${{NAME}}` or `${{NAME:-default}}`, {escape}"
+        raise ExpansionError("a `${…}` does not name a variable.", advice)
+    name, default = variable["name"], variable["default"]
     value = scope.environ.get(name)
     if default is not None:
         # As in a shell, `:-` treats an empty variable as unset.
         return value or default
     if value is None:
-        return Flaw(
-            f"the environment variable `{name}` is not set.",
-            f"Set it, or give a default: `${{{name}:-default}}`.",
-        )
+        advice = f"Set it, or give a default: `${{{name}:-default}}`."
+        raise ExpansionError(f"the environment variable `{name}` is not set.", advice)
     return value
 
 
@@ -119,11 +100,11 @@ def read_env_file(path: Path) -> tuple[dict[str, str], Problems]:
     """Return the variables of a file of `NAME=value` lines, and its problems. Nothing in it is expanded."""
     problems = Problems(path)
     variables: dict[str, str] = {}
-    data = read_bytes(path, problems)
     try:
-        text = "" if data is None else data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        problems.add(None, "The file is not UTF-8.", "Save it as UTF-8.", code="config-env-file")
+        text = read_bytes(path).decode("utf-8-sig")
+    except (ConfigError, UnicodeDecodeError) as error:
+        message = error.problems[0].message if isinstance(error, ConfigError) else "The file is not UTF-8."
+        problems.add(None, message, "Check its path.", code="config-env-file")
         return variables, problems
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip() or line.lstrip().startswith("#"):

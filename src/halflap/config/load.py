@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halflap.config.expand import Scope
 from halflap.config.models import (
@@ -33,6 +32,9 @@ from halflap.config.project import ProjectFile, find_files, read_project_servers
 from halflap.config.servers import ServerConfig, ServerReader, is_halflap
 from halflap.config.source_lines import Source, parse, read_bytes, source_of
 from halflap.core.errors import ConfigError, ConfigProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _USER_FILES = ("config.yaml", "config.yml", "config.json")
 _IGNORED_KEYS = frozenset({"$schema", "globalShortcut", "preferences"})
@@ -76,15 +78,10 @@ class Config:
         cls, mapping: Mapping[str, Any], base: Path | None = None, *, environ: Mapping[str, str] | None = None
     ) -> Config:
         """Read from a mapping what a file could say; relative paths start at `base`, or the working folder."""
-        problems = Problems()
-        folder = working_folder() if base is None else Path(base).absolute()
-        source = source_of(mapping, problems)
-        if not isinstance(source.value, Mapping):
-            problems.add(None, "A configuration must be a mapping.")
-            raise ConfigError(problems.found)
-        config = _read_user_file(source, problems, Scope.of(environ, folder))
+        problems, folder = Problems(), working_folder() if base is None else Path(base).absolute()
+        config = _read_user_file(source_of(mapping), problems, Scope.of(environ, folder))
         _raise_if_any(problems.found, config)
-        return replace(config, data_dir=user_data_dir(environ))
+        return replace(config, data_dir=user_data_dir(environ), warnings=tuple(problems.warnings))
 
 
 def load_config(
@@ -102,20 +99,16 @@ def load_config(
     environ = os.environ if environ is None else environ
     scope = Scope.of(environ, working_folder() if cwd is None else Path(cwd).absolute())
     chosen, warnings = user_file(path, scope)
-    config, problems = Config(data_dir=user_data_dir(environ)), Problems(chosen)
+    config, problems = Config(), Problems(chosen, warnings=warnings)
     if chosen is not None:
-        data = read_bytes(chosen, problems)
-        source = None if data is None else parse(data, chosen, problems)
-        if source is not None:
-            config = _read_user_file(source, problems, replace(scope, folder=chosen.parent))
-            config = replace(config, data_dir=user_data_dir(environ))
+        source = parse(read_bytes(chosen), chosen, problems)
+        config = _read_user_file(source, problems, replace(scope, folder=chosen.parent))
         config = replace(config, sources=(chosen,))
-    warnings += config.warnings
-    found = problems.in_order()
+    config = replace(config, data_dir=user_data_dir(environ))
     if project:
-        config = _add_project_files(config, scope, chosen, found, warnings)
-    _raise_if_any(found, config)
-    return replace(config, warnings=tuple(warnings))
+        config = _add_project_files(config, scope, chosen, problems)
+    _raise_if_any(problems.found, config)
+    return replace(config, warnings=tuple(problems.warnings))
 
 
 def user_file(path: Path | str | None, scope: Scope) -> tuple[Path | None, list[str]]:
@@ -140,34 +133,28 @@ def _raise_if_any(problems: list[ConfigProblem], config: Config) -> None:
         )
 
 
-def _add_project_files(
-    config: Config, scope: Scope, chosen: Path | None, problems: list[ConfigProblem], warnings: list[str]
-) -> Config:
+def _add_project_files(config: Config, scope: Scope, chosen: Path | None, problems: Problems) -> Config:
     servers = {server.name: server for server in config.servers}
-    sources, pending = list(config.sources), []
-    found, notes = find_files(scope.workspace, config.data_dir, except_for=chosen)
-    warnings += notes
-    for each in found:
-        path = each.file.path
-        if each.file.state != "trusted":
-            pending.append(each.file)
-            continue
-        sources.append(path)
-        own = Problems(path)
-        added, notes = read_project_servers(each, own, scope=scope, defaults=config.upstream)
-        problems += own.in_order()
-        warnings += notes
-        for server in added:
+    found = find_files(scope.workspace, config.data_dir, problems.warnings, except_for=chosen)
+    trusted = [file for file in found if file.state == "trusted"]
+    for file in trusted:
+        own = Problems(file.path, problems.found, problems.warnings)
+        for server in read_project_servers(file, own, scope=scope, defaults=config.upstream):
+            why = None
             if is_halflap(server.command, server.args):
-                warnings.append(f"{path}: server `{show(server.name)}` is ignored: it is Halflap itself.")
+                why = "it is Halflap itself"
             elif server.name in servers:
-                kept = servers[server.name].source
-                warnings.append(
-                    f"{path}: server `{show(server.name)}` is ignored: {kept} has one of that name."
-                )
-            else:
+                why = f"{servers[server.name].source} has one of that name"
+            if why is None:
                 servers[server.name] = server
-    return replace(config, servers=tuple(servers.values()), sources=tuple(sources), pending=tuple(pending))
+            else:
+                own.warnings.append(f"{file.path}: server `{show(server.name)}` is ignored: {why}.")
+    return replace(
+        config,
+        servers=tuple(servers.values()),
+        sources=(*config.sources, *(file.path for file in trusted)),
+        pending=tuple(file for file in found if file.state != "trusted"),
+    )
 
 
 def _read_user_file(source: Source, problems: Problems, scope: Scope) -> Config:
@@ -188,5 +175,5 @@ def _read_user_file(source: Source, problems: Problems, scope: Scope) -> Config:
             # Building a validator takes milliseconds; a section that is not there gets its defaults without one.
             settings[key] = problems.validated(SECTIONS[key], value, (key,), source.line, scope)
     config = Config(**settings)
-    reader = ServerReader(source, problems, scope, config.upstream)
-    return replace(config, servers=tuple(reader.read()), warnings=tuple(reader.warnings))
+    servers = ServerReader(source, problems, scope, config.upstream).read()
+    return replace(config, servers=tuple(servers))

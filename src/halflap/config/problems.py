@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
-from halflap.core.errors import ConfigProblem
+from halflap.core.errors import ConfigError, ConfigProblem
 from halflap.core.text import visible
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ class Problems:
 
     file: Path | None = None
     found: list[ConfigProblem] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def add(
         self,
@@ -116,6 +117,10 @@ class Problems:
         wrong = {one["loc"][0] for one in found if one["loc"]}
         right = {key: member for key, member in value.items() if key not in wrong} if wrong else {}
         return model.model_validate(right, context=context)
+
+    def raise_if_any(self) -> None:
+        if self.found:
+            raise ConfigError(self.in_order())
 
     def in_order(self) -> list[ConfigProblem]:
         return sorted(self.found, key=lambda one: (one.file != self.file, one.line or 0))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ValidationError
 
 from halflap.config.models import UpstreamDefaults
 from halflap.config.paths import user_data_dir, working_folder
@@ -35,42 +36,33 @@ class ProjectFile:
     path: Path
     digest: str
     state: Literal["trusted", "new", "changed"]
-
-
-@dataclass(frozen=True, slots=True)
-class FoundFile:
-    """A project file with the bytes of its digest, so that what is trusted is what is read."""
-
-    file: ProjectFile
-    data: bytes
+    data: bytes = field(repr=False)
+    """The bytes of the digest, so that what is trusted is what is read."""
 
 
 def find_project_files(
     cwd: Path | str | None = None, environ: Mapping[str, str] | None = None
 ) -> tuple[ProjectFile, ...]:
     """Return the project files of a folder, each with whether it is trusted."""
-    found, _ = find_files(working_folder() if cwd is None else Path(cwd), user_data_dir(environ))
-    return tuple(each.file for each in found)
+    return tuple(find_files(working_folder() if cwd is None else Path(cwd), user_data_dir(environ), []))
 
 
 def find_files(
-    folder: Path, data_dir: Path, *, except_for: Path | None = None
-) -> tuple[list[FoundFile], list[str]]:
-    """Read each project file of a folder once; also return warnings about those that can't be read."""
-    record, warnings = _read_record(data_dir)
+    folder: Path, data_dir: Path, warnings: list[str], *, except_for: Path | None = None
+) -> list[ProjectFile]:
+    """Read each project file of a folder once, and warn about those that can't be read."""
+    record = _read_record(data_dir, warnings)
     found = []
     for name in PROJECT_FILES:
         path = _identity(folder / name)
         if not os.path.lexists(path) or (except_for is not None and _is_same(path, except_for)):
             continue
-        problems = Problems(path)
-        # Not an error: a folder that somebody else wrote must not keep Halflap from starting.
-        data = read_bytes(path, problems, regular=True)
-        if data is None:
-            warnings.append(f"{path} is ignored. {problems.found[0].message}")
-        else:
-            found.append(FoundFile(_project_file(path, data, record), data))
-    return found, warnings
+        try:
+            found.append(_project_file(path, read_bytes(path, regular=True), record))
+        except ConfigError as error:
+            # A folder written by someone else must not keep Halflap from starting.
+            warnings.append(f"{path} is ignored. {error.problems[0].message}")
+    return found
 
 
 def trust_project_file(
@@ -79,7 +71,7 @@ def trust_project_file(
     """Record that the file may be used as it is now; with `digest`, only if it is still that one."""
     place, data = _read_named(Path(path), digest)
     data_dir = user_data_dir(environ)
-    record, _ = _read_record(data_dir)
+    record = _read_record(data_dir, [])
     record[str(place)] = sha256(data).hexdigest()
     _write_record(data_dir, record)
     return _project_file(place, data, record)
@@ -88,7 +80,7 @@ def trust_project_file(
 def forget_project_file(path: Path | str, environ: Mapping[str, str] | None = None) -> bool:
     """Revoke the trust; return whether there was any."""
     data_dir = user_data_dir(environ)
-    record, _ = _read_record(data_dir)
+    record = _read_record(data_dir, [])
     if record.pop(str(_identity(Path(path))), None) is None:
         return False
     _write_record(data_dir, record)
@@ -103,21 +95,17 @@ def preview(path: Path | str, digest: str | None = None) -> list[ServerConfig]:
     """
     place, data = _read_named(Path(path), digest)
     problems = Problems(place)
-    found = FoundFile(_project_file(place, data, {}), data)
-    servers, _ = read_project_servers(found, problems, scope=None, defaults=UpstreamDefaults())
-    wrong = [*problems.found, *(problem for server in servers for problem in server.problems)]
-    if wrong:
-        raise ConfigError(wrong)
+    servers = read_project_servers(_project_file(place, data, {}), problems, scope=None)
+    problems.found += [problem for server in servers for problem in server.problems]
+    problems.raise_if_any()
     return servers
 
 
 def read_project_servers(
-    found: FoundFile, problems: Problems, *, scope: Scope | None, defaults: UpstreamDefaults
-) -> tuple[list[ServerConfig], list[str]]:
-    """Read the servers of a project file, and their warnings; any other setting in it is a problem."""
-    source = parse(found.data, found.file.path, problems)
-    if source is None:
-        return [], []
+    file: ProjectFile, problems: Problems, *, scope: Scope | None, defaults: UpstreamDefaults | None = None
+) -> list[ServerConfig]:
+    """Read the servers of a project file; any other setting in it is a problem."""
+    source = parse(file.data, file.path, problems)
     for key in source.value:
         if key not in _ALLOWED_KEYS:
             problems.add(
@@ -126,8 +114,8 @@ def read_project_servers(
                 "Put it into your own configuration file.",
                 code="config-project-key",
             )
-    reader = ServerReader(source, problems, scope, defaults)
-    return reader.read(), reader.warnings
+    scope = None if scope is None else replace(scope, folder=file.path.parent)
+    return ServerReader(source, problems, scope, defaults or UpstreamDefaults.model_construct()).read()
 
 
 def _identity(path: Path) -> Path:
@@ -149,42 +137,40 @@ def _is_same(one: Path, other: Path) -> bool:
 def _project_file(path: Path, data: bytes, record: Mapping[str, str]) -> ProjectFile:
     digest = sha256(data).hexdigest()
     recorded = record.get(str(path))
-    return ProjectFile(
-        path, digest, "new" if recorded is None else "trusted" if recorded == digest else "changed"
-    )
+    state: Literal["trusted", "new", "changed"] = "trusted" if recorded == digest else "changed"
+    return ProjectFile(path, digest, "new" if recorded is None else state, data)
 
 
 def _read_named(path: Path, digest: str | None) -> tuple[Path, bytes]:
     place = _identity(path)
-    problems = Problems(place)
-    data = read_bytes(place, problems, regular=True)
-    if data is not None and digest is not None and sha256(data).hexdigest() != digest:
-        problems.add(
-            None, "The file has changed since it was shown.", "Look at it again.", code="config-changed"
-        )
-    if data is None or problems.found:
-        raise ConfigError(problems.found)
+    data = read_bytes(place, regular=True)
+    if digest is not None and sha256(data).hexdigest() != digest:
+        message = "The file has changed since it was shown."
+        raise ConfigError([ConfigProblem(place, None, message, "Look at it again.", "config-changed")])
     return place, data
 
 
-def _read_record(data_dir: Path) -> tuple[dict[str, str], list[str]]:
+class _Record(BaseModel):
+    version: int = 1
+    files: dict[str, str]
+
+
+def _read_record(data_dir: Path, warnings: list[str]) -> dict[str, str]:
     path = data_dir / _RECORD
     try:
-        files = json.loads(path.read_bytes())["files"]
-        if all(isinstance(digest, str) for digest in files.values()):
-            return dict(files), []
+        return _Record.model_validate_json(path.read_bytes()).files
     except FileNotFoundError:
-        return {}, []
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        pass
-    return {}, [
-        f"{path} can't be read, so no project file is trusted. Trust them again with `halflap trust`."
-    ]
+        return {}
+    except (OSError, ValidationError):
+        warnings.append(
+            f"{path} can't be read, so no project file is trusted. Trust them again with `halflap trust`."
+        )
+        return {}
 
 
 def _write_record(data_dir: Path, record: Mapping[str, str]) -> None:
     path = data_dir / _RECORD
-    text = json.dumps({"version": 1, "files": dict(sorted(record.items()))}, indent=2) + "\n"
+    text = _Record(files=dict(sorted(record.items()))).model_dump_json(indent=2) + "\n"
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         with replacing(path) as file:

@@ -139,7 +139,6 @@ class ServerReader:
     scope: Scope | None
     """None leaves every `${…}` as written."""
     defaults: UpstreamDefaults = field(default_factory=UpstreamDefaults.model_construct)
-    warnings: list[str] = field(default_factory=list)
 
     def read(self) -> list[ServerConfig]:
         first: dict[str, Location] = {}
@@ -309,7 +308,7 @@ class _EntryReader:
 
     def _warn(self, key: str, why: str) -> None:
         file = self.problems.file or "configuration"
-        self.reader.warnings.append(f"{file}: {self.where}.{key} has no effect. {why}")
+        self.reader.problems.warnings.append(f"{file}: {self.where}.{key} has no effect. {why}")
 
 
 _HALFLAP = re.compile(r"halflap(?:\.exe|\.git)?(?:\[[\w,-]*\])?(?:(?:@|[=<>~!]=?).*)?", re.IGNORECASE)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.config.problems import Problems, SyntaxProblem, show
+from halflap.core.errors import ConfigError, ConfigProblem
 from halflap.core.files import read_limited
 
 if TYPE_CHECKING:
@@ -66,43 +67,26 @@ class Source:
             return None
 
 
-def read_bytes(path: Path, problems: Problems, *, regular: bool = False) -> bytes | None:
-    """Read a file, or add the reason why it can't be read. `regular` refuses pipes and devices."""
+def read_bytes(path: Path, *, regular: bool = False) -> bytes:
+    """Read a file; raise `ConfigError` if that fails. `regular` refuses pipes and devices."""
     try:
         return read_limited(path, MAX_FILE_BYTES, regular=regular)[0]
     except FileNotFoundError:
-        problems.add(None, "There is no such file.", "Check its path.", code="config-not-found")
+        problem = ConfigProblem(path, None, "There is no such file.", "Check its path.", "config-not-found")
     except OSError as error:
         code: ConfigCode = "config-too-large" if error.errno == errno.EFBIG else "config-unreadable"
-        problems.add(None, f"The file can't be read: {error.strerror}.", "Check its path.", code=code)
-    return None
+        message = f"The file can't be read: {error.strerror}."
+        problem = ConfigProblem(path, None, message, "Check its path.", code)
+    raise ConfigError([problem])
 
 
-def parse(data: bytes, path: Path, problems: Problems) -> Source | None:
-    """Parse a file whose top level is a mapping, or add the reason why that fails."""
+def parse(data: bytes, path: Path, problems: Problems) -> Source:
+    """Parse a file whose top level is a mapping; raise `ConfigError` if it is not one."""
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        problems.add(line, "The file is not UTF-8.", "Save it as UTF-8.", code="config-not-utf8")
-        return None
-    try:
-        if path.suffix.lower() in {".json", ".jsonc"} or text.lstrip().startswith(("{", "[")):
-            value, text, has_repeated = parse_json(text)
-        else:
-            value, has_repeated = None, True
-        repeated: list[tuple[str, int, int]] = []
-        if has_repeated:
-            from halflap.config.yaml_reader import read_yaml  # noqa: PLC0415 -- most files are JSON
-
-            value, _, repeated = read_yaml(text)
-        source = Source(_bounded(value), text)
+        source, repeated = _parse(data, path)
     except SyntaxProblem as problem:
         problems.add(problem.line, problem.message, problem.suggestion, code=problem.code)
-        return None
-    if not isinstance(source.value, Mapping):
-        problems.add(1, "The file must be a mapping.", "Start with a key such as `mcpServers`.")
-        return None
+        raise ConfigError(problems.found) from None
     for key, first, line in repeated:
         problems.add(
             line,
@@ -113,13 +97,33 @@ def parse(data: bytes, path: Path, problems: Problems) -> Source | None:
     return source
 
 
-def source_of(value: Any, problems: Problems) -> Source:
-    """Take a Python value as if a file said it; what no file could say is a problem."""
+def _parse(data: bytes, path: Path) -> tuple[Source, list[tuple[str, int, int]]]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SyntaxProblem(line, "The file is not UTF-8.", "Save it as UTF-8.", "config-not-utf8") from error
+    value: Any = None
+    has_repeated, repeated = True, list[tuple[str, int, int]]()
+    if path.suffix.lower() in {".json", ".jsonc"} or text.lstrip().startswith(("{", "[")):
+        value, text, has_repeated = parse_json(text)
+    if has_repeated:
+        from halflap.config.yaml_reader import read_yaml  # noqa: PLC0415 -- most files are JSON
+
+        value, _, repeated = read_yaml(text)
+    if not isinstance(value, Mapping):
+        advice = "Start with a key such as `mcpServers`."
+        raise SyntaxProblem(1, "The file must be a mapping.", advice, "config-wrong-value")
+    return Source(_bounded(value), text), repeated
+
+
+def source_of(value: Mapping[str, Any]) -> Source:
+    """Take a Python value as if a file said it; raise `ConfigError` for what no file could say."""
     try:
         return Source(_bounded(value))
     except SyntaxProblem as problem:
-        problems.add(None, problem.message, problem.suggestion, code=problem.code)
-        return Source({})
+        found = ConfigProblem(None, None, problem.message, problem.suggestion, problem.code)
+        raise ConfigError([found]) from None
 
 
 def parse_json(text: str) -> tuple[Any, str, bool]:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
-from halflap.config.expand import Scope, expand
+from halflap.config.expand import ExpansionError, Scope, expand
 from halflap.config.paths import with_home
 from halflap.config.problems import problem, show
 from halflap.core.codes import ConfigCode
@@ -63,9 +63,10 @@ def _scope(info: ValidationInfo) -> Scope | None:
 def _expand(text: str, info: ValidationInfo) -> str:
     scope = _scope(info)
     if scope is not None:
-        text, flaws = expand(text, scope)
-        if flaws:
-            raise problem("config-variable", flaws[0].message, flaws[0].suggestion)
+        try:
+            text = expand(text, scope)
+        except ExpansionError as error:
+            raise problem("config-variable", error.message, error.suggestion) from None
     if "\0" in text:
         raise problem("config-wrong-value", "it contains a NUL character.", "Remove it.")
     return text

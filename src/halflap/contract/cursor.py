@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
 import json
 import logging
 import secrets
-import struct
 import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -24,14 +22,9 @@ from halflap.contract.page import Page, Pagination
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["Cursors", "Turn"]
-
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-_VERSION = b"\x01"
-_EXPIRY = struct.Struct(">Q")
-_SIGNATURE_SIZE = 32
 _MIN_KEY_SIZE = 16
 _MAX_CURSOR_LENGTH = 4_096
 _TUPLE = "tuple"
@@ -56,14 +49,10 @@ class Cursors:
         max_page_size: int = 100,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if key is not None and not (_is_bytes(key) and len(key) >= _MIN_KEY_SIZE):
+        if key is not None and len(key) < _MIN_KEY_SIZE:
             raise ValueError(
                 f"A cursor key has at least {_MIN_KEY_SIZE} bytes, such as secrets.token_bytes(32)."
             )
-        if max_page_size < 1:
-            raise ValueError(f"max_page_size must be at least 1, not {max_page_size}.")
-        if lifetime < timedelta(seconds=1):
-            raise ValueError(f"A cursor's lifetime must be at least a second, not {lifetime}.")
         if key is None:
             _log.info("Cursors use a random key and will not outlive this process; pass `key` to keep them.")
         self.max_page_size = max_page_size
@@ -114,32 +103,34 @@ class Cursors:
         `query` identifies the results: the tool's name and its arguments other than the cursor, as JSON. A cursor made
         for another query is refused.
         """
-        if not _is_positive_int(size):
-            raise InvalidQuery(f"The page size must be a whole number of at least 1, not {size!r}.")
+        if size < 1:
+            raise InvalidQuery(f"The page size must be at least 1, not {size!r}.")
         binding = _digest([by_key, query])
         position = None if cursor is None else self._read(cursor, binding)
         return Turn(self, position, min(size, self.max_page_size), binding, by_key)
 
     def write(self, position: Any, binding: bytes) -> str:
         """Return the cursor for a position."""
-        expiry = _EXPIRY.pack(int(self._clock() + self._lifetime.total_seconds()))
-        body = _VERSION + expiry + json.dumps(position, separators=(",", ":")).encode()
-        cursor = _encode(body + self._sign(body, binding))
+        held = json.dumps([int(self._clock() + self._lifetime.total_seconds()), position])
+        body = urlsafe_b64encode(held.encode()).decode()
+        cursor = f"{body}.{self._sign(body, binding)}"
         if len(cursor) > _MAX_CURSOR_LENGTH:
-            raise ValueError(f"A key of {len(body):,} bytes is too long for a cursor; use a shorter one.")
+            raise ValueError(f"A key of {len(held):,} bytes is too long for a cursor; use a shorter one.")
         return cursor
 
-    def _read(self, cursor: str, binding: bytes) -> Any:
-        body, signature = _decode(cursor)
-        if not hmac.compare_digest(signature, self._sign(body, binding)):
-            raise InvalidQuery(f"This cursor belongs to another query or server. {_WHAT_TO_DO}")
-        (expiry,) = _EXPIRY.unpack_from(body, len(_VERSION))
+    def _read(self, cursor: object, binding: bytes) -> Any:
+        text = cursor if isinstance(cursor, str) and len(cursor) <= _MAX_CURSOR_LENGTH else ""
+        body, _, signature = text.rpartition(".")
+        # The text itself is signed, so that there is one spelling only of each cursor.
+        if not hmac.compare_digest(_utf8(signature), _utf8(self._sign(body, binding))):
+            raise InvalidQuery(f"This is not a cursor of this query. {_WHAT_TO_DO}")
+        expiry, position = json.loads(urlsafe_b64decode(body))
         if self._clock() >= expiry:
             raise InvalidQuery("This cursor has expired. Start again without a cursor.")
-        return _from_json(json.loads(body[len(_VERSION) + _EXPIRY.size :]))
+        return _from_json(position)
 
-    def _sign(self, body: bytes, binding: bytes) -> bytes:
-        return hmac.digest(self._key, b"halflap.cursor" + binding + body, "sha256")
+    def _sign(self, body: str, binding: bytes) -> str:
+        return hmac.new(self._key, b"halflap.cursor" + binding + _utf8(body), "sha256").hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,14 +184,6 @@ def _from_json(held: Any) -> Any:
     return tuple(held[_TUPLE]) if isinstance(held, dict) else held
 
 
-def _is_bytes(key: object) -> bool:
-    return isinstance(key, bytes)
-
-
-def _is_positive_int(size: object) -> bool:
-    return isinstance(size, int) and not isinstance(size, bool) and size > 0
-
-
 def _digest(query: Any) -> bytes:
     try:
         text = json.dumps(to_jsonable_python(query), sort_keys=True)
@@ -209,20 +192,5 @@ def _digest(query: Any) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _encode(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
-
-
-def _decode(cursor: object) -> tuple[bytes, bytes]:
-    refused = InvalidQuery(f"This is not a cursor. {_WHAT_TO_DO}")
-    if not isinstance(cursor, str) or not cursor.isascii() or not 0 < len(cursor) <= _MAX_CURSOR_LENGTH:
-        raise refused
-    try:
-        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raise refused from None
-    # Base64 has several spellings of the same bytes; only the one we write is accepted.
-    minimum = len(_VERSION) + _EXPIRY.size + _SIGNATURE_SIZE
-    if _encode(raw) != cursor or len(raw) <= minimum or raw[:1] != _VERSION:
-        raise refused
-    return raw[:-_SIGNATURE_SIZE], raw[-_SIGNATURE_SIZE:]
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

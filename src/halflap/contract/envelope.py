@@ -14,8 +14,6 @@ from halflap.contract.relations import KEYWORD
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["ErrorCode", "ErrorDetail", "ResponseMetadata", "ToolResponse", "envelope_schema"]
-
 T = TypeVar("T")
 
 

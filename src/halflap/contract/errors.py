@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from enum import StrEnum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from halflap.contract.envelope import ErrorCode, ErrorDetail
 
-__all__ = [
-    "ContractError",
-    "ErrorTable",
-    "InvalidQuery",
-    "NotFound",
-    "PermissionDenied",
-    "RateLimited",
-    "TimedOut",
-    "Translation",
-]
+if TYPE_CHECKING:
+    from enum import StrEnum
 
-_CODE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 # The caller gets these where only the code is known: an exception's own text may contain a path or a password.
 _GENERAL: dict[str, str] = {
     ErrorCode.NOT_FOUND: "Not found.",
@@ -101,35 +90,16 @@ class ErrorTable:
     def __init__(
         self, codes: type[StrEnum] | None = None, errors: Mapping[type[Exception], Translation] | None = None
     ) -> None:
-        given: Any = codes
-        if given is not None and not (isinstance(given, type) and issubclass(given, StrEnum)):
-            raise TypeError(f"`codes` is a StrEnum of error codes, not {given!r}.")
-        own = [] if codes is None else [str(one) for one in codes]
-        for code in own:
-            if not _CODE.fullmatch(code):
-                raise ValueError(f"Write an error code like NOT_FOUND (at most 64 characters), not {code!r}.")
-        self.codes = tuple(dict.fromkeys([*map(str, ErrorCode), *own]))
-        for raised, translation in (errors or {}).items():
-            self._validate(raised, translation)
+        self.codes = tuple(dict.fromkeys([*map(str, ErrorCode), *map(str, codes or ())]))
         self._table: dict[type, Translation] = {**_DEFAULT, **(errors or {})}
-
-    def _validate(self, raised: Any, translation: Any) -> None:
-        if not isinstance(raised, type) or not issubclass(raised, Exception):
-            raise TypeError(f"The keys of `errors` are exception classes such as KeyError, not {raised!r}.")
-        if callable(translation):
-            return
-        code = translation[0] if isinstance(translation, tuple) else translation
-        if code not in self.codes:
-            raise ValueError(
-                f"`errors` maps {raised.__name__} to {translation!r}, but the codes are {', '.join(self.codes)}. "
-                "Use a code, a (code, message) pair, or a function that returns a ContractError; add your own codes "
-                "with `codes`."
-            )
-        if code == ErrorCode.RATE_LIMITED:
-            raise ValueError(
-                f"`errors` maps {raised.__name__} to RATE_LIMITED, which needs a retry time: use a function that "
-                "returns a RateLimited."
-            )
+        for raised, translation in self._table.items():
+            code = translation[0] if isinstance(translation, tuple) else translation
+            if isinstance(code, str) and (code not in self.codes or code == ErrorCode.RATE_LIMITED):
+                raise ValueError(
+                    f"`errors` maps {raised.__name__} to {code!r}. Use one of the codes {', '.join(self.codes)}, a "
+                    "(code, message) pair, or a function that returns a ContractError; RATE_LIMITED needs a function "
+                    "that returns a RateLimited, and your own codes go into `codes`."
+                )
 
     def translate(self, raised: BaseException) -> tuple[ErrorDetail, bool]:
         """Return the error for an exception, and whether it was expected; an unexpected one is a crash."""

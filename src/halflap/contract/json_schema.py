@@ -19,8 +19,6 @@ from halflap.contract.relations import Linker, subschemas
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["DIALECT", "Encoder", "data_type", "explained", "output_schema", "raw_output_schema"]
-
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _DEFINITIONS = "#/$defs/"
 

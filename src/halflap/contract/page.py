@@ -9,8 +9,6 @@ from pydantic import Field, WithJsonSchema
 
 from halflap.contract.relations import unit
 
-__all__ = ["Page", "Pagination"]
-
 T = TypeVar("T")
 
 

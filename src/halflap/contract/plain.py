@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from halflap.contract.invariants import Invariant
 
-__all__ = ["tool_of"]
-
 _MAX_PROBLEMS = 20
 _PREFIX = "a_"  # so that a parameter may share its name with a method of pydantic's
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from halflap.contract.errors import Translation
     from halflap.contract.invariants import Invariant
 
-__all__ = ["Answer", "Contract", "ContractTool", "Decorator"]
-
 F = TypeVar("F", bound="Callable[..., Any]")
 
 _log = logging.getLogger("halflap.contract")
@@ -69,7 +67,7 @@ class Contract:
     linker: Linker = field(init=False, repr=False, compare=False, default_factory=Linker)
 
     def __post_init__(self) -> None:
-        if not _is_text(self.source):
+        if not self.source:
             raise ValueError("A contract names the source of its data: Contract(source='crm').")
         object.__setattr__(self, "error_table", ErrorTable(self.codes, self.errors))
 
@@ -90,21 +88,13 @@ class ContractTool:
         passes_results: tuple[type, ...] = (),
     ) -> None:
         """Read the function's types. What is passed through belongs to the framework, not to the envelope."""
-        if not inspect.isroutine(function):
-            raise TypeError(f"A tool is made from a function or method, not {function!r}.")
         self.name = name or function.__name__
-        if self.name == "<lambda>":
-            raise ValueError("A tool needs a name: pass `name`, or use a named function.")
         self.function = function
         self.description = inspect.cleandoc(description or function.__doc__ or "")
         self.is_async = inspect.iscoroutinefunction(function)
         self.hints = _hints(function, self.name)
         self._contract = contract
-        self._source = contract.source if source is None else source
-        if not _is_text(self._source):
-            raise ValueError(
-                f"The source of the tool {self.name} must be a non-empty string, not {source!r}."
-            )
+        self._source = source or contract.source
         self._passes_exceptions = passes_exceptions
         self._passes_results = passes_results
         if "return" not in self.hints:
@@ -252,10 +242,6 @@ def _broken(path: str) -> ErrorDetail:
         f"The tool's answer breaks its own contract at {path}. This is a fault of the server; its log has the details.",
         {"path": path},
     )
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value != ""
 
 
 def _milliseconds(started: float) -> int:

@@ -224,7 +224,7 @@ class Runtime:
             return lm
         for variable in (f"{prefix}_API_BASE", f"{prefix}_BASE_URL"):
             if os.environ.get(variable):
-                # Whoever set it may not want the provider itself to be asked.
+                # The user may not want the provider itself to be asked.
                 raise ProgramFailedError(
                     name,
                     f"the environment variable {variable} gives an address for {lm.model} that Halflap would ignore. Set "

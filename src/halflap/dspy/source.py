@@ -33,7 +33,6 @@ __all__ = ["DspyPrograms", "Loaded", "ProgramResult"]
 logger = logging.getLogger(__name__)
 
 _PREFIX = f"{DSPY}__"
-_WATCH_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +129,7 @@ def _times(outcome: Outcome) -> dict[str, Any]:
 class DspyPrograms:
     """A `ToolSource`. New folders are loaded and removed ones forgotten whenever anything is asked.
 
-    A program in use changes only by `reload`, or by watching the folder; executions end with the version they began with.
+    A program in use changes only by `reload`, which `watch` does for changed files; executions end with the version they began with.
     """
 
     def __init__(
@@ -145,6 +144,7 @@ class DspyPrograms:
         policy: Policy,
         execution: ExecutionConfig,
         recorder: Recorder,
+        watch: bool,
     ) -> None:
         self.runtime = runtime(self._make_call)
         self._library = library
@@ -162,7 +162,8 @@ class DspyPrograms:
         self._made: dict[str | None, int] = {}
         """How many calls each running program has made, by run."""
         self._lock = asyncio.Lock()
-        self._watching: asyncio.Task[None] | None = None
+        self._watch = watch
+        self._reloaded: Shelf | None = None
 
     @property
     def name(self) -> str:
@@ -174,6 +175,9 @@ class DspyPrograms:
         """Load new programs and forget removed ones; return the tools that cannot be called, and why."""
         async with self._lock:
             await self._look()
+        if self._watch and self._reloaded is not self._shelf:
+            self._reloaded = self._shelf
+            await self._reload_changed(self._shelf)
         return {
             f"{_PREFIX}{name}": ProgramBrokenError(name, [reason])
             for name, reason in self._shelf.broken.items()
@@ -283,24 +287,6 @@ class DspyPrograms:
             await self._use({**self._in_use, name: loaded})
             return loaded
 
-    def watch(self) -> None:
-        """Reload programs whenever their files change."""
-        if self._watching is None:
-            self._watching = asyncio.create_task(self._watch(), name="watch DSPy programs")
-
-    async def _watch(self) -> None:
-        seen: Shelf | None = None
-        while True:
-            await asyncio.sleep(_WATCH_SECONDS)
-            try:
-                await self.look()
-                if self._shelf is not seen:
-                    seen = self._shelf
-                    await self._reload_changed(seen)
-            except Exception:
-                # The next state of the folder may be fine.
-                logger.exception("The folder of DSPy programs cannot be watched")
-
     async def _reload_changed(self, shelf: Shelf) -> None:
         for name, stored in shelf.programs.items():
             if name in self._in_use and self._in_use[name].stored.source_hash != stored.source_hash:
@@ -312,9 +298,6 @@ class DspyPrograms:
                     logger.info("DSPy program %r was reloaded.", name)
 
     async def close(self) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.wait([self._watching])
         await self.runtime.aclose()
 
     # Executing ----------------------------------------------------------------------------------------

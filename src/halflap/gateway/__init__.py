@@ -1,12 +1,11 @@
 """The gateway: everything Halflap can do, behind one class.
 
 Read `gateway.Gateway` first: the commands, the MCP server and Python programs all use it. `build` is the composition
-root, which makes every part and gives it what it needs. `tools`, `learned`, `compose`, `linter` and `doctor` answer
-questions that need several parts. Nothing here speaks MCP to clients or prints.
+root, which makes every part and gives it what it needs. `tools`, `execution`, `learned`, `compose`,
+`linter` and `doctor` answer questions that need several parts. Nothing here speaks MCP to clients or prints.
 """
 
 from halflap.gateway.findings import NO_SERVER_TODO
 from halflap.gateway.gateway import Gateway
-from halflap.gateway.lazy import FIRST_LISTING_SECONDS
 
-__all__ = ["FIRST_LISTING_SECONDS", "NO_SERVER_TODO", "Gateway"]
+__all__ = ["NO_SERVER_TODO", "Gateway"]

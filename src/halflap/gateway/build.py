@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from halflap import __version__
 from halflap.calls import Breaches, Calls, Policy, Recorder, Redactor, Retention, configured_secrets
 from halflap.catalog import Catalog, Finder, Refresher
-from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError, ToolHeldError
-from halflap.core.values import DSPY, OWN, SCRIPTS, CallContext
+from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError, ToolNotFoundError
+from halflap.core.values import DSPY, SCRIPTS
 from halflap.gateway.compose import Composer
 from halflap.gateway.doctor import Doctor
-from halflap.gateway.lazy import FIRST_LISTING_SECONDS, Lazy
+from halflap.gateway.execution import Executor
+from halflap.gateway.lazy import Lazy
 from halflap.gateway.learned import LearnedSchemas
 from halflap.gateway.linter import Linter
 from halflap.gateway.tools import Tools
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.config import Config
     from halflap.core.errors import HalflapError
-    from halflap.core.values import Result
+    from halflap.core.values import Listing, Tool
     from halflap.dspy.source import DspyPrograms
     from halflap.gateway.lazy import Closable
     from halflap.sandbox import Programs
@@ -48,11 +49,13 @@ __all__ = ["Parts", "build"]
 logger = logging.getLogger(__name__)
 
 
-async def build(config: Config, in_process: Mapping[str, Any], list_roots: ListRoots) -> Parts:
+async def build(
+    config: Config, in_process: Mapping[str, Any], list_roots: ListRoots, *, refresh_stale: bool
+) -> Parts:
     """Open the store and the catalogue, and connect all parts; no server is started."""
     store, trouble = await _open_store(config)
     try:
-        parts = Parts(config, store, trouble, in_process, list_roots)
+        parts = Parts(config, store, trouble, in_process, list_roots, refresh_stale=refresh_stale)
     except BaseException:
         await store.close()
         raise
@@ -87,6 +90,8 @@ class Parts:
         store_trouble: str | None,
         in_process: Mapping[str, Any],
         list_roots: ListRoots,
+        *,
+        refresh_stale: bool,
     ) -> None:
         self._config = config
         self._in_process = in_process
@@ -135,42 +140,43 @@ class Parts:
             breaches=self._breaches,
             knowledge=knowledge,
             learner=self._learner,
+            recorder=self.recorder,
         )
 
         # Calls
         observe = None if self._learner is None else self._learner.take
         self.calls = Calls(self._policy, self.recorder, self._snapshot, self._breaches, observe)
         self.pool = Lazy(self._open_pool)
-        self.listings = Refresher(self.catalog, self._enabled, self.pool.get, self._own_sources())
-        self.caller = Caller(self.catalog, self.calls, self.pool, self.listings)
+        self.listings = Refresher(
+            self.catalog,
+            [server.name for server in config.servers if not server.disabled],
+            self.pool.get,
+            lambda: self.pool.made or (),
+            self._own_sources(),
+            refresh_stale=refresh_stale,
+        )
+        finder = Finder(self.catalog)
+        self.tools = Tools(self.catalog, self.listings, finder, self.pool, self.calls, self.learned)
         self.programs = Lazy(self._open_programs)
         self.dspy = Lazy(self._open_dspy)
         self.scripts = Scripts(
             Folder(config.data_dir / "scripts"),
             absorb=self.catalog.absorb_changed,
             programs=self.programs.get,
-            call=self.caller.call,
+            call=self.tools.call,
             accept=self.catalog.accept,
         )
         self.calls.register(self.scripts)
 
         # Answers
-        finder = Finder(self.catalog)
-        self.tools = Tools(
-            catalog=self.catalog,
-            listings=self.listings,
-            finder=finder,
-            pool=self.pool,
-            calls=self.calls,
-            call=self.caller.call,
-            learned=self.learned,
+        self.executor = Executor(
+            config, self.catalog, self._policy, self.tools, self.scripts, self.programs, self.dspy
         )
         self.composer = Composer(
             config=config,
             store=store,
             catalog=self.catalog,
             listings=self.listings,
-            pool=self.pool,
             finder=finder,
             policy=self._policy,
             sync=self._sync,
@@ -214,13 +220,6 @@ class Parts:
     def _snapshot(self) -> Snapshot:
         return self.catalog.snapshot
 
-    @property
-    def _enabled(self) -> list[str]:
-        return [server.name for server in self._config.servers if not server.disabled]
-
-    async def _settle(self) -> None:
-        await self.listings.ensure_listed(wait_seconds=FIRST_LISTING_SECONDS, refresh_stale=True)
-
     def _own_sources(self) -> dict[str, Callable[[], Awaitable[Mapping[str, HalflapError]]]]:
         return {
             SCRIPTS: self._list_scripts,
@@ -261,16 +260,27 @@ class Parts:
         return pool
 
     async def _open_dspy(self) -> DspyPrograms:
-        module = await asyncio.to_thread(import_module, "halflap.gateway.dspy_programs")
-        programs: DspyPrograms = module.open_programs(
-            self._config,
-            call=self.caller.call,
-            snapshot=self._snapshot,
-            absorb=self.catalog.absorb_changed,
-            settle=self._settle,
-            unavailable=self.tools.unavailable,
+        library, runtime, source = [
+            await asyncio.to_thread(import_module, f"halflap.dspy.{name}")
+            for name in ("library", "runtime", "source")
+        ]
+        config = self._config
+        programs: DspyPrograms = source.DspyPrograms(
+            library.Library(config.programs.root),
+            lambda call: runtime.Runtime(
+                config.programs,
+                call=call,
+                tool=self._tool,
+                data_dir=config.data_dir,
+            ),
+            call=self.tools.call,
+            absorb=self.catalog.absorb_changed if config.uses_programs else _keep_out,
+            settle=self.listings.ensure_listed,
+            absence=self._absence,
             policy=self._policy,
+            execution=config.execution,
             recorder=self.recorder,
+            watch=config.programs.watch,
         )
         self.calls.register(programs)
         return programs
@@ -278,14 +288,14 @@ class Parts:
     async def _open_programs(self) -> Programs:
         programs, choose, checker, examiner = [
             await asyncio.to_thread(import_module, f"halflap.sandbox.{name}")
-            for name in ("programs", "choose", "check.checker", "check.examiner")
+            for name in ("programs", "choose", "check.checker", "check.process")
         ]
         execution = self._config.execution
         check = checker.Checker(
             examiner.Examiner(),
             snapshot=self._snapshot,
-            settle=self._settle,
-            servers=self._enabled,
+            settle=self.listings.ensure_listed,
+            servers=self.listings.servers,
             is_broken=lambda name: any(one.is_broken(name) for one in self._with_code()),
             is_breached=self._breaches.has,
             learned=self.learned.type_of,
@@ -294,16 +304,29 @@ class Parts:
             config=execution,
             sandbox=choose.choose(execution),
             checker=check,
-            call=self.caller.call,
+            call=self.tools.call,
             snapshot=self._snapshot,
             policy=self._policy,
             recorder=self.recorder,
-            settle=self._settle,
+            settle=self.listings.ensure_listed,
             keeps=self._keeps(),
             schema_of=self.learned.schema_of,
         )
         made: Programs = programs.Programs(services, self._code_of)
         return made
+
+    def _tool(self, name: str) -> Tool | None:
+        return self.catalog.snapshot.tools.get(name)
+
+    def _absence(self, tool: str) -> str | None:
+        """Return why a tool is not in the catalogue; None if it is."""
+        try:
+            self.listings.known(tool)
+        except ToolNotFoundError as error:
+            if error.server is None:
+                return "no enabled server has that name"
+            return error.unavailable_reason or "its server does not list it"
+        return None
 
     def _with_code(self) -> Sequence[Scripts | DspyPrograms]:
         return [self.scripts] if self.dspy.made is None else [self.scripts, self.dspy.made]
@@ -317,28 +340,5 @@ class Parts:
         return "stored" if self.store_trouble is None else "memory"
 
 
-class Caller:
-    """Finds the server of a tool, starts it if needed, and makes the call."""
-
-    def __init__(self, catalog: Catalog, calls: Calls, pool: Lazy[Pool], listings: Refresher) -> None:
-        self._catalog = catalog
-        self._calls = calls
-        self._pool = pool
-        self._listings = listings
-
-    async def call(
-        self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
-    ) -> Result:
-        context = context or CallContext()
-        with self._calls.finding(name, arguments, context):
-            # Scripts and DSPy programs need no server.
-            is_own = name.startswith(tuple(f"{own}__" for own in OWN))
-            await self._listings.find(name, () if is_own else await self._pool.get())
-        try:
-            return await self._calls.call(name, arguments, context)
-        except ToolHeldError:
-            # `halflap trust` in another process may have accepted it meanwhile.
-            await self._catalog.load()
-            if name in self._catalog.snapshot.held:
-                raise
-            return await self._calls.call(name, arguments, context)
+async def _keep_out(_listing: Listing) -> None:
+    """Leave the catalogue as it is."""

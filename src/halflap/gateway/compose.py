@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import StoreError, UsageError
 from halflap.core.values import OWN
-from halflap.gateway.lazy import FIRST_LISTING_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,13 +14,11 @@ if TYPE_CHECKING:
     from halflap.calls import Policy
     from halflap.catalog import Catalog, Finder, Hit, Refresher
     from halflap.config import Config
-    from halflap.gateway.lazy import Lazy
     from halflap.gateway.learned import LearnedSchemas
     from halflap.graph.edges import Edge, Explanation, Graph
     from halflap.graph.plan import Planned, Target, Workflow
     from halflap.observe import GraphSync
     from halflap.store import Store
-    from halflap.upstream import Pool
 
 __all__ = ["MAX_CANDIDATES", "MAX_SUGGESTIONS", "Composer"]
 
@@ -42,7 +39,6 @@ class Composer:
         store: Store,
         catalog: Catalog,
         listings: Refresher,
-        pool: Lazy[Pool],
         finder: Finder,
         policy: Policy,
         sync: GraphSync,
@@ -52,26 +48,21 @@ class Composer:
         self._store = store
         self._catalog = catalog
         self._listings = listings
-        self._pool = pool
         self._finder = finder
         self._policy = policy
         self._sync = sync
         self._learned = learned
 
-    async def graph(self, *, behind: bool = True) -> Graph:
-        """Return the graph of the callable tools as it is now.
-
-        It changes as more is learned: ask again when working with it for long. With `behind`, stale lists are refreshed
-        in the background.
-        """
-        await self._catch_up(behind=behind)
+    async def graph(self) -> Graph:
+        """Return the graph of the callable tools. It changes as more is learned: ask again after a while."""
+        await self._catch_up()
         return await self._sync.graph()
 
-    async def explain(self, source: str, target: str, *, behind: bool = True) -> Explanation:
+    async def explain(self, source: str, target: str) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""
         from halflap.graph.edges import explain  # noqa: PLC0415 -- see the top of `build`
 
-        graph = await self.graph(behind=behind)
+        graph = await self.graph()
         ends = [self.tool_named(graph, name) for name in (source, target)]
         return await self._sync.run(lambda graph: explain(graph, *ends))
 
@@ -83,22 +74,16 @@ class Composer:
         limit: int | None = None,
         *,
         may_change: bool = False,
-        behind: bool = True,
         nets: bool = False,
     ) -> dict[str, Any]:
-        """Return workflows for what is wanted, or candidates for a goal, with what is missing. Nothing is called.
-
-        `want` names tools or fields; without it, `goal` is searched for. `have` has values by name, None for one that
-        is supplied later. With `may_change`, tools that may change something can be on the way. With `nets`, each
-        workflow comes as a net, too.
-        """
+        """See `Gateway.suggest_workflow`."""
         wanted = [one.strip() for one in ([want] if isinstance(want, str) else want or ()) if one.strip()]
         goal = (goal or "").strip()
         if not goal and not wanted:
             raise UsageError("Give `want`, the name of a tool or field, or `goal`, words to search for.")
         if limit is not None and not 1 <= limit <= MAX_SUGGESTIONS:
             raise UsageError(f"`limit` must be from 1 to {MAX_SUGGESTIONS}, not {limit}.")
-        graph = await self.graph(behind=behind)
+        graph = await self.graph()
         given = dict(have or {})
         if wanted:
             targets = [self._target(graph, one) for one in wanted]
@@ -116,7 +101,7 @@ class Composer:
 
         The last is summed over all gateways that use the store; `meanings` explains each of its numbers.
         """
-        await self._catch_up(behind=True)
+        await self._catch_up()
         return await self.counts()
 
     async def counts(self, tools: Collection[str] | None = None) -> dict[str, Any]:
@@ -157,15 +142,12 @@ class Composer:
             raise UsageError(
                 f"Several servers have a tool {name!r}: {', '.join(sorted(named)[:5])}. Give the whole name of one."
             )
-        servers = [one.name for one in self._config.servers]
-        down = self._listings.unavailable(self._pool.made or ())
-        snapshot = self._catalog.snapshot
-        self._policy.admit(snapshot.find(name, servers, down), snapshot)
+        self._policy.admit(self._listings.known(name), self._catalog.snapshot)
         raise UsageError(f"{name!r} is not in the graph yet. Ask again.")
 
-    async def _catch_up(self, *, behind: bool) -> None:
+    async def _catch_up(self) -> None:
         """Wait until all tools are listed, and everything answered so far has been learned from."""
-        await self._listings.ensure_listed(wait_seconds=FIRST_LISTING_SECONDS, refresh_stale=behind)
+        await self._listings.ensure_listed()
         await self._learned.catch_up()
 
     def _target(self, graph: Graph, want: str) -> Target:
@@ -219,32 +201,23 @@ class Composer:
         return hit.signature if schema.output_type is not None else schema.format_compact()
 
     def _missing(self, planned: Planned) -> list[dict[str, Any]]:
-        """Return what is missing; of tools that a setting keeps out of programs, that and which setting."""
+        """Return what is missing, with the reason why tools that would help are kept out of programs."""
         found = [one.to_json() for one in planned.missing]
         for one in found:
-            if one["tool"] is None and one["parameter"] in self._catalog.snapshot.tools:
-                one |= {"near": [], "note": self._why_kept_out(one["parameter"])}
+            if one["tool"] is None and (why := self._why_kept_out(one["parameter"])) is not None:
+                one |= {"near": [], "note": why}
             for provider in one["could_provide"]:
-                if not self._may_use(provider["tool"]):
-                    provider["why"] = self._why_kept_out(provider["tool"])
+                if (why := self._why_kept_out(provider["tool"])) is not None:
+                    provider["why"] = why
         return found
 
-    def _why_kept_out(self, name: str) -> str:
-        rule = "`execution.read_only` keeps it out of programs"
-        if self._policy.changes(self._catalog.snapshot.tools[name]):
-            return f"{rule}, since it changes something."
-        return (
-            f"{rule}, since it is not known to only read. If it does, name it under `tools.read_only`, or trust its "
-            f"server's annotations (`trust_annotations`)."
-        )
+    def _why_kept_out(self, name: str) -> str | None:
+        tool = self._catalog.snapshot.tools.get(name)
+        why = None if tool is None else self._policy.kept_out_of_programs(tool)
+        return None if why is None else f"It {why}"
 
     def _may_use(self, name: str) -> bool:
-        """Return whether a tool may be in a suggested program."""
-        tool = self._catalog.snapshot.tools.get(name)
-        if tool is None or not self._config.execution.read_only:
-            return tool is not None
-        policy = self._policy
-        return policy.is_read_only(tool) or (tool.server in OWN and not policy.is_destructive(tool))
+        return self._catalog.snapshot.is_callable(name) and self._why_kept_out(name) is None
 
 
 def _told(workflow: Workflow, *, nets: bool, with_program: bool = True) -> dict[str, Any]:

@@ -102,7 +102,7 @@ class Doctor:
         kinds = known["outputs"] or {}
         # Last, because the graph of very many tools may take long, and would slow the others down.
         counts = await examination.run("edges", self.composer.counts(tools if servers else None)) or {}
-        reasons = self.listings.unavailable(self.pool.made or ())
+        reasons = self.listings.unavailable()
         examined: dict[str, Any] = {
             "version": __version__,
             "python": sys.version.split()[0],

@@ -7,31 +7,29 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from halflap.config import Config, ServerConfig, load_config
 from halflap.core.errors import RunNotFoundError, StoreError, UsageError
-from halflap.core.values import DSPY, SCRIPTS, CallContext, Changes, RegisteredTool
-from halflap.gateway.lazy import FIRST_LISTING_SECONDS, Lazy
+from halflap.gateway.lazy import Lazy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
-    from halflap.backfill import Backfill
     from halflap.calls import Recorder
     from halflap.catalog import Hit, Snapshot
     from halflap.core.errors import ArgumentProblem
-    from halflap.core.values import Result, Tool
+    from halflap.core.values import CallContext, Changes, RegisteredTool, Result, Tool
     from halflap.dspy.source import DspyPrograms, ProgramResult
     from halflap.gateway.build import Parts
     from halflap.gateway.doctor import ServerReport
+    from halflap.gateway.learned import LearnedSchemas
     from halflap.gateway.linter import Linted
     from halflap.graph.edges import Explanation, Graph
-    from halflap.observe import Imported, Known
     from halflap.sandbox import Checked, Execution, Programs
     from halflap.schema import ToolSchema
     from halflap.scripts import Scripts
-    from halflap.store import Breach, CallRecord, DriftEvent, Purged, RunRecord, Store, StoredShape, ToolKey
+    from halflap.store import CallRecord, Purged, RunRecord, Store
 
 __all__ = ["Gateway"]
 
@@ -47,9 +45,12 @@ class Gateway:
     Opening reads the catalogue that the last run left; no server starts before it is needed.
     """
 
-    def __init__(self, config: Config, servers: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, config: Config, servers: Mapping[str, Any] | None = None, *, refresh_stale: bool = True
+    ) -> None:
         self.config = _with_servers(config, servers or {})
         self._in_process = servers or {}
+        self._refresh_stale = refresh_stale
         self._client_roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
         self._parts = Lazy(self._build)
         self._retiring: set[asyncio.Task[None]] = set()
@@ -61,13 +62,15 @@ class Gateway:
         config: Config | Mapping[str, Any] | str | Path | None = None,
         *,
         servers: Mapping[str, Any] | None = None,
+        refresh_stale: bool = True,
     ) -> AsyncIterator[Gateway]:
         """Open a gateway on a `Config`, a mapping in its form, a file's path, or the user's own file.
 
         `servers` are MCP server objects of the `mcp` package that live in this process, by name; they are used
-        beside the configured ones.
+        beside the configured ones. `refresh_stale` lists servers whose list is stale again in the background, which a
+        program that ends soon does not need.
         """
-        gateway = cls(await _configured(config), servers)
+        gateway = cls(await _configured(config), servers, refresh_stale=refresh_stale)
         try:
             await gateway.prepare()
             yield gateway
@@ -112,20 +115,14 @@ class Gateway:
 
     # Tools
 
-    async def tools(self, *, wait_seconds: float = FIRST_LISTING_SECONDS) -> tuple[RegisteredTool, ...]:
-        """Return all callable tools, sorted by name.
-
-        Servers that were never listed are started and waited for, at most this long; a stale list is returned as it
-        is, and refreshed in the background.
-        """
-        await self.settle(wait_seconds=wait_seconds)
+    async def tools(self) -> tuple[RegisteredTool, ...]:
+        """Return all callable tools, sorted by name. Servers that were never listed are awaited for a few seconds."""
+        await self.settle()
         return await (await self._parts.get()).tools.all()
 
-    async def settle(self, *, wait_seconds: float = FIRST_LISTING_SECONDS, behind: bool = True) -> None:
-        """List the servers that were never listed, and wait for them; `behind` refreshes stale lists in the background."""
-        await (await self._parts.get()).listings.ensure_listed(
-            wait_seconds=wait_seconds, refresh_stale=behind
-        )
+    async def settle(self) -> None:
+        """List the servers that were never listed, and wait for them for a few seconds."""
+        await (await self._parts.get()).listings.ensure_listed()
 
     async def warm_up(self) -> None:
         """Begin to list servers that were never listed, and start the sandbox and the check."""
@@ -143,17 +140,15 @@ class Gateway:
 
     def unavailable(self) -> dict[str, str]:
         """Return the servers that cannot be reached right now, with the reason."""
-        return {} if self._parts.made is None else self._parts.made.tools.unavailable()
+        return {} if self._parts.made is None else self._parts.made.listings.unavailable()
 
     async def inspect(self, name: str) -> dict[str, Any]:
         """Return what a tool takes and returns, declared and learned, and what its server says about it."""
         return await (await self._parts.get()).tools.inspect(name)
 
-    async def search(
-        self, query: str, *, limit: int = 10, server: str | None = None, behind: bool = True
-    ) -> list[Hit]:
+    async def search(self, query: str, *, limit: int = 10, server: str | None = None) -> list[Hit]:
         """Find callable tools by what they do, best first; an exact name is always first."""
-        return await (await self._parts.get()).tools.search(query, limit, server, refresh_stale=behind)
+        return await (await self._parts.get()).tools.search(query, limit, server)
 
     async def get_schema(self, tool_name: str) -> ToolSchema:
         """Return a tool's parsed schema. A stale one is marked so, and refreshed in the background."""
@@ -190,7 +185,7 @@ class Gateway:
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
     ) -> Result:
         """Call a tool with its arguments as a mapping; `context` says on whose behalf."""
-        return await (await self._parts.get()).caller.call(name, arguments, context)
+        return await (await self._parts.get()).tools.call(name, arguments, context)
 
     async def execute(
         self, code: str, context: CallContext | None = None, *, kind: str = "program", name: str | None = None
@@ -199,18 +194,15 @@ class Gateway:
 
         A program that fails is an answer too: see `Execution.outcome`. Raises `SandboxError` where no program can run.
         """
-        await self._refresh_own(code)
-        return await (await self.programs()).execute(code, context or CallContext(), kind=kind, name=name)
+        return await (await self._parts.get()).executor.execute(code, context, kind=kind, name=name)
 
     async def check(self, code: str) -> Checked:
         """Return what is wrong with a program without running it: certain mistakes, and doubts."""
-        await self._refresh_own(code)
-        return await (await self.programs()).check(code)
+        return await (await self._parts.get()).executor.check(code)
 
     async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
         """Return the tools that a program, or a script it names, may call only after the person confirmed it."""
-        await self._refresh_own(code)
-        return await (await self.programs()).destructive(code)
+        return await (await self._parts.get()).executor.needing_confirmation(code)
 
     async def programs(self) -> Programs:
         """Return what runs programs; the sandbox itself starts with the first one."""
@@ -228,40 +220,16 @@ class Gateway:
     async def execute_dspy(
         self, name: str, inputs: Mapping[str, Any], context: CallContext | None = None
     ) -> ProgramResult:
-        """Run a saved DSPy program by its own name, as any tool is called.
-
-        Raises `ProgramError` if there is none of that name, the inputs do not fit it, or it fails.
-        """
-        programs = await self.dspy()
-        stored = (await programs.find(name)).stored
-        work = await asyncio.to_thread(import_module, "halflap.dspy.field_values")
-        work.check_inputs(stored.manifest, inputs)
-        context = self.under_rule(context or CallContext())
-        if self.config.uses_programs:
-            result = await self.call_tool(f"{DSPY}__{name}", inputs, context)
-        else:
-            # Without a model it is not among the tools; running it anyway gives the error that says what is missing.
-            result = await programs.call(name, inputs, context, repeatable=False, admit=_admit_all)
-        return cast("ProgramResult", result)
+        """Run a saved DSPy program by its own name; raises `ProgramError` if it is missing or fails, or inputs do not fit."""
+        return await (await self._parts.get()).executor.execute_dspy(name, inputs, context)
 
     def under_rule(self, context: CallContext) -> CallContext:
         """Add the rule of what programs may call to a call's context."""
-        from halflap.sandbox.run.permissions import Permissions  # noqa: PLC0415 -- takes a while, see `build`
-
-        return replace(context, rule=Permissions(self._prepared.calls.policy, self.config.execution, context))
+        return self._prepared.executor.under_rule(context)
 
     async def dspy_needing_confirmation(self, name: str) -> tuple[Tool, ...]:
         """Return the tools that a DSPy program, or what it calls, may call only after the person confirmed it."""
-        programs = await self.dspy()
-        await programs.find(name)
-        tool = f"{DSPY}__{name}"
-        if programs.code_of(tool):
-            return await (await self.programs()).destructive_within(tool)
-        # It calls nothing, so no server has to be asked for its tools.
-        itself = self.snapshot.tools.get(tool)
-        if itself is None or not self.config.execution.confirm_destructive:
-            return ()
-        return (itself,) if self._prepared.calls.policy.is_destructive(itself) else ()
+        return await (await self._parts.get()).executor.dspy_needing_confirmation(name)
 
     # Records
 
@@ -304,81 +272,22 @@ class Gateway:
         """Why nothing is kept, if so."""
         return None if self._parts.made is None else self._parts.made.store_trouble
 
-    @property
-    def store_place(self) -> str:
-        """Where the store is, without any password."""
-        return "" if self._parts.made is None else self._parts.made.store.location
-
     # What was learned
 
-    async def known(self, tool: Tool) -> Known | None:
-        """Return what was learned of a tool from all results so far, if anything."""
-        return await (await self._parts.get()).learned.of(tool)
-
-    async def learned_rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
-        """Return everything that was learned, of every origin and definition; `tool` is the server's own name."""
-        return await (await self._parts.get()).learned.rows(server, tool)
-
-    async def unlisted(self, name: str) -> Sequence[StoredShape]:
-        """Return what was learned of a tool that no server lists now, by the name it would have here."""
-        return await (await self._parts.get()).learned.unlisted(name)
-
-    async def drift(
-        self, server: str | None = None, tool: str | None = None
-    ) -> tuple[Sequence[DriftEvent], Sequence[Breach]]:
-        """Return how results drifted from what was learned, and which declarations they broke."""
-        return await (await self._parts.get()).learned.drift(server, tool)
-
-    async def export_learned(self) -> dict[str, Any]:
-        """Return everything that was learned, in a form that another gateway can import.
-
-        Raises `UsageError` where learning is switched off.
-        """
-        return await (await self._parts.get()).learned.export()
-
-    async def import_learned(self, data: Any) -> Imported:
-        """Import what another gateway learned; the same export counts only once.
-
-        Raises `ShapeError`, and imports nothing, where anything in it is invalid.
-        """
-        return await (await self._parts.get()).learned.import_from(data)
-
-    async def forget_learned(
-        self, server: str | None = None, tool: str | None = None, *, origin: str | None = None
-    ) -> Sequence[tuple[str, ToolKey]]:
-        """Forget what was learned of a server, of one of its tools, or from one origin; returns what was forgotten.
-
-        Logs that were read before count again when they are read again.
-        """
-        return await (await self._parts.get()).learned.forget(server, tool, origin)
-
-    async def backfill(
-        self,
-        server: str | None = None,
-        *,
-        jobs: int | None = None,
-        strict: bool = False,
-        dry_run: bool = False,
-        told: Callable[[int, int], None] | None = None,
-    ) -> Backfill:
-        """Return what learns from logs: `await (await gateway.backfill()).run([path])`.
-
-        `server` owns the tools that a log names without a server. Raises `StoreError` where nothing would be kept.
-        """
-        await self._traces()
-        return await self._prepared.learned.backfill(
-            server, jobs=jobs, strict=strict, dry_run=dry_run, told=told
-        )
+    @property
+    def learned(self) -> LearnedSchemas:
+        """What was learned: `of` a tool, `rows`, `drift`, `export`, `import_from`, `forget`, `backfill`; once prepared."""
+        return self._prepared.learned
 
     # How tools fit together
 
-    async def graph(self, *, behind: bool = True) -> Graph:
+    async def graph(self) -> Graph:
         """Return the data-flow graph over all callable tools, as it is now."""
-        return await (await self._parts.get()).composer.graph(behind=behind)
+        return await (await self._parts.get()).composer.graph()
 
-    async def explain_edge(self, source: str, target: str, *, behind: bool = True) -> Explanation:
+    async def explain_edge(self, source: str, target: str) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""
-        return await (await self._parts.get()).composer.explain(source, target, behind=behind)
+        return await (await self._parts.get()).composer.explain(source, target)
 
     def tool_named(self, graph: Graph, name: str) -> str:
         """Return the full name of a tool of the graph; raises where there is none, or it may not be called."""
@@ -392,7 +301,6 @@ class Gateway:
         limit: int | None = None,
         *,
         may_change: bool = False,
-        behind: bool = True,
         nets: bool = False,
     ) -> dict[str, Any]:
         """Return workflows for what is wanted, or candidates for a goal, with what is missing. Nothing is called.
@@ -402,9 +310,7 @@ class Gateway:
         workflow comes as a net, too.
         """
         composer = (await self._parts.get()).composer
-        return await composer.suggest(
-            goal, have, want, limit, may_change=may_change, behind=behind, nets=nets
-        )
+        return await composer.suggest(goal, have, want, limit, may_change=may_change, nets=nets)
 
     async def metrics(self) -> dict[str, Any]:
         """Count tools by what is known of their results, edges by coverage and evidence, and the cost of learning."""
@@ -413,10 +319,7 @@ class Gateway:
     # Health
 
     async def lint(self, servers: Collection[str] = ()) -> Linted:
-        """List the tools of these servers, or all, and apply the linter's rules to them.
-
-        Raises `UsageError` where there is no server of a name.
-        """
+        """List the tools of these servers, or all, and apply the linter's rules to them."""
         return await (await self._parts.get()).linter.lint(servers)
 
     async def reports(self) -> tuple[ServerReport, ...]:
@@ -430,11 +333,7 @@ class Gateway:
         on_progress: Callable[[Sequence[str], int], None] | None = None,
         stop: asyncio.Event | None = None,
     ) -> dict[str, Any]:
-        """Start every server, or only these, and return what `halflap doctor --json` prints.
-
-        `on_progress` gets the names of the servers that are still awaited, and how many there are in all. Once `stop`
-        is set, nothing more is waited for, and what is known by then is the answer.
-        """
+        """Start every server, or only these, and return what `halflap doctor --json` prints; see `Doctor.examine`."""
         return await (await self._parts.get()).doctor.examine(servers, on_progress=on_progress, stop=stop)
 
     # Roots
@@ -459,21 +358,15 @@ class Gateway:
 
     async def _build(self) -> Parts:
         module = await asyncio.to_thread(import_module, "halflap.gateway.build")
-        parts: Parts = await module.build(self.config, self._in_process, self._list_roots)
+        parts: Parts = await module.build(
+            self.config, self._in_process, self._list_roots, refresh_stale=self._refresh_stale
+        )
         return parts
 
     @property
     def _prepared(self) -> Parts:
         assert self._parts.made is not None, "the gateway is not prepared"
         return self._parts.made
-
-    async def _refresh_own(self, code: str) -> None:
-        """Read scripts and DSPy programs again if a program names any."""
-        parts = await self._parts.get()
-        if f"{SCRIPTS}__" in code:
-            await parts.scripts.look()
-        if f"{DSPY}__" in code and self.config.uses_programs:
-            await (await parts.dspy.get()).look()
 
     async def _traces(self) -> Store:
         """Return the store once it has everything that happened so far."""
@@ -488,10 +381,6 @@ async def _close_after(parts: Lazy[Parts], seconds: float) -> None:
         await asyncio.sleep(seconds)
     finally:
         await parts.close()
-
-
-async def _admit_all() -> None:
-    pass
 
 
 async def _configured(config: Config | Mapping[str, Any] | str | Path | None) -> Config:

@@ -1,4 +1,4 @@
-"""Parts of a gateway that are made when they are first needed, and how long a first answer waits for servers."""
+"""Parts of a gateway that are made when they are first needed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["FIRST_LISTING_SECONDS", "Closable", "Lazy"]
-
-FIRST_LISTING_SECONDS = 10.0
-"""How long an answer waits for servers that were never listed. Doubled, a hanging server delays it twice as long."""
+__all__ = ["Closable", "Lazy"]
 
 
 class Closable(Protocol):

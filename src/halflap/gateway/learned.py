@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from halflap.backfill import Backfill
-    from halflap.calls import Breaches
+    from halflap.calls import Breaches, Recorder
     from halflap.catalog import Catalog
     from halflap.config import Config
     from halflap.core.values import Tool
@@ -47,6 +47,7 @@ class LearnedSchemas:
     breaches: Breaches
     knowledge: Knowledge | None
     learner: Learner | None
+    recorder: Recorder
     _declares: dict[str, bool] = field(default_factory=dict, init=False)
     """Whether a definition, by its hash, declares any field of its output."""
 
@@ -181,7 +182,7 @@ class LearnedSchemas:
         return imported._replace(new=new)
 
     async def forget(
-        self, server: str | None, tool: str | None, origin: str | None
+        self, server: str | None = None, tool: str | None = None, *, origin: str | None = None
     ) -> Sequence[tuple[str, ToolKey]]:
         """Forget what was learned about a server or one of its tools, or from one origin; return what was forgotten.
 
@@ -201,14 +202,18 @@ class LearnedSchemas:
 
     async def backfill(
         self,
-        server: str | None,
+        server: str | None = None,
         *,
-        jobs: int | None,
-        strict: bool,
-        dry_run: bool,
-        told: Callable[[int, int], None] | None,
+        jobs: int | None = None,
+        strict: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Backfill:
-        """Return what learns from logs; `server` owns the tools that a log names without a server."""
+        """Return what learns from logs: `await (await gateway.learned.backfill()).run([path])`.
+
+        `server` owns the tools that a log names without a server. Raises `StoreError` where nothing would be kept.
+        """
+        await self.recorder.flush()
         if not dry_run:
             self._expect_store("Nothing was read: what is learned could not be kept")
         self._expect_enabled("Nothing was read")
@@ -223,7 +228,7 @@ class LearnedSchemas:
             lineage=self.config.graph.lineage,
         )
         made: Backfill = module.Backfill(
-            self.store, rules, jobs=jobs, strict=strict, dry_run=dry_run, progress=told
+            self.store, rules, jobs=jobs, strict=strict, dry_run=dry_run, progress=progress
         )
         return made
 

@@ -1,4 +1,4 @@
-"""Questions about the tools: which there are, what they take and return, and which fit a query."""
+"""Questions about the tools, and calls: which there are, what they take and return, and which fit a query."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import aside, describe
-from halflap.core.values import RegisteredTool
-from halflap.gateway.lazy import FIRST_LISTING_SECONDS
+from halflap.core.errors import ToolHeldError
+from halflap.core.values import OWN, CallContext, RegisteredTool
 from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from halflap.calls import Calls
     from halflap.catalog import Catalog, Finder, Hit, Refresher
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Tools"]
 
+_OWN_PREFIXES = tuple(f"{own}__" for own in OWN)
+
 
 @dataclass(frozen=True)
 class Tools:
@@ -37,20 +39,14 @@ class Tools:
     finder: Finder
     pool: Lazy[Pool]
     calls: Calls
-    call: Callable[[str, Mapping[str, Any]], Awaitable[Result]]
     learned: LearnedSchemas
 
-    def unavailable(self) -> dict[str, str]:
-        return self.listings.unavailable(self.pool.made or ())
-
     async def all(self) -> tuple[RegisteredTool, ...]:
-        snapshot, reasons = self.catalog.snapshot, self.unavailable()
+        snapshot, reasons = self.catalog.snapshot, self.listings.unavailable()
+        tools = [snapshot.tools[name] for name in snapshot.callable]
         # In a thread: everything is copied, and there may be much of it.
         return await asyncio.to_thread(
-            lambda: tuple(
-                self._registered(snapshot.tools[name], reasons.get(snapshot.tools[name].server))
-                for name in snapshot.callable
-            )
+            lambda: tuple(self._registered(tool, reasons.get(tool.server)) for tool in tools)
         )
 
     def _registered(self, tool: Tool, unavailable: str | None) -> RegisteredTool:
@@ -71,6 +67,23 @@ class Tools:
             unavailable=unavailable,
         )
 
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
+    ) -> Result:
+        context = context or CallContext()
+        with self.calls.finding(name, arguments, context):
+            if not name.startswith(_OWN_PREFIXES):
+                await self.pool.get()  # has the source that the call goes to
+            await self.listings.find(name)
+        try:
+            return await self.calls.call(name, arguments, context)
+        except ToolHeldError:
+            # `halflap trust` in another process may have accepted it meanwhile.
+            await self.catalog.load()
+            if name in self.catalog.snapshot.held:
+                raise
+            return await self.calls.call(name, arguments, context)
+
     async def inspect(self, name: str) -> dict[str, Any]:
         tool, _ = await self._find(name)
         shown, note = await self.learned.described(tool)
@@ -79,15 +92,15 @@ class Tools:
             tool,
             self.catalog.snapshot,
             self.calls.policy,
-            self.unavailable().get(tool.server),
+            self.listings.unavailable().get(tool.server),
             await self.calls.validators.unchecked(tool),
             learned=shown,
             use=note,
         )
         return await aside(work, tool.description, tool.input_schema, tool.output_schema, shown)
 
-    async def search(self, query: str, limit: int, server: str | None, *, refresh_stale: bool) -> list[Hit]:
-        await self.listings.ensure_listed(wait_seconds=FIRST_LISTING_SECONDS, refresh_stale=refresh_stale)
+    async def search(self, query: str, limit: int, server: str | None) -> list[Hit]:
+        await self.listings.ensure_listed()
         hits = await self.finder.search(query, limit, server)
         tools = self.catalog.snapshot.tools
         schemas = await asyncio.gather(
@@ -142,12 +155,9 @@ class Tools:
         return await asyncio.to_thread(write)
 
     async def _find(self, name: str) -> tuple[Tool, bool]:
-        """Find a tool, and whether its definition is stale; if so, refresh it in the background."""
-        tool = await self.listings.find(name, self.pool.made or ())
-        stale = self.catalog.is_stale_schema(tool)
-        if stale:
-            self.listings.ask(tool.server)
-        return tool, stale
+        """Find a tool, and whether its definition is stale."""
+        tool = await self.listings.find(name)
+        return tool, self.listings.is_stale(tool)
 
 
 def _copy(tool: Tool) -> Tool:

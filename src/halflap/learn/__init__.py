@@ -10,10 +10,9 @@ from halflap.learn.codec import from_json, to_json
 from halflap.learn.confidence import confidence
 from halflap.learn.drift import Change, breaches, changes
 from halflap.learn.infer import Observer, infer
-from halflap.learn.kept_values import Unkept, with_unkept
 from halflap.learn.learned import OUTCOMES, Learned, Outcome, outcome_of
 from halflap.learn.merge import is_lost, merge
-from halflap.learn.names import is_name
+from halflap.learn.names import Unkept, is_name, with_unkept
 from halflap.learn.schema_of import brief, schema_of
 from halflap.learn.schemas import infer_schema_from_value, merge_schemas
 from halflap.learn.shape import NOTHING, Shape, digest_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import reduce
-from operator import or_
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
@@ -23,7 +22,6 @@ from halflap.learn.shape import (
     MOST_VARIANTS,
     Formats,
     Key,
-    Lengths,
     Place,
     Record,
     Sample,
@@ -37,6 +35,7 @@ __all__ = ["VERSION", "from_json", "to_json"]
 VERSION = 1
 _MOST_COUNTED = 10**15
 _LATEST = 10**12
+_LONGEST_PATH = 500
 
 
 def to_json(shape: Shape) -> dict[str, Any]:
@@ -77,9 +76,6 @@ def from_json(data: Any, where: str = "") -> Shape:
     return shape
 
 
-_LONGEST_PATH = 500
-
-
 def _hex(digest: int) -> str:
     return f"{digest:016x}"
 
@@ -103,8 +99,6 @@ def _place(place: Place) -> dict[str, Any]:
         data["values"] = None
     elif place.values:
         data["values"] = [[value, _tally(place.values[value])] for value in sorted(place.values, key=repr)]
-    if place.lengths is not None:
-        data["lengths"] = list(place.lengths)
     if place.items is not None:
         data["items"] = _place(place.items)
     if place.records:
@@ -148,7 +142,6 @@ class _PlaceForm(_Form):
     formats: _FormatNames | None = None
     lost: dict[_Digest, _FormatNames] = {}
     values: Annotated[list[tuple[_Value, _Times]], Field(max_length=MOST_VALUES)] | None = []
-    lengths: tuple[_Count, _Count] | None = None
     items: _PlaceForm | None = None
     records: Annotated[list[_RecordForm], Field(max_length=MOST_VARIANTS)] = []
     mixed: StrictBool = False
@@ -157,10 +150,6 @@ class _PlaceForm(_Form):
     def place(self, left: int) -> Place:
         if left < 0:
             raise ShapeBrokenError("The shape cannot be read: it is deeper than it says.")
-        if self.values is not None and len({(type(one), one) for one, _ in self.values}) < len(self.values):
-            raise ShapeBrokenError("The shape cannot be read: it has a value twice.")
-        if len({one.tag for one in self.records}) < len(self.records):
-            raise ShapeBrokenError("The shape cannot be read: it has a tag twice.")
         records: dict[Tag | None, Record] = {}
         for form in self.records:
             # What passed as a tag by earlier rules, or by whoever wrote this, may be data by ours.
@@ -171,7 +160,6 @@ class _PlaceForm(_Form):
             kinds={kind: _read_tally(times) for kind, times in self.kinds.items()},
             formats=None if self.formats is None else self._formats(self.formats),
             values=None if self.values is None else {one: _read_tally(times) for one, times in self.values},
-            lengths=None if self.lengths is None else Lengths(*self.lengths),
             items=None if self.items is None else self.items.place(left - 1),
             records=records,
             mixed=self.mixed,
@@ -179,11 +167,13 @@ class _PlaceForm(_Form):
         )
 
     def _formats(self, names: list[str]) -> Formats:
-        kept = sum(map(bit_of, set(names)))
-        lost = {int(digest, 16): sum(map(bit_of, set(names))) for digest, names in self.lost.items()}
-        every = [kept, *lost.values()]
-        if sum(every) != reduce(or_, every) or 0 in lost.values():
-            raise ShapeBrokenError("The shape cannot be read: a format is both kept and lost, or lost twice.")
+        kept = left = _bits(names)
+        lost: dict[int, int] = {}
+        for digest, others in self.lost.items():
+            bits = _bits(others) & ~left
+            left |= bits
+            if bits:
+                lost[int(digest, 16)] = bits
         return Formats(kept, lost)
 
 
@@ -216,9 +206,7 @@ class _ShapeForm(_Form):
     root: _PlaceForm
 
     def shape(self) -> Shape:
-        if self.sample != sorted(set(self.sample)):
-            raise ShapeBrokenError("The shape cannot be read: its sample is not in order.")
-        sample = Sample(tuple(int(digest, 16) for digest in self.sample))
+        sample = Sample.of(int(digest, 16) for digest in self.sample)
         return Shape(
             self.root.place(self.depth), self.observations, sample, self.first, self.last, self.depth
         )
@@ -226,3 +214,7 @@ class _ShapeForm(_Form):
 
 def _read_tally(times: int | tuple[int, str]) -> Tally:
     return Tally(times, None) if isinstance(times, int) else Tally(times[0], int(times[1], 16))
+
+
+def _bits(names: list[str]) -> int:
+    return sum(map(bit_of, set(names)))

@@ -7,9 +7,9 @@ from ipaddress import AddressValueError, IPv6Address
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-__all__ = ["ALL", "FORMATS", "MATCHERS", "all_have", "bit_of", "format_of"]
+__all__ = ["ALL", "FORMATS", "MATCHERS", "bit_of", "format_of"]
 
 _DAY = (
     r"[1-9][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
@@ -71,12 +71,6 @@ _EARLY = 80
 """By here, a text in any of the formats has had one of these signs."""
 
 
-_LINES = {
-    1 << at: re.compile(rf"(?>{pattern})(?:\n(?>{pattern}))*+").fullmatch
-    for at, pattern in enumerate(_PATTERNS.values())
-}
-
-
 def bit_of(name: str) -> int:
     return 1 << FORMATS.index(name)
 
@@ -89,9 +83,3 @@ def format_of(text: str) -> int:
         if fits(text):
             return 1 << place
     return 0
-
-
-def all_have(bit: int, texts: Sequence[str]) -> bool:
-    """Return whether all texts have a format, at once where that is possible; False may also mean a doubt."""
-    lines = _LINES.get(bit)
-    return all(map(_is_ipv6, texts)) if lines is None else lines("\n".join(texts)) is not None

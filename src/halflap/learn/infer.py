@@ -1,34 +1,55 @@
 """Observe results, fast; the shape is the same as that of every single result, merged.
 
-Results are looked at column by column: all that is at one place in a batch of results together. Objects with the same
-keys are taken apart at once, so most of the work is done by `map`, `zip` and `set` and little by Python. `growing.py`
-has the state that this walk counts in.
+Objects with the same keys and types have one layout, which says what must be looked at in them: most numbers, and texts
+whose place has no format left to lose, need no look at all. Everything else about an object is counted by its layout.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from itertools import chain, compress, islice, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import reduce
+from itertools import chain, islice, repeat
+from typing import TYPE_CHECKING, Any
 
-from halflap.learn.formats import all_have
-from halflap.learn.growing import KIND_OF, SEVERAL, Count, Group, GrowingPlace, Layout
-from halflap.learn.kept_values import Unkept
-from halflap.learn.merge import bounded, cut_below
-from halflap.learn.names import TAG_KEYS, is_name, is_tag_value
-from halflap.learn.shape import DEEPEST, MOST_DIGESTS, MOST_KEYS, MOST_PLACES, NOTHING, Sample, Shape, Tag
+from halflap.learn.formats import ALL, format_of
+from halflap.learn.layout import KIND_OF, MATCHER_OF, Group, Layout, fold, keep, known_layout
+from halflap.learn.merge import (
+    bounded,
+    cut_below,
+    merge,
+    merge_formats,
+    merge_optional,
+    merge_records,
+    unnamed,
+)
+from halflap.learn.names import TAG_KEYS, TAG_RANKS, Unkept, is_name, is_tag_value
+from halflap.learn.shape import (
+    DEEPEST,
+    LONGEST_VALUE,
+    MOST_DIGESTS,
+    MOST_KEYS,
+    MOST_PLACES,
+    MOST_VARIANTS,
+    NEVER,
+    NOTHING,
+    Formats,
+    Key,
+    Place,
+    Record,
+    Sample,
+    Shape,
+    Tag,
+    Tally,
+    add,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from halflap.learn.growing import GrowingRecord
+    from halflap.learn.layout import Visit
+    from halflap.learn.shape import Scalar
 
-    _Objects = list[dict[Any, Any]]
-    _Digests = list[int]
-    _Visit = Callable[[GrowingPlace, Any, _Digests], None]
-    _Columns = dict[tuple[GrowingPlace, _Visit], tuple[list[Any], _Digests]]
-    """What is still to be visited, by place."""
 
 __all__ = ["Observer", "infer"]
 
@@ -36,299 +57,307 @@ MOST_LAYOUTS = 4_000
 """Layouts remembered at once. Doubling it doubles what irregular results take beside their shape, about 4 MB."""
 MOST_AT_ONCE = 8_192
 """Items of arrays in one column. Doubling it doubles what a long array takes beside its shape, about 1 MB a level."""
+_WIDEST = 2 * MOST_KEYS
+"""Objects with more keys are not remembered."""
 _DIGESTS = 1 << 64
+_DATA = "\0"
+"""Instead of a name: the key of values under keys that are data, none of which are kept."""
 
 
 def infer(values: Iterable[Any], digests: Iterable[int] = repeat(0), *, keep_values: bool = False) -> Shape:
     """Return the shape of results, each with the digest of the arguments it answers."""
     observer = Observer(values=keep_values)
-    pairs = list(zip(values, digests, strict=False))
-    observer.observe_all([value for value, _ in pairs], [digest for _, digest in pairs])
+    for value, digest in zip(values, digests, strict=False):
+        observer.observe(value, digest)
     return observer.shape()
-
-
-class _Part(NamedTuple):
-    """Objects of a group with the same tag."""
-
-    group: Group
-    tag: Tag | None
-    objects: _Objects
-    digests: _Digests
 
 
 class Observer:
     """Observes any number of results; with `values`, short strings are kept while they are few."""
 
     def __init__(self, *, values: bool = False) -> None:
-        self._root = GrowingPlace(0, keeps_all=values)
-        self._observations = 0
-        self._digests: set[int] = set()
-        self._first: float | None = None
-        self._last: float | None = None
-        self._deepest = DEEPEST
-        self._places = [1] + [0] * DEEPEST
-        """How many places were made on each level."""
-        self._layouts = 0
-        self._visits: dict[type, _Visit] = {
+        self._keeps_all = values
+        self._visits: dict[type, Visit] = {
             dict: self._objects,
             list: self._arrays,
             str: self._texts,
             bool: self._booleans,
+            object: self._column,
         }
+        self._begin(NOTHING)
+
+    def _begin(self, before: Shape) -> None:
+        self._before = before
+        """What was observed before this."""
+        self._root = Place()
+        self._observations = 0
+        self._digests: set[int] = set()
+        self._first: float | None = None
+        self._last: float | None = None
+        self._digest = 0
+        """That of the result that is being looked at."""
+        self._deepest = before.depth
+        self._made = [1] + [0] * DEEPEST
+        """How many places were made on each level."""
+        self._layouts = 0
 
     def observe(self, value: Any, digest: int = 0, at: float | None = None) -> None:
         """Count one result: `digest` is that of the arguments it answers, `at` is when, in seconds."""
-        self.observe_all([value], [digest], [at])
-
-    def observe_all(
-        self, values: Sequence[Any], digests: Collection[int], times: Iterable[float | None] = ()
-    ) -> None:
-        """Count results. Some hundreds at once take a fraction of the time that they take one by one."""
-        if not values:
-            return
-        digests = [digest % _DIGESTS for digest in digests]
-        self._observations += len(values)
-        self._digests.update(digests)
+        digest = self._digest = digest % _DIGESTS
+        self._observations += 1
+        self._digests.add(digest)
         if len(self._digests) > 8 * MOST_DIGESTS:
             self._digests = set(Sample.of(self._digests).digests)
-        known = [at for at in times if at is not None]
-        if known:
-            self._first = min(known) if self._first is None else min(self._first, *known)
-            self._last = max(known) if self._last is None else max(self._last, *known)
-        if self._layouts >= MOST_LAYOUTS:
-            self._root.forget_layouts()
-            self._layouts = 0
-        self._column(self._root, values, digests)
+        if at is not None:
+            self._first = at if self._first is None else min(self._first, at)
+            self._last = at if self._last is None else max(self._last, at)
+        self._column(self._root, (value,), 0, None)
+
+    def observe_all(
+        self, values: Sequence[Any], digests: Sequence[int], times: Iterable[float | None] = repeat(None)
+    ) -> None:
+        for value, digest, at in zip(values, digests, times, strict=False):
+            self.observe(value, digest, at)
 
     def shape(self) -> Shape:
         """Return what was observed so far; more can be observed afterwards."""
-        if not self._observations:
-            return NOTHING
-        self._layouts = 0
-        root = cut_below(self._root.freeze(), self._deepest)
-        sample = Sample.of(self._digests)
-        return bounded(Shape(root, self._observations, sample, self._first, self._last, self._deepest))
+        if self._observations:
+            fold(self._root)
+            root = cut_below(self._root, self._deepest)
+            sample = Sample.of(self._digests)
+            seen = Shape(root, self._observations, sample, self._first, self._last, self._deepest)
+            self._begin(merge(self._before, bounded(seen)))
+        return self._before
 
-    def _column(self, place: GrowingPlace, values: Sequence[Any], digests: _Digests) -> None:
-        """Count the values at a place, each with the digest of the result that it is in."""
+    def _column(self, place: Place, values: Sequence[Any], level: int, key: str | None) -> None:
+        """Count values that one result has at the same place."""
         kinds = set(map(type, values))
-        if len(kinds) == 1:
-            self._alike(place, kinds.pop(), values, digests)
-            return
         for kind in kinds:
-            chosen = [type(value) is kind for value in values]
-            self._alike(place, kind, list(compress(values, chosen)), list(compress(digests, chosen)))
+            alike = values if len(kinds) == 1 else [one for one in values if type(one) is kind]
+            name = KIND_OF.get(kind)
+            if name is None:
+                self._odd(place, alike, level, key)
+                continue
+            if name not in place.kinds:
+                place.kinds[name] = Tally()
+            place.kinds[name].count(len(alike), self._digest)
+            visit = self._visits.get(kind)
+            if visit is not None:
+                visit(place, alike, level, key)
 
-    def _alike(self, place: GrowingPlace, kind: type, values: Sequence[Any], digests: _Digests) -> None:
-        count = place.kinds.get(kind)
-        if count is None:
-            if kind not in KIND_OF:
-                self._odd(place, values, digests)
-                return
-            count = place.kinds[kind] = Count()
-        if count.once == SEVERAL:
-            count.times += len(values)
-        else:
-            count.add(len(values), digests)
-        visit = self._visits.get(kind)
-        if visit is not None:
-            visit(place, values, digests)
-
-    def _odd(self, place: GrowingPlace, values: Sequence[Any], digests: _Digests) -> None:
+    def _odd(self, place: Place, values: Sequence[Any], level: int, key: str | None) -> None:
         """Count values of a type that no JSON reader returns."""
-        plain = list(map(as_json, values))
+        plain = list(map(_as_json, values))
         if type(plain[0]) in KIND_OF:
-            self._column(place, plain, digests)
+            self._column(place, plain, level, key)
         else:
-            place.kinds.setdefault(object, Count()).add(len(values), digests)
-        if isinstance(values[0], Unkept):
+            place.kinds.setdefault("other", Tally()).count(len(values), self._digest)
+        if any(isinstance(one, Unkept) for one in values):
             place.values = None
 
-    @staticmethod
-    def _texts(place: GrowingPlace, texts: Sequence[str], digests: _Digests) -> None:
+    def _booleans(self, place: Place, values: Sequence[bool], _: int, key: str | None) -> None:
+        if key in TAG_KEYS:
+            self._keep_all(place, values, key)
+
+    def _texts(self, place: Place, texts: Sequence[str], _: int, key: str | None) -> None:
         if place.values is not None:
-            place.add_values(texts, digests)
-        if place.possible:
-            place.add_formats(texts, digests)
-
-    @staticmethod
-    def _booleans(place: GrowingPlace, values: Sequence[bool], digests: _Digests) -> None:
-        if place.keeps_words:
-            place.add_values(values, digests)
-
-    def _arrays(self, place: GrowingPlace, arrays: Sequence[list[Any]], digests: _Digests) -> None:
-        lengths = list(map(len, arrays))
-        place.add_lengths(lengths)
-        if not place.longest or not any(lengths):
+            self._keep_all(place, texts, key)
+        kept, once = place.formats or (ALL, {})
+        if not kept and (not once or [*once] == [self._digest]):
+            # Nothing that these arguments still bring is news.
             return
-        if place.items is None and self._take(place.level + 1):
-            place.items = GrowingPlace(place.level + 1, keeps_all=place.keeps_all)
+        matcher = MATCHER_OF.get(kept) if not once else None
+        if matcher is not None and all(map(matcher, texts)):
+            return
+        has = ALL
+        for text in texts:
+            has &= format_of(text)
+            if not has:
+                break
+        place.formats = merge_formats(place.formats, Formats(has, {self._digest: ALL & ~has}))
+
+    def _keep_all(self, place: Place, values: Sequence[Scalar], key: str | None) -> None:
+        """Keep values if all may be kept and they are few."""
+        for value in values:
+            if place.values is None:
+                return
+            if value in place.values or self._may_keep(value, key):
+                keep(place, value, Tally(1, self._digest))
+            else:
+                place.values = None
+
+    def _may_keep(self, value: Scalar, key: str | None) -> bool:
+        if key in TAG_KEYS and is_tag_value(value):
+            return True
+        if not self._keeps_all or key == _DATA:
+            return False
+        return type(value) is str and len(value) <= LONGEST_VALUE and value.isprintable()
+
+    def _arrays(self, place: Place, arrays: Sequence[list[Any]], level: int, _: str | None) -> None:
+        if not any(arrays):
+            return
         if place.items is None:
-            place.cut = True
+            if not self._take(level + 1):
+                place.cut = True
+                return
+            place.items = Place()
+        if len(arrays) == 1 and len(arrays[0]) <= MOST_AT_ONCE:
+            self._column(place.items, arrays[0], level + 1, None)
             return
         # A few at a time: a column must not take memory as an array of millions does.
-        items, owners = chain.from_iterable(arrays), chain.from_iterable(map(repeat, digests, lengths))
-        inner = place.items
+        inner, items = place.items, chain.from_iterable(arrays)
         while column := list(islice(items, MOST_AT_ONCE)):
-            self._column(inner, column, list(islice(owners, len(column))))
+            self._column(inner, column, level + 1, None)
 
-    def _objects(self, place: GrowingPlace, objects: _Objects, digests: _Digests) -> None:
-        if place.level >= self._deepest:
-            place.cut = place.cut or any(objects)
-            return
-        crowd: tuple[_Objects, _Digests] = [], []
+    def _objects(self, place: Place, objects: Sequence[dict[Any, Any]], level: int, _: str | None) -> None:
         plain = place.records.get(None)
         if plain is not None and plain.crowded:
             # Nothing but their tags can tell such objects apart.
-            is_plain = [place.mixed or TAG_KEYS.isdisjoint(one) for one in objects]
-            crowd = list(compress(objects, is_plain)), list(compress(digests, is_plain))
-            is_tagged = [not one for one in is_plain]
-            objects, digests = list(compress(objects, is_tagged)), list(compress(digests, is_tagged))
-        parts: list[_Part] = []
-        for group in self._grouped(place, objects, digests):
-            parts += _by_tag(group, group.objects, group.digests, [] if place.mixed else group.tag_keys)
-            group.objects, group.digests = [], []
-        # First all records, then all keys: too many of either change what those before them are counted in.
-        for part in parts:
-            place.record_of(part.tag)
-        if not all(self._is_known(place, part) or self._make_keys(place, part) for part in parts):
-            place.cut = True
+            crowd = [one for one in objects if place.mixed or TAG_KEYS.isdisjoint(one)]
+            self._maps(place, plain, crowd, level)
+            objects = [one for one in objects if not (place.mixed or TAG_KEYS.isdisjoint(one))]
+        if len(objects) == 1:
+            layout = known_layout(place, objects[0]) or self._layout(place, objects[0], level)
+            if layout is not None:
+                self._row(place, layout, objects[0], level)
             return
-        columns: _Columns = {}
-        if crowd[0]:
-            self._rest(place, place.record_of(None), *crowd, columns)
-        for part in parts:
-            record = place.record_of(part.tag)
-            if record.crowded or not part.group.keys:
-                self._rest(place, record, part.objects, part.digests, columns)
-            else:
-                self._count(place, record, part, columns)
-        del objects, digests, crowd, parts
-        while columns:
-            (inner, visit), (values, owners) = columns.popitem()
-            visit(inner, values, owners)
+        found: dict[Layout, list[dict[Any, Any]]] = {}
+        for one in objects:
+            layout = known_layout(place, one)
+            if layout is None:
+                # What is new may change what was found before.
+                self._rows(place, found, level)
+                found = {}
+                layout = self._layout(place, one, level)
+            if layout in found:
+                found[layout].append(one)
+            elif layout is not None:
+                found[layout] = [one]
+        self._rows(place, found, level)
 
-    def _grouped(self, place: GrowingPlace, objects: _Objects, digests: _Digests) -> list[Group]:
-        """Group objects with the same keys and types; all that have no names among their keys are one group."""
-        found = []
-        known = place.groups
-        for one, digest in zip(objects, digests, strict=True):
-            signature = (*one, *map(type, one.values()))
-            group = known.get(signature)
-            if group is None:
-                if any(map(is_name, one)):
-                    group = Group(tuple(one), signature[len(one) :])
-                    if self._layouts < MOST_LAYOUTS:
-                        known[signature] = group
-                else:
-                    group = known.setdefault((), Group((), ()))
-            if not group.objects:
-                found.append(group)
-            group.objects.append(one)
-            group.digests.append(digest)
-        return found
+    def _row(self, place: Place, layout: Layout, one: dict[Any, Any], level: int) -> None:
+        """Count an object by its layout, and visit what has to be looked at."""
+        layout.count(1, self._digest)
+        for key, inner, fits in layout.checks:
+            if not fits(one[key]):
+                self._texts(inner, (one[key],), level, key)
+        for key, inner, visit in layout.inner:
+            visit(inner, (one[key],), level + 1, key)
+        if layout.data:
+            self._rest(place, layout.record, [one[key] for key in layout.data], level)
 
-    def _count(self, place: GrowingPlace, record: GrowingRecord, part: _Part, columns: _Columns) -> None:
-        """Count objects of a record that have the same keys and types; what must be visited goes to the columns."""
-        layout = part.group.layouts.get(part.tag)
-        is_kept = True
-        if layout is None or layout.record is not record:
-            layout = Layout(record, part.group.keys, part.group.types)
-            is_kept = self._layouts < MOST_LAYOUTS
-            if is_kept:
-                part.group.layouts[part.tag] = layout
-                record.layouts.append(layout)
-                self._layouts += 1
-        if layout.times >= layout.refresh_at:
-            layout.refresh()
-        objects, digests = part.objects, part.digests
-        layout.add(len(objects), digests)
-        for possible, texts in layout.formatted.items():
-            if not all_have(possible, [one[key] for one in objects for key, _ in texts]):
-                for key, inner in texts:
-                    inner.add_formats([one[key] for one in objects], digests)
-        for key, inner, kind in chain(layout.unsettled, layout.inner):
-            values, owners = columns.setdefault((inner, self._visits.get(kind, self._odd)), ([], []))
-            values += [one[key] for one in objects]
-            owners += digests
-        if layout.data and self._has_rest(place, record):
-            values, owners = columns.setdefault((record.rest_place(), self._column), ([], []))
-            values += [one[key] for key in layout.data for one in objects]
-            owners += digests * len(layout.data)
-        if not is_kept:
-            record.fold_one(layout)
+    def _rows(self, place: Place, found: dict[Layout, list[dict[Any, Any]]], level: int) -> None:
+        """Do the same with many objects at once."""
+        # All are counted first: a visit may fold the layouts, and then they are no longer those of the place.
+        for layout, rows in found.items():
+            layout.count(len(rows), self._digest)
+        for layout, rows in found.items():
+            for key, inner, fits in layout.checks:
+                texts = [row[key] for row in rows]
+                if not all(map(fits, texts)):
+                    self._texts(inner, texts, level, key)
+            for key, inner, visit in layout.inner:
+                visit(inner, [row[key] for row in rows], level + 1, key)
+            if layout.data:
+                data = [row[key] for row in rows for key in layout.data]
+                self._rest(place, layout.record, data, level)
 
-    def _rest(
-        self,
-        place: GrowingPlace,
-        record: GrowingRecord,
-        objects: _Objects,
-        digests: _Digests,
-        columns: _Columns,
-    ) -> None:
-        """Count objects of a record none of whose keys are names."""
-        for count in (record.seen, *record.missing.values()):
-            count.add(len(objects), digests)
-        if any(objects) and self._has_rest(place, record):
-            values, owners = columns.setdefault((record.rest_place(), self._column), ([], []))
-            values += chain.from_iterable(map(dict.values, objects))
-            owners += chain.from_iterable(map(repeat, digests, map(len, objects)))
+    def _layout(self, place: Place, one: dict[Any, Any], level: int) -> Layout | None:
+        """Make the layout of an object; None if it was counted without, or if there is no room for it."""
+        if level >= self._deepest:
+            place.cut = place.cut or bool(one)
+            return None
+        tag_keys = [] if place.mixed else [key for key in TAG_RANKS if type(one.get(key)) in (str, bool)]
+        tag = next((Tag(key, one[key]) for key in tag_keys if is_tag_value(one[key])), None)
+        record = _record_of(place, tag)
+        if place.mixed:
+            tag, tag_keys = None, []
+        names = [] if record.crowded else [key for key in one if is_name(key)]
+        if len(record.keys.keys() | names) > MOST_KEYS:
+            _crowd(place, record)
+        if record.crowded or not names:
+            self._maps(place, record, [one], level)
+            return None
+        for key in names:
+            if key not in record.keys:
+                if not self._take(level + 1):
+                    place.cut = True
+                    return None
+                record.keys[key] = Key(Place(), add(record.seen, NEVER))
+        if len(one) > _WIDEST:
+            self._objects(place, [{key: one[key] for key in names}], level, None)
+            data = [value for key, value in one.items() if key not in record.keys]
+            self._rest(place, record, data, level)
+            return None
+        if self._layouts >= MOST_LAYOUTS:
+            fold(self._root)
+            self._layouts = 0
+        self._layouts += 1
+        group = place.groups.setdefault((*one, *map(type, one.values())), Group(tag_keys))
+        group.layouts[tag] = layout = Layout(record, tag, one, self._visits)
+        return layout
 
-    @staticmethod
-    def _is_known(place: GrowingPlace, part: _Part) -> bool:
-        record = place.record_of(part.tag)
-        layout = part.group.layouts.get(part.tag)
-        return record.crowded or (layout is not None and layout.record is record)
+    def _maps(self, place: Place, record: Record, objects: list[dict[Any, Any]], level: int) -> None:
+        """Count objects none of whose keys are names."""
+        if not objects:
+            return
+        for tally in (record.seen, *(key.missing for key in record.keys.values())):
+            tally.count(len(objects), self._digest)
+        data = list(chain.from_iterable(map(dict.values, objects)))
+        if data:
+            self._rest(place, record, data, level)
 
-    def _make_keys(self, place: GrowingPlace, part: _Part) -> bool:
-        """Make places for the names that are new in a record; return whether there is room for them."""
-        record = place.record_of(part.tag)
-        new = [key for key in part.group.keys if key not in record.keys and is_name(key)]
-        if len(record.keys) + len(new) > MOST_KEYS:
-            record.crowd()
-            return True
-        for key in new:
-            if not self._take(place.level + 1):
-                return False
-            record.add_key(key)
-        return True
-
-    def _has_rest(self, place: GrowingPlace, record: GrowingRecord) -> bool:
-        if record.rest is None and not self._take(place.level + 1):
-            place.cut = True
-            return False
-        return True
+    def _rest(self, place: Place, record: Record, data: Sequence[Any], level: int) -> None:
+        if record.rest is None:
+            if not self._take(level + 1):
+                place.cut = True
+                return
+            record.rest = Place()
+        self._column(record.rest, data, level + 1, _DATA)
 
     def _take(self, level: int) -> bool:
         """Take room for one more place; if there is none, this level and those below are dropped for good."""
         if level > self._deepest:
             return False
-        self._places[level] += 1
-        if sum(self._places[: level + 1]) > MOST_PLACES:
+        self._made[level] += 1
+        if sum(self._made[: level + 1]) > MOST_PLACES:
             self._deepest = level - 1
-            self._root.prune(self._deepest)
+            _prune(self._root, self._deepest)
         return level <= self._deepest
 
 
-def _by_tag(group: Group, objects: _Objects, digests: _Digests, tag_keys: Sequence[str]) -> Iterator[_Part]:
-    """Split objects by tag: by the value under the first tag key whose value may be one."""
-    if not tag_keys:
-        yield _Part(group, None, objects, digests)
-        return
-    column = [one[tag_keys[0]] for one in objects]
-    for value in set(column):
-        chosen = [one == value for one in column]
-        members, owners = list(compress(objects, chosen)), list(compress(digests, chosen))
-        if is_tag_value(value):
-            yield _Part(group, Tag(tag_keys[0], value), members, owners)
-        else:
-            yield from _by_tag(group, members, owners, tag_keys[1:])
+def _record_of(place: Place, tag: Tag | None) -> Record:
+    record = place.records.get(None if place.mixed else tag)
+    if record is None and len(place.records) < MOST_VARIANTS:
+        record = place.records[tag] = Record()
+    elif record is None:
+        fold(place)
+        record = reduce(merge_records, [*place.records.values(), Record()])
+        place.records, place.mixed = {None: record}, True
+    return record
 
 
-def as_json(value: Any) -> Any:
+def _crowd(place: Place, record: Record) -> None:
+    """Take all names for data from now on; they are too many."""
+    fold(place)
+    places = [unnamed(key.place) for key in record.keys.values()]
+    record.rest = reduce(merge_optional, places, record.rest)
+    record.keys, record.crowded = {}, True
+
+
+def _prune(place: Place, levels: int) -> None:
+    """Drop everything deeper than some levels below a place. What is still being counted there has no effect."""
+    below = place.below()
+    if levels:
+        for inner in below:
+            _prune(inner, levels - 1)
+    else:
+        place.cut = place.cut or bool(below)
+        place.items, place.records, place.groups, place.mixed = None, {}, {}, False
+
+
+def _as_json(value: Any) -> Any:
     """Return the nearest value of a type that a JSON reader returns; what JSON does not have stays as it is."""
-    if type(value) in KIND_OF:
-        return value
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):

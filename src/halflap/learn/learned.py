@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from halflap.core.errors import ShapeBrokenError
 from halflap.learn.codec import from_json, to_json
-from halflap.learn.kept_values import has_values, without_values
 from halflap.learn.merge import merge
-from halflap.learn.shape import NOTHING, Shape
+from halflap.learn.names import TAG_KEYS, is_tag_value
+from halflap.learn.shape import NOTHING, Key, Place, Record, Shape
 
 __all__ = ["OUTCOMES", "Learned", "Outcome", "outcome_of"]
 
@@ -51,11 +51,12 @@ class Learned:
     @property
     def has_values(self) -> bool:
         """Whether it has values that are kept with `learning.values` only."""
-        return has_values(self.structured) or has_values(self.text) or has_values(self.error)
+        return self != self.without_values()
 
     def without_values(self) -> Learned:
         """Return it as it would have been learned without `learning.values`."""
-        return Learned(*map(without_values, (self.structured, self.text, self.error)))
+        shapes = (self.structured, self.text, self.error)
+        return Learned(*(replace(shape, root=_without_values(shape.root)) for shape in shapes))
 
     def to_json(self) -> dict[str, Any]:
         shapes = {outcome: getattr(self, outcome) for outcome in OUTCOMES}
@@ -70,3 +71,19 @@ class Learned:
                 f"What was learned of a tool has no other keys than {', '.join(OUTCOMES)}."
             )
         return cls(**{outcome: from_json(data[outcome], outcome) for outcome in OUTCOMES if outcome in data})
+
+
+def _without_values(place: Place, name: str | None = None) -> Place:
+    """Keep no values but the words and booleans under tag keys."""
+    is_kept = not place.values or (name in TAG_KEYS and all(map(is_tag_value, place.values)))
+    return replace(
+        place,
+        values=place.values if is_kept else None,
+        items=None if place.items is None else _without_values(place.items),
+        records={tag: _record(record) for tag, record in place.records.items()},
+    )
+
+
+def _record(record: Record) -> Record:
+    keys = {name: Key(_without_values(key.place, name), key.missing) for name, key in record.keys.items()}
+    return replace(record, keys=keys, rest=None if record.rest is None else _without_values(record.rest))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from itertools import accumulate, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.learn.shape import (
     MOST_KEYS,
@@ -16,7 +16,6 @@ from halflap.learn.shape import (
     NOTHING,
     Formats,
     Key,
-    Lengths,
     Place,
     Record,
     Shape,
@@ -24,11 +23,21 @@ from halflap.learn.shape import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from halflap.learn.shape import Scalar, Tag, Tally
 
-__all__ = ["bounded", "cut_below", "is_lost", "merge", "merge_places", "merge_records", "unnamed"]
+__all__ = [
+    "bounded",
+    "cut_below",
+    "is_lost",
+    "merge",
+    "merge_formats",
+    "merge_optional",
+    "merge_places",
+    "merge_records",
+    "unnamed",
+]
 
 
 def merge(*shapes: Shape) -> Shape:
@@ -58,10 +67,9 @@ def merge_places(one: Place, other: Place) -> Place:
             kind: add(one.kinds.get(kind, NEVER), other.kinds.get(kind, NEVER))
             for kind in one.kinds.keys() | other.kinds.keys()
         },
-        formats=_merge_formats(one.formats, other.formats),
+        formats=merge_formats(one.formats, other.formats),
         values=_merge_values(one.values, other.values),
-        lengths=_merge_lengths(one.lengths, other.lengths),
-        items=_merge_optional(one.items, other.items),
+        items=merge_optional(one.items, other.items),
         records=_as_one(one, other) if mixed else _by_tag(one.records, other.records),
         mixed=mixed,
         cut=one.cut or other.cut,
@@ -70,11 +78,11 @@ def merge_places(one: Place, other: Place) -> Place:
 
 def merge_records(one: Record, other: Record) -> Record:
     names = one.keys.keys() | other.keys.keys()
-    rest = _merge_optional(one.rest, other.rest)
+    rest = merge_optional(one.rest, other.rest)
     seen = add(one.seen, other.seen)
     if one.crowded or other.crowded or len(names) > MOST_KEYS:
         places = (unnamed(key.place) for record in (one, other) for key in record.keys.values())
-        return Record(seen, {}, reduce(_merge_optional, places, rest), crowded=True)
+        return Record(seen, {}, reduce(merge_optional, places, rest), crowded=True)
     return Record(seen, {name: _merge_keys(name, one, other) for name in names}, rest)
 
 
@@ -104,7 +112,7 @@ def _as_one(*places: Place) -> dict[Tag | None, Record]:
     return {None: reduce(merge_records, (record for place in places for record in place.records.values()))}
 
 
-def _merge_formats(one: Formats | None, other: Formats | None) -> Formats | None:
+def merge_formats(one: Formats | None, other: Formats | None) -> Formats | None:
     if one is None or other is None:
         return one or other
     kept = one.kept & other.kept
@@ -128,13 +136,7 @@ def _merge_values(
     return {value: add(one.get(value, NEVER), other.get(value, NEVER)) for value in names}
 
 
-def _merge_lengths(one: Lengths | None, other: Lengths | None) -> Lengths | None:
-    if one is None or other is None:
-        return one or other
-    return Lengths(min(one.shortest, other.shortest), max(one.longest, other.longest))
-
-
-def _merge_optional(one: Place | None, other: Place | None) -> Place | None:
+def merge_optional(one: Place | None, other: Place | None) -> Place | None:
     if one is None or other is None:
         return one or other
     return merge_places(one, other)
@@ -193,23 +195,15 @@ def _level_sizes(place: Place) -> list[int]:
 
 def is_lost(before: Shape, after: Shape) -> bool:
     """Return whether names, variants or levels of a shape are gone because too much was merged with it."""
-    return bool(before.observations) and _is_place_lost(before.root, after.root)
+    return bool(before.observations) and not set(_paths(before.root)) <= set(_paths(after.root))
 
 
-def _is_place_lost(before: Place, after: Place) -> bool:
-    if before.items is not None and (after.items is None or _is_place_lost(before.items, after.items)):
-        return True
-    if after.mixed and not before.mixed:
-        return bool(before.records)
-    return any(
-        tag not in after.records or _is_record_lost(record, after.records[tag])
-        for tag, record in before.records.items()
-    )
-
-
-def _is_record_lost(before: Record, after: Record) -> bool:
-    if before.keys and after.crowded:
-        return True
-    if before.rest is not None and (after.rest is None or _is_place_lost(before.rest, after.rest)):
-        return True
-    return any(_is_place_lost(key.place, after.keys[name].place) for name, key in before.keys.items())
+def _paths(place: Place, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    if place.items is not None:
+        yield from _paths(place.items, (*path, 0))
+    for tag, record in place.records.items():
+        for name, key in record.keys.items():
+            yield from _paths(key.place, (*path, tag, name))
+        if record.rest is not None:
+            yield from _paths(record.rest, (*path, tag, None))

@@ -1,18 +1,20 @@
 """Tell names, which a server's author wrote, from data: only names are kept.
 
 The rules look at how a key is built, not at what its words mean. What passes as a name although it is data is found
-by its company: many keys with the same under them are a map, see `variants`.
+by its company: many keys with the same under them are a map, see `variants`. Where values are kept (`learning.values`),
+`with_unkept` marks the secrets among them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from halflap.learn.shape import LONGEST_KEY
+from halflap.learn.shape import DEEPEST, LONGEST_KEY
 
-__all__ = ["TAG_KEYS", "TAG_RANKS", "is_name", "is_tag_value"]
+__all__ = ["TAG_KEYS", "TAG_RANKS", "Unkept", "is_name", "is_tag_value", "with_unkept"]
 
 TAG_RANKS = {
     key: rank
@@ -120,3 +122,30 @@ def is_tag_value(value: Any) -> bool:
 @lru_cache(maxsize=8192)
 def _is_word_of_a_program(value: str) -> bool:
     return _VALUE(value) is not None and is_name(value)
+
+
+class Unkept(str):
+    """A text whose kind and format count. As a key it is data; at its place no value is kept, before or after."""
+
+    __slots__ = ()
+
+
+def with_unkept(value: Any, redacted: Any, level: int = 0) -> Any:
+    """Return a value in which the texts that redaction changes are `Unkept`.
+
+    Words under tag keys stay: they are kept in any case.
+    """
+    if level > DEEPEST:
+        return value
+    if isinstance(value, str):
+        return value if value == redacted else Unkept(value)
+    if isinstance(value, Mapping):
+        return {
+            key if key == name else Unkept(key): member
+            if key in TAG_KEYS and is_tag_value(member)
+            else with_unkept(member, inner, level + 1)
+            for (key, member), (name, inner) in zip(value.items(), redacted.items(), strict=True)
+        }
+    if isinstance(value, list | tuple):
+        return [with_unkept(one, other, level + 1) for one, other in zip(value, redacted, strict=True)]
+    return value

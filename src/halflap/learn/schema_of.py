@@ -15,6 +15,8 @@ from halflap.learn.shape import DEEPEST, KINDS
 from halflap.learn.variants import repeated_values, variants_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from halflap.learn.shape import Place, Record, Shape
     from halflap.learn.variants import Variant
 
@@ -99,10 +101,10 @@ class _Writer:
         if "other" in kinds:
             schema = {}
         elif len(variants) > 1:
-            schema = {"oneOf": self._branches(variants)}
+            schema = {"anyOf": self._branches(variants)}
             others = [kind for kind in kinds if kind != "object"]
             if others:
-                schema["oneOf"].append(self._plain(place, others))
+                schema["anyOf"].append(self._plain(place, others))
         else:
             schema = self._plain(place, kinds)
             for variant in variants:
@@ -142,64 +144,46 @@ class _Writer:
         return schema
 
     def _branches(self, variants: list[Variant]) -> list[_Schema]:
-        """Write variants so that no object is of two, and one for objects whose tag has a value not seen yet."""
+        """Write each variant, and what is known of objects whose tag has a value not seen yet."""
         known: dict[str, list[Any]] = {}
+        for variant in variants:
+            if variant.key is not None:
+                known[variant.key] = [*known.get(variant.key, ()), *sorted(variant.values, key=repr)]
         branches = []
         for variant in variants:
-            schema = {"type": "object", **self._object(variant.record)}
-            excluded = [_tagged(key, {"enum": values}) for key, values in known.items() if key != variant.key]
+            schema = self._object(variant.record)
             if variant.key is None:
-                excluded += _unknown_tags(known)
+                others = {key: {"not": {"enum": values}} for key, values in known.items()}
+                schema["properties"] = {**others, **schema.get("properties", {})}
             else:
                 values = sorted(variant.values, key=repr)
-                known[variant.key] = [*known.get(variant.key, ()), *values]
                 tag = {"const": values[0]} if len(values) == 1 else {"enum": values}
-                schema["properties"] = {**schema.get("properties", {}), variant.key: tag}
-                # A crowded record requires nothing, and would accept objects without a tag.
-                schema["required"] = sorted({*schema.get("required", ()), variant.key})
-            if excluded:
-                # An object has the first tag it can have.
-                schema["not"] = {"anyOf": excluded}
-            if self._notes:
-                schema["x-halflap"] = {"observations": variant.record.seen.times}
-            branches.append(schema)
-        unknown = _unknown_tags(known)
-        if unknown:
-            branches.append(self._unseen(variants, known, unknown))
-        return branches
+                schema = _tagged(schema, variant.key, tag)
+            notes = {"x-halflap": {"observations": variant.record.seen.times}} if self._notes else {}
+            branches.append({"type": "object", **schema, **notes})
+        return [*branches, *self._unseen(variants, known)]
 
-    def _unseen(
-        self, variants: list[Variant], known: dict[str, list[Any]], unknown: list[_Schema]
-    ) -> _Schema:
+    def _unseen(self, variants: list[Variant], known: dict[str, list[Any]]) -> Iterator[_Schema]:
         """Write what is common to all variants, one level deep: of another kind of object nothing else is known."""
         together = reduce(merge_records, (variant.record for variant in variants))
         shallow = {name: key._replace(place=cut_below(key.place, 0)) for name, key in together.keys.items()}
         rest = None if together.rest is None else cut_below(together.rest, 0)
-        schema = {"type": "object", **self._object(replace(together, keys=shallow, rest=rest))}
-        schema["anyOf"] = unknown
-        if len(known) > 1:
-            schema["not"] = {"anyOf": [_tagged(key, {"enum": values}) for key, values in known.items()]}
-        return schema
+        common = self._object(replace(together, keys=shallow, rest=rest))
+        for key, values in known.items():
+            kinds = sorted({"boolean" if type(value) is bool else "string" for value in values})
+            if kinds != ["boolean"] or len(values) == 1:
+                tag = {"type": kinds[0] if len(kinds) == 1 else kinds, "not": {"enum": values}}
+                yield {"type": "object", **_tagged(common, key, tag)}
 
 
-def _tagged(key: str, value: _Schema) -> _Schema:
-    return {"required": [key], "properties": {key: value}}
-
-
-def _unknown_tags(known: dict[str, list[Any]]) -> list[_Schema]:
-    """Write for each tag key that it has another value than those known, of the same type."""
-    unknown = []
-    for key, values in known.items():
-        kinds = sorted({"boolean" if type(value) is bool else "string" for value in values})
-        if kinds != ["boolean"] or len(values) == 1:
-            unknown.append(
-                _tagged(key, {"type": kinds[0] if len(kinds) == 1 else kinds, "not": {"enum": values}})
-            )
-    return unknown
+def _tagged(schema: _Schema, key: str, tag: _Schema) -> _Schema:
+    # A crowded record requires nothing, and would accept objects without a tag.
+    required = sorted({*schema.get("required", ()), key})
+    return {**schema, "properties": {**schema.get("properties", {}), key: tag}, "required": required}
 
 
 def _marks(place: Place) -> _Schema:
-    """Note what the schema cannot say: where a shape was cut, which values and lengths there were."""
+    """Note what the schema cannot say: where a shape was cut, which values there were."""
     causes = {
         "depth": place.cut,
         "variants": place.mixed,
@@ -208,8 +192,6 @@ def _marks(place: Place) -> _Schema:
     marks: _Schema = (
         {"cut": [cause for cause, holds in causes.items() if holds]} if any(causes.values()) else {}
     )
-    if place.lengths is not None:
-        marks["lengths"] = list(place.lengths)
     if place.values:
         marks["values"] = sorted(place.values, key=repr)
     return marks

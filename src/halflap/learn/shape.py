@@ -1,7 +1,8 @@
 """The shape of a tool's results: what was seen at every place, counted, and never the results themselves.
 
-Everything here is a frozen value. `infer` makes shapes, `merge` adds them up. The limits are rules about the set of
-everything seen, never about its order, so that merging stays associative and commutative.
+`infer` makes shapes, `merge` adds them up. A shape never changes once it was made; places and records change only while
+an observer builds them. The limits are rules about the set of everything seen, never about its order, so that merging
+stays associative and commutative.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ __all__ = [
     "NOTHING",
     "Formats",
     "Key",
-    "Lengths",
     "Place",
     "Record",
     "Sample",
@@ -65,23 +65,29 @@ _DIGEST_BITS = 64
 _DIGESTS = 1 << _DIGEST_BITS
 
 
-class Tally(NamedTuple):
+@dataclass(slots=True)
+class Tally:
     """How often something was seen, and whether with one set of arguments only."""
 
-    times: int
-    once: int | None
+    times: int = 0
+    once: int | None = None
     """The digest of those arguments; None if there were several, or if it was never seen."""
 
+    def count(self, times: int, digest: int) -> None:
+        if not self.times:
+            self.once = digest
+        elif self.once != digest:
+            self.once = None
+        self.times += times
 
-NEVER = Tally(0, None)
+
+NEVER = Tally()
 
 
 def add(one: Tally, other: Tally) -> Tally:
-    if not one.times:
-        return other
-    if not other.times:
-        return one
-    return Tally(one.times + other.times, one.once if one.once == other.once else None)
+    if one.times and other.times:
+        return Tally(one.times + other.times, one.once if one.once == other.once else None)
+    return Tally(one.times + other.times, one.once if one.times else other.once)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +127,6 @@ class Tag(NamedTuple):
     value: Scalar
 
 
-class Lengths(NamedTuple):
-    """Lengths of arrays."""
-
-    shortest: int
-    longest: int
-
-
 class Formats(NamedTuple):
     """The formats of the strings at a place, as bits."""
 
@@ -137,23 +136,24 @@ class Formats(NamedTuple):
     """Those that strings of one set of arguments alone did not have, by its digest."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place:
     """What was seen at one place in the results."""
 
-    kinds: Mapping[str, Tally] = field(default_factory=dict)
+    kinds: dict[str, Tally] = field(default_factory=dict)
     formats: Formats | None = None
     """None if there was no string."""
-    values: Mapping[Scalar, Tally] | None = field(default_factory=dict)
+    values: dict[Scalar, Tally] | None = field(default_factory=dict)
     """The distinct values, where they may be kept and are few; else None."""
-    lengths: Lengths | None = None
     items: Place | None = None
-    records: Mapping[Tag | None, Record] = field(default_factory=dict)
+    records: dict[Tag | None, Record] = field(default_factory=dict)
     """The objects by tag; None is for those without."""
     mixed: bool = False
     """There were too many tags: all objects are one record."""
     cut: bool = False
     """There was more below than is kept."""
+    groups: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """How an observer recognises objects that it has met here before; empty otherwise."""
 
     @property
     def count(self) -> int:
@@ -172,12 +172,12 @@ class Key(NamedTuple):
     missing: Tally
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Record:
     """What was seen of objects with the same tag."""
 
-    seen: Tally = NEVER
-    keys: Mapping[str, Key] = field(default_factory=dict)
+    seen: Tally = field(default_factory=Tally)
+    keys: dict[str, Key] = field(default_factory=dict)
     rest: Place | None = None
     """What was seen under keys that are data."""
     crowded: bool = False

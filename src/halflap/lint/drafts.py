@@ -86,7 +86,7 @@ def drafted_schema(tool: LintTool) -> dict[str, Any] | None:
 
 
 def _is_object(schema: dict[str, Any]) -> bool:
-    choices = schema.get("oneOf")
+    choices = schema.get("anyOf")
     if isinstance(choices, list):
         return all(isinstance(one, dict) and one.get("type") == "object" for one in choices)
     return schema.get("type") == "object"

@@ -185,6 +185,6 @@ def _naming(snapshot: Snapshot) -> Callable[[ToolKey], str | None]:
         # History without a definition counts for the present one.
         if tool is None or key.definition_hash not in {tool.schema_hash, tool.hash, ""}:
             return None
-        return None if tool.name in snapshot.blocked or tool.name in snapshot.held else tool.name
+        return tool.name if snapshot.is_callable(tool.name) else None
 
     return name

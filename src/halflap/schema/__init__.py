@@ -9,7 +9,6 @@ is bounded, nothing is fetched, and there is no I/O.
 from halflap.schema.arguments import argument_problems, read_arguments
 from halflap.schema.cost import is_small
 from halflap.schema.objects import extra_of, fields_of, object_types
-from halflap.schema.paths import declared_names, general_path
 from halflap.schema.read import read_type
 from halflap.schema.refs import References, clean_schema
 from halflap.schema.result import (
@@ -42,10 +41,8 @@ __all__ = [
     "clean_schema",
     "compact",
     "compile_schema",
-    "declared_names",
     "extra_of",
     "fields_of",
-    "general_path",
     "is_informative",
     "is_small",
     "is_wrapped",

@@ -20,7 +20,6 @@ _MAX_DEPTH = 100
 _MAX_BYTES = 64_000_000
 _PART_BYTES = 200
 """What one value counts for at least: arguments may have 320,000 values, which take less than a second to convert."""
-_MAX_PROBLEMS = 50
 _MAX_BITS = 13_000
 """Python doesn't write longer integers."""
 
@@ -28,121 +27,84 @@ _Path = tuple[str | int, ...]
 
 
 class Sendable(NamedTuple):
-    """Arguments as far as they are JSON."""
+    """Arguments of plain JSON types, or the first reason why they are not JSON."""
 
     value: dict[str, Any] | None
-    """Of plain Python types, with null for what is not JSON; None where nothing is left to validate."""
-    problems: list[ArgumentProblem]
+    problem: ArgumentProblem | None
 
 
-class _StopError(Exception):
-    """The value is too large, or has too many problems."""
+class _NotJsonError(Exception):
+    def __init__(self, path: _Path, expected: str, received: str) -> None:
+        super().__init__(expected)
+        self.problem = ArgumentProblem(path_of(path), expected, received)
 
 
 def argument_problems(arguments: Any, validator: Validator | None) -> list[ArgumentProblem]:
-    """Return everything that is wrong with arguments: what doesn't fit the schema, and what is not JSON."""
+    """Return everything that is wrong with arguments; of those that are not JSON, the first place that is not."""
     sendable = read_arguments(arguments)
-    if validator is None or sendable.value is None:
-        return sendable.problems
-    found = validator.problems(sendable.value)
-    if not sendable.problems:
-        return found
-    # What is not JSON was validated as null, so problems of that null are no news.
-    replaced = {one.path for one in sendable.problems}
-    kept = [one for one in found if not any(_concerns(one, path) for path in replaced)]
-    every = [*kept, *sendable.problems]
-    more = [one for one in every if one.what == "more"]
-    return [*(one for one in every if one.what != "more"), *more[:1]]
-
-
-def _concerns(problem: ArgumentProblem, path: str) -> bool:
-    """Return whether a problem may be caused by the value at this path."""
-    if problem.path == path:
-        return True
-    is_around = not problem.path or path.startswith((f"{problem.path}.", f"{problem.path}["))
-    return is_around and problem.what == "wrong"
+    if sendable.problem is not None:
+        return [sendable.problem]
+    return [] if validator is None else validator.problems(sendable.value)
 
 
 def read_arguments(arguments: Any) -> Sendable:
     """Convert arguments to plain JSON types, within bounds: a value may contain itself, or one part many times."""
-    converter = _Converter()
     if not isinstance(arguments, Mapping):
-        problem = ArgumentProblem("", "an object with the arguments", _describe(arguments))
-        return Sendable(None, [problem])
+        return Sendable(None, ArgumentProblem("", "an object with the arguments", _describe(arguments)))
     try:
-        return Sendable(converter.convert(dict(arguments), ()), converter.problems)
-    except _StopError:
-        return Sendable(None, converter.problems)
+        return Sendable(_Converter().convert(dict(arguments), ()), None)
+    except _NotJsonError as error:
+        return Sendable(None, error.problem)
 
 
 class _Converter:
     def __init__(self) -> None:
-        self.problems: list[ArgumentProblem] = []
         self._size = 0
 
     def convert(self, value: Any, path: _Path) -> Any:
-        """Return a copy of a value in plain types, with null for what is not JSON."""
-        self._grow(_PART_BYTES)
+        """Return a copy of a value in plain types."""
+        self._size += _PART_BYTES + (len(value) if isinstance(value, str) else 0)
+        if self._size > _MAX_BYTES:
+            most = f"at most {_MAX_BYTES // 1_000_000} MB"
+            raise _NotJsonError((), most, "more than that, written out")
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
-            return self._text(value, path)
+            return _text(value, path)
         if isinstance(value, int | float):
-            return self._number(value, path)
-        if isinstance(value, dict | list | tuple) and len(path) < _MAX_DEPTH:
-            return self._container(value, path)
-        if isinstance(value, dict | list | tuple):
-            self._report(path[:1], f"at most {_MAX_DEPTH} levels", "more, one in another")
-        else:
-            self._report(path, "a JSON value", f"{_describe(value)}, which is not JSON")
-        return None
-
-    def _container(self, value: Any, path: _Path) -> dict[str, Any] | list[Any]:
+            return _number(value, path)
+        if not isinstance(value, dict | list | tuple):
+            raise _NotJsonError(path, "a JSON value", f"{_describe(value)}, which is not JSON")
+        if len(path) >= _MAX_DEPTH:
+            raise _NotJsonError(path[:1], f"at most {_MAX_DEPTH} levels", "more, one in another")
         if not isinstance(value, dict):
             return [self.convert(inner, (*path, at)) for at, inner in enumerate(value)]
-        items = [(self._name(name, path), inner) for name, inner in value.items()]
-        return {name: self.convert(inner, (*path, name)) for name, inner in items if name is not None}
+        return {_name(name, path): self.convert(inner, (*path, str(name))) for name, inner in value.items()}
 
-    def _name(self, name: Any, path: _Path) -> str | None:
-        if isinstance(name, str):
-            return self._text(name, (*path, name))
-        shown = _describe(name)
-        self._report((*path, shown), "a key that is text", shown)
-        return None
 
-    def _text(self, value: str, path: _Path) -> str | None:
-        self._grow(len(value))
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            shown = f"{describe_value(value)}, which is not JSON: it has half of a letter"
-            self._report(path, "text that can be sent", shown)
-            return None
-        return str.__str__(value)
+def _name(name: Any, path: _Path) -> str:
+    if not isinstance(name, str):
+        raise _NotJsonError((*path, _describe(name)), "a key that is text", _describe(name))
+    return _text(name, (*path, name))
 
-    def _number(self, value: float, path: _Path) -> float | None:
-        if isinstance(value, int) and value.bit_length() > _MAX_BITS:
-            self._report(path, "fewer digits", "a number with more than can be written")
-        elif not isinstance(value, int) and not math.isfinite(value):
-            self._report(path, "a number", describe_value(value))
-        else:
-            return int.__pos__(value) if isinstance(value, int) else float.__pos__(value)
-        return None
 
-    def _report(self, path: _Path, expected: str, received: str) -> None:
-        if len(self.problems) >= _MAX_PROBLEMS:
-            self.problems.append(ArgumentProblem("", "there may be more", "", "more"))
-            raise _StopError
-        problem = ArgumentProblem(path_of(path), expected, received)
-        if problem not in self.problems[-1:]:
-            self.problems.append(problem)
+def _text(value: str, path: _Path) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        shown = f"{describe_value(value)}, which is not JSON: it has half of a letter"
+        raise _NotJsonError(path, "text that can be sent", shown) from None
+    return str.__str__(value)
 
-    def _grow(self, size: int) -> None:
-        self._size += size
-        if self._size > _MAX_BYTES:
-            most = f"at most {_MAX_BYTES // 1_000_000} MB"
-            self.problems.append(ArgumentProblem("", most, "more than that, written out"))
-            raise _StopError
+
+def _number(value: float, path: _Path) -> float:
+    if isinstance(value, int):
+        if value.bit_length() > _MAX_BITS:
+            raise _NotJsonError(path, "fewer digits", "a number with more than can be written")
+        return int.__pos__(value)
+    if not math.isfinite(value):
+        raise _NotJsonError(path, "a number", describe_value(value))
+    return float.__pos__(value)
 
 
 def _describe(value: Any) -> str:

@@ -80,35 +80,13 @@ class CostEstimator:
         self._schema = schema
         self._references = References(schema)
 
-    def estimate(self, value: Any, most: float) -> float:
-        """Return about how many steps validation takes; infinity beyond the limit."""
+    def estimate(self, value: Any, most: float, part: Any = None) -> float:
+        """Return about how many steps validation takes, by a part of the schema or all; infinity beyond the limit."""
         try:
-            cost = _Estimate(self._references, most).of(self._schema, value)
+            cost = _Estimate(self._references, most).of(self._schema if part is None else part, value)
         except (_TooMuchError, RecursionError):
             return math.inf
         return cost if cost <= most else math.inf
-
-    def endless_part(self, most: float) -> str | None:
-        """Return the key under which the schema is too much work for any value; empty text is the schema itself."""
-        rest: list[tuple[str, Any]] = [("", self._schema)]
-        estimate = _Estimate(self._references, most)
-        visited: set[int] = set()
-        while rest:
-            name, part = rest.pop()
-            if not isinstance(part, dict) or id(part) in visited:
-                continue
-            visited.add(id(part))
-            try:
-                # With an empty value, only what applies to the value itself counts.
-                if estimate.of(part, None) > most:
-                    return name
-                rest += ((name, one) for one in _beside(part, self._references))
-            except (_TooMuchError, RecursionError):
-                return name
-            rest += ((name, one) for one in _children(part))
-            # Last in, first out: a part with a key of its own is visited under that key.
-            rest += _mapping(part, "properties").items()
-        return None
 
 
 class _Estimate:
@@ -173,15 +151,6 @@ def _mapping(schema: Mapping[str, Any], key: str) -> dict[str, Any]:
 def _listed(schema: Mapping[str, Any], key: str) -> list[Any]:
     value = schema.get(key)
     return value if isinstance(value, list) else []
-
-
-def _children(schema: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the parts that apply to what is in a value."""
-    for key in ("properties", "patternProperties"):
-        yield from _mapping(schema, key).values()
-    yield from (schema[key] for key in (*_MEMBERS, *_ITEMS) if isinstance(schema.get(key), dict))
-    for key in ("prefixItems", "items"):
-        yield from _listed(schema, key)
 
 
 def _matched(schema: Mapping[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:

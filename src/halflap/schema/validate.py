@@ -15,7 +15,7 @@ from halflap.schema.problems import ErrorExplainer
 from halflap.schema.text import literal, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 __all__ = ["Validator", "compile_schema", "try_compile"]
 
@@ -50,15 +50,15 @@ class Validator:
         self._schema = schema
         self._cost = CostEstimator(schema)
 
-    def problems(self, value: Any, *, without_data: bool = False) -> list[ArgumentProblem]:
+    def problems(self, value: Any, *, is_name: Callable[[str], bool] | None = None) -> list[ArgumentProblem]:
         """Return everything that is wrong with a value; what is too much work to decide is not wrong.
 
-        If there are more problems than listed, the last entry says so. With `without_data`, expectations name no key
-        that the schema doesn't.
+        If there are more problems than listed, the last entry says so. With `is_name`, paths and expectations name no
+        key that the schema doesn't, but one that it doesn't allow and that `is_name` accepts.
         """
         try:
             lists_all = self._cost.estimate(value, _WORK_FOR_ALL_PROBLEMS) < math.inf
-            explainer = ErrorExplainer(self._schema, value, without_data=without_data)
+            explainer = ErrorExplainer(self._schema, value, is_name)
             errors = self._errors(value, all_of_them=lists_all)
             found = (one for error in errors for one in explainer.problems_of(error))
             listed = list(islice(found, _MAX_PROBLEMS))
@@ -73,12 +73,14 @@ class Validator:
         return listed
 
     def unchecked(self) -> str | None:
-        """Return why some values are never checked, where the schema makes that too much work."""
-        part = self._cost.endless_part(_MAX_WORK)
-        if part is None:
-            return None
-        where = f"with {literal(part)} in them they" if part else "they"
-        return f"{where} would be too much work; references lead too far, in a circle, or on too many ways."
+        """Return why some arguments are never checked, where the schema makes that too much work for any value."""
+        properties = self._schema.get("properties")
+        named = properties.items() if isinstance(properties, dict) else ()
+        for name, part in [("", self._schema), *named]:
+            if self._cost.estimate(None, _MAX_WORK, part) == math.inf:
+                where = f"with {literal(name)} in them they" if name else "they"
+                return f"{where} would be too much work; references lead too far, in a circle, or on too many ways."
+        return None
 
     def is_light(self, value: Any) -> bool:
         """Return whether checking a value takes no noticeable time."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from halflap.catalog import Snapshot
 from halflap.core.values import Tool
 from halflap.sandbox.check.checker import Checker
-from halflap.sandbox.check.examiner import Examiner
+from halflap.sandbox.check.process import Examiner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from halflap.sandbox.check.examiner import CheckSkipped, Examiner, Orders
+from halflap.sandbox.check.process import CheckSkipped, Examiner, Orders
 from support import children_of, eventually
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from halflap.sandbox.check.answer import Answer
 
-__all__ = ["PATIENT", "Room", "question", "soon"]
+__all__ = ["PATIENT", "Room", "pid_of", "question", "soon"]
 
 PATIENT = Orders(seconds=20.0, cpu_seconds=20)
 """On a busy machine an examination may take its time, where time is not what the test is about."""
@@ -91,15 +91,18 @@ class Room:
 
     @property
     def pid(self) -> int:
-        """The process that was started for the server."""
-        helper = self.examiner._helper
-        assert helper is not None
-        assert helper._process is not None
-        return helper._process.pid
+        """The process that was started for the fork server."""
+        return pid_of(self.examiner)
 
     @property
     def place(self) -> str | None:
         """The folder that it has among the files of the machine, if any."""
-        helper = self.examiner._helper
-        assert helper is not None
-        return helper._place
+        assert self.examiner.server is not None
+        place: str | None = self.examiner.server.report["place"]
+        return place
+
+
+def pid_of(examiner: Examiner) -> int:
+    assert examiner.server is not None
+    assert examiner.server._process is not None
+    return examiner.server._process.pid

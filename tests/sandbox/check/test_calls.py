@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from halflap.sandbox.check.inside import calls
+from halflap.sandbox.check.inside import system_calls as calls
 from halflap.sandbox.jail.inside import seccomp
 from sandbox.jail.bpf import ALLOW, ARCHES, KILL, verdict
 

@@ -25,18 +25,17 @@ def test_a_traceback_has_the_programs_own_lines(play: Play) -> None:
         "def inner(d):\n    return d['ü'] + d['b']\n\ndef outer():\n    return inner({'ü': 1})\n\nouter()"
     )
     assert ending.failure is not None
-    assert ending.failure.traceback == (
-        "Traceback (most recent call last):\n"
-        '  File "program.py", line 7, in <module>\n'
-        "    outer()\n"
-        '  File "program.py", line 5, in outer\n'
-        "    return inner({'ü': 1})\n"
-        "           ^^^^^^^^^^^^^^^\n"
-        '  File "program.py", line 2, in inner\n'
-        "    return d['ü'] + d['b']\n"
-        "                    ^^^^^^\n"
-        "KeyError: 'b'\n"
-    )
+    lines = [line for line in ending.failure.traceback.splitlines() if "~" not in line]
+    assert lines == [
+        "Traceback (most recent call last):",
+        '  File "program.py", line 7, in <module>',
+        "    outer()",
+        '  File "program.py", line 5, in outer',
+        "    return inner({'ü': 1})",
+        '  File "program.py", line 2, in inner',
+        "    return d['ü'] + d['b']",
+        "KeyError: 'b'",
+    ]
 
 
 def test_a_syntax_error_has_its_line(play: Play) -> None:

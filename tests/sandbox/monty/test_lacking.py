@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         ("import asyncio\nasync with asyncio.TaskGroup() as group:\n    pass", "asyncio.gather"),
         ("import asyncio\nasyncio.create_task(mcp__shop__rows())", "asyncio.gather"),
         ("import asyncio\nawait asyncio.gather(mcp__shop__rows(), return_exceptions=True)", "ToolError"),
-        ("import statistics", "sum(values) / len(values)"),
-        ("from collections import OrderedDict", "collections.OrderedDict"),
+        ("import statistics", "statistics"),
+        ("from collections import OrderedDict", "OrderedDict"),
         ("import numpy", "packages"),
         ("x = dir()", "'dir'"),
     ],
@@ -44,7 +44,7 @@ def test_what_monty_cannot_run_is_told_with_what_to_do(play: Play, code: str, ad
 def test_syntax_that_monty_lacks_stops_the_program_before_anything_is_called(play: Play) -> None:
     ending, stage = play("await mcp__shop__rows()\nclass A(B):\n    pass")
     assert ending.failure is not None
-    assert ending.failure.traceback.startswith('  File "program.py", line 2\n    class A(B):\n')
+    assert 'File "program.py", line 2' in ending.failure.traceback
     assert stage.called == []
 
 

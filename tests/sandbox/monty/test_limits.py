@@ -65,13 +65,6 @@ def test_a_program_that_takes_too_much_memory_is_ended_and_its_output_kept(play:
     assert ending.failure.type == "MemoryError"
 
 
-@pytest.mark.slow
-def test_a_program_cannot_make_our_looking_for_a_hint_last(play: Play) -> None:
-    ending, _ = play("def _halflap_look(value):\n    while True: pass\nx = {}\nx['a']", seconds=1_000)
-    assert ending.failure is not None
-    assert (ending.failure.message, ending.failure.hint) == ("'a'", None)
-
-
 @pytest.mark.parametrize("error", ["TimeoutError('feed time limit exceeded: mine')", "MemoryError('mine')"])
 def test_an_error_of_the_program_itself_is_not_the_limit(play: Play, error: str) -> None:
     ending, _ = play(f"raise {error}")
@@ -136,23 +129,6 @@ def test_a_run_that_is_cancelled_ends_at_once_and_leaves_nothing(run: Run, code:
 
 
 @installed
-def test_a_run_that_is_cancelled_while_it_starts_leaves_nothing(run: Run) -> None:
-    async def go() -> None:
-        monty, stage = Monty(ExecutionConfig()), Stage()
-        await monty.ready()
-        for pause in (0, 0.0005, 0.001, 0.002, 0.003):
-            task = asyncio.create_task(stage.play(monty, "while True: pass"))
-            await asyncio.sleep(pause)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-        await monty.close()
-
-    run(go())
-    assert threads() == []
-
-
-@installed
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux shows a process's environment")
 def test_a_process_has_nothing_of_our_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "of the user")
@@ -203,21 +179,6 @@ def test_more_programs_than_there_are_places_wait_for_one(run: Run) -> None:
         return [stage.text for stage in stages]
 
     assert run(go()) == [f"{i}\n" for i in range(6)]
-
-
-@installed
-def test_what_programs_print_is_not_mixed(run: Run) -> None:
-    async def go() -> None:
-        monty = Monty(ExecutionConfig())
-        stages = [Stage() for _ in range(4)]
-        await asyncio.gather(
-            *(stage.play(monty, f"for _ in range(500): print('{i}' * 20)") for i, stage in enumerate(stages))
-        )
-        await monty.close()
-        for i, stage in enumerate(stages):
-            assert stage.text == f"{str(i) * 20}\n" * 500
-
-    run(go())
 
 
 @installed

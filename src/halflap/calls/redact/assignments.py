@@ -18,32 +18,22 @@ if TYPE_CHECKING:
 
 __all__ = ["find_assignments"]
 
-_LONGEST_CONTAINER = 65_536
-_LONGEST_EXPRESSION = 300
+_LONGEST_VALUE = 65_536
+"""Characters that are searched for the end of a value."""
 _SHORTEST_NUMBER = 4
-_QUOTED = r"[fbruFBRU]{0,2}(\\*+)(\"\"\"|'''|[\"'`])"
-_QUOTE = re.compile(_QUOTED)
 _NAME = re.compile(
     r"(?<![\w.$-])(?:([\w.$-]{2,}+)\\*+[\"'`]?\]?[ \t]{0,8}(?:=>|:=|==|[:=])[ \t]{0,8}"
     r"|(-[\w.$-]{2,}+)[ \t]{1,8}(?=[^\s=:|<>-]))"
 )
-_LEAD = re.compile(
-    r"(?:[A-Za-z_][\w.]{0,64}+(?:\[[^\]\n]{0,64}+\])?(?:[ \t]{0,4}\|[ \t]{0,4}[\w.]{1,64}+){0,4}+[ \t]{0,8}=)?"
-    rf"(?:[\s(]|\\++(?:\r?\n|[nrt](?![A-Za-z]))){{0,64}}+(?={_QUOTED})"
-)
-"""What may come between a name and its quoted value: a type annotation, brackets, line breaks."""
-_MORE = re.compile(rf"\\*+[\"'`]{{1,3}}+\s{{0,64}}\+?\s{{0,64}}(?={_QUOTED})")
-"""Between two strings that are joined."""
-_OTHERWISE = re.compile(
-    r"(?:\b(?:or|else)\b|\|\||\?\?|\b(?:getenv|get|pop|SecretStr)\((?:[ \t]{0,4}[\"'][^\"'\n]{0,99}+[\"'][ \t]{0,4},)?)"
-    rf"[ \t(]{{0,8}}(?={_QUOTED})"
-)
-"""Before the literal that an expression falls back to, as in `getenv("TOKEN", "…")`."""
+"""A name before a sign of assignment, or an option before its value."""
+_QUOTE = re.compile(r"(\\*+)(\"\"\"|'''|[\"'`])")
+_BEFORE_QUOTE = re.compile(r"(?:\s|\\++(?:\r?\n|[nrt](?![A-Za-z]))){0,64}+(?=[fbruFBRU]{0,2}\\*+[\"'`])")
+_PART = re.compile(r"(\\*+[\"'`])|([(\[{])|([)\]}])|([,;]|(?<!\\)\n)|[^\\\"'`()\[\]{},;\n]++|[\s\S]")
+"""What an expression is made of: quotes, brackets, and what ends it outside of brackets."""
+_JOIN = re.compile(r"[ \t]{0,8}(?:\+|\|\||\?\?|\b(?:or|if|else)\b)")
+_MORE = re.compile(rf"\(|{_JOIN.pattern}")
 _BARE = re.compile(r"[^\s\"'`<>&]++")
 _BARE_LINE = re.compile(r"[^\r\n\"'`<>]++")
-_BLOCK = re.compile(r"[|>][+-]?[ \t]{0,8}\r?\n([ \t]{1,64}+)([^\n]++(?:\n\1[^\n]*+)*+)")
-_BRACKET = re.compile(r"\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'|[\[\]{}]", re.DOTALL)
-_STRING = re.compile(r"(\\*+[\"'])([^\"'\\\n]{1,4096}+)\1")
 _WHOLE_LINE = ("authorization", "cookie", "cookies", "mnemonic", "seed_phrase", "recovery_phrase")
 _REFERENCE = re.compile(
     r"(?:(?:Bearer|Basic|Token) )?(?:\$\{?[A-Za-z_]\w*+(?::-[A-Za-z]{0,16})?\}?|\$\{\{.*|\{\{.*|\*+)\Z"
@@ -62,20 +52,15 @@ _RECEIVED = re.compile(
 """Our own message about an argument that does not fit."""
 _PAIR = re.compile(
     r"(?:[(\[]\s{0,40}(\\*+[\"'])([^\"'\\\n,]{2,128}+)\1|(\\*+[\"'])(-[\w.$-]{1,64}+)\3)"
-    rf"\s{{0,40}},\s{{0,40}}(?={_QUOTED})"
+    r"\s{0,40},\s{0,40}(?=\\*+[\"'`])"
 )
 """`("token", "…")`, `fill("#password", "…")`, `["--token", "…"]`."""
 _NAMED_VALUE = re.compile(
     r"(?<![\w.$-])(?i:name|key|header|field|label|variable|option|element|selector|locator|placeholder|target)"
     r"(?:\\*+[\"'`])?\s{0,40}(?:=>|[:=])\s{0,40}(\\*+[\"'])([^\"'\\\n]{2,128}+)\1"
-    rf"[^{{}}<>]{{0,200}}?(?<![\w.$-])(?i:values?|text)(?:\\*+[\"'`])?\s{{0,40}}(?:=>|[:=])\s{{0,40}}(?={_QUOTED})"
+    r"[^{}<>]{0,200}?(?<![\w.$-])(?i:values?|text)(?:\\*+[\"'`])?\s{0,40}(?:=>|[:=])\s{0,40}(?=\\*+[\"'`])"
 )
 """`{"name": "password", "value": "…"}`, `type(element="Password field", text="…")`."""
-_TUPLE = re.compile(
-    r"^[ \t]{0,64}+([A-Za-z_]\w{0,64}+(?:[ \t]{0,4},[ \t]{0,4}[A-Za-z_]\w{0,64}+){1,8}+)[ \t]{0,4}=(?!=)([^\n]{1,4096}+)",
-    re.MULTILINE,
-)
-"""`user, password = "ann", "…"`."""
 
 
 def find_assignments(text: str, bare: Callable[[int], bool] | None = None) -> Iterator[Span]:
@@ -88,31 +73,30 @@ def find_assignments(text: str, bare: Callable[[int], bool] | None = None) -> It
         for match in in_parts(_RECEIVED, text):
             if any(secrecy(name) != "no" for name in re.split(r"[.\[\]]", match[1])):
                 yield match.span(2)
-    if "," in text and ('"' in text or "'" in text):
-        yield from bounded(_pairs(text), len(text))
-    if any(sign in text for sign in ("alue", "ALUE", "text", "Text", "TEXT")):
-        yield from bounded(_named_values(text), len(text))
+    if "," in text or "alue" in text.lower() or "text" in text.lower():
+        yield from bounded(_beside(text), len(text))
 
 
 def _named(text: str, bare: Callable[[int], bool] | None) -> Iterator[Span]:
     done = 0
-    # Only the search for a closing bracket may read far in vain.
-    steps = 4 * len(text) + _LONGEST_CONTAINER
+    # Only the search for the end of an expression may read far in vain.
+    room = 4 * len(text) + _LONGEST_VALUE
     for match in in_parts(_NAME, text):
         name, at = match[1] or match[2], match.end()
         kind = "no" if match.start() < done else secrecy(name)
         if kind == "no":
             continue
-        container = None
-        if text[at : at + 1] in {"[", "{"} and steps > 0:
-            container = _container(text, at)
-            steps -= _LONGEST_CONTAINER if container is None else container[1] - at
-        if container is None:
-            spans = _values(text, match, name, allow_bare=bare is None or bare(at))
-        elif kind == "all":
-            spans = iter([container])
-        else:
-            spans = (inside.span(2) for inside in _STRING.finditer(text, *container))
+        spans: list[Span] = []
+        lead = _BEFORE_QUOTE.match(text, at)
+        is_bracket = text[at : at + 1] in {"[", "{", "("}
+        word = _bare(text, at, name) if lead is None and (bare is None or bare(at)) else None
+        if room > 0 and (word is None or is_bracket or _MORE.match(text, word[1])):
+            spans, end = _expression(text, at if lead is None else lead.end())
+            room -= abs(end) - at
+            if is_bracket and text[at] != "(" and kind == "all" and end - at > len("[]"):
+                spans = [(at, end)]
+        if word is not None and not (spans and text[word[1] : word[1] + 1] == "("):
+            spans = spans or [word] if is_bracket else [*spans, word]
         for span in spans:
             value = text[slice(*span)]
             if _REFERENCE.match(value) is None and is_secret_text(kind, value):
@@ -120,59 +104,59 @@ def _named(text: str, bare: Callable[[int], bool] | None) -> Iterator[Span]:
                 yield span
 
 
-def _values(text: str, match: re.Match[str], name: str, *, allow_bare: bool) -> Iterator[Span]:
-    """Find the value after a name, the strings joined to it, and what the expression falls back to."""
-    at = match.end()
-    block = _BLOCK.match(text, at) if allow_bare else None
-    if block is not None:
-        yield block.span(2)
-        return
-    lead = _LEAD.match(text, at)
-    if lead is None and allow_bare:
-        yield from _bare(text, at, name)
-    while lead is not None:
-        span = _quoted(text, lead.end())
-        if span is None:
-            break
-        yield span
-        is_joined = "(" in lead[0] or "+" in text[span[1] : span[1] + 16]
-        lead = _MORE.match(text, span[1]) if is_joined else None
-    if match[1] is not None:
-        line_end = text.find("\n", at, at + _LONGEST_EXPRESSION)
-        end = line_end if line_end >= 0 else at + _LONGEST_EXPRESSION
-        for otherwise in _OTHERWISE.finditer(text, at, end):
-            span = _quoted(text, otherwise.end())
-            if span is not None and secrecy(text[slice(*span)]) == "no":
-                yield span
-
-
-def _bare(text: str, at: int, name: str) -> Iterator[Span]:
-    lowered = name.lower()
-    match = (_BARE_LINE if lowered.endswith(_WHOLE_LINE) else _BARE).match(text, at)
-    word = "" if match is None else match[0].rstrip(",;)}].\\ ")
+def _bare(text: str, at: int, name: str) -> Span | None:
+    """Return where a value without quotes lies: a word, or the line where a secret may have several."""
+    match = (_BARE_LINE if name.lower().endswith(_WHOLE_LINE) else _BARE).match(text, at)
+    word = "" if match is None else match[0].rstrip(",;)}].\\ (")
     is_small = word.isdigit() and len(word) < _SHORTEST_NUMBER
     is_word = any(character.isalnum() for character in word)
-    if is_word and not is_small and word.lower().lstrip("-") not in _NO_SECRETS:
-        yield at, at + len(word)
+    if is_small or not is_word or word.lower().lstrip("-") in _NO_SECRETS:
+        return None
+    return at, at + len(word)
 
 
-def _pairs(text: str) -> Iterator[Span]:
+def _expression(text: str, at: int) -> tuple[list[Span], int]:
+    """Return the quoted texts of an expression that are not themselves names of secrets, and where it ends.
+
+    The end is negative if it was not found within bounds, or ends in the middle of a bracket.
+    """
+    spans: list[Span] = []
+    depth, most = 0, at + _LONGEST_VALUE
+    while at < min(len(text), most):
+        part = _PART.match(text, at)
+        assert part is not None
+        at = part.end()
+        if part[1]:
+            span = _quoted(text, part.start())
+            if span is None:
+                continue
+            if secrecy(text[slice(*span)]) == "no" or depth == 0:
+                spans.append(span)
+            quote = _QUOTE.match(text, part.start())
+            at = span[1] + (0 if quote is None else len(quote[0]))
+            if depth == 0 and _JOIN.match(text, at) is None:
+                break
+        elif part[2]:
+            depth += 1
+        elif part[3]:
+            depth -= 1
+            if depth <= 0 and (depth < 0 or _JOIN.match(text, at) is None):
+                break
+        elif part[4] and depth == 0:
+            break
+    return spans, at if depth <= 0 else -at
+
+
+def _beside(text: str) -> Iterator[Span]:
+    """Find values that follow the name of a secret in a list, or are called its value."""
     for match in in_parts(_PAIR, text):
-        if secrecy(match[2] or match[4]) == "all":
-            span = _quoted(text, match.end())
-            if span is not None:
-                yield span
-    for match in in_parts(_TUPLE, text):
-        if any(secrecy(name.strip()) != "no" for name in match[1].split(",")):
-            yield from (inside.span(2) for inside in _STRING.finditer(text, *match.span(2)))
-
-
-def _named_values(text: str) -> Iterator[Span]:
+        span = _quoted(text, match.end()) if secrecy(match[2] or match[4]) == "all" else None
+        if span is not None:
+            yield span
     for match in in_parts(_NAMED_VALUE, text):
-        if mentions_secret(match[2]):
-            span = _quoted(text, match.end())
-            if span is not None:
-                yield span
+        span = _quoted(text, match.end()) if mentions_secret(match[2]) else None
+        if span is not None:
+            yield span
 
 
 def _quoted(text: str, at: int) -> Span | None:
@@ -180,23 +164,11 @@ def _quoted(text: str, at: int) -> Span | None:
     quote = _QUOTE.match(text, at)
     if quote is None:
         return None
-    start, mark = quote.end(), quote[1] + quote[2]
+    start, mark = quote.end(), quote[0]
     end = text.find(mark, start)
     while end > start and text[end - 1] == "\\" and not quote[1]:
         end = text.find(mark, end + 1)
-    if end < 0 or (len(mark) == 1 and end - start > _LONGEST_CONTAINER):
+    if end < 0 or (len(mark) == 1 and end - start > _LONGEST_VALUE):
         line_end = text.find("\n", start)
         end = line_end if line_end >= 0 else len(text)
     return (start, end) if end > start else None
-
-
-def _container(text: str, at: int) -> Span | None:
-    depth = 0
-    for match in _BRACKET.finditer(text, at, at + _LONGEST_CONTAINER):
-        if match[0] in {"[", "{"}:
-            depth += 1
-        elif match[0] in {"]", "}"}:
-            depth -= 1
-            if depth == 0:
-                return (at, match.end()) if match.end() - at > len("[]") else None
-    return None

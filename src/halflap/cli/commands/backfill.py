@@ -58,7 +58,9 @@ async def backfill(
         raise UsageError("--server is empty. Give the name of a server, as in `halflap list`.")
     async with Gateway.open(invocation.config()) as gateway:
         with progress("Reading") as update:
-            work = await gateway.backfill(server, jobs=jobs, strict=strict, dry_run=dry_run, told=update)
+            work = await gateway.learned.backfill(
+                server, jobs=jobs, strict=strict, dry_run=dry_run, progress=update
+            )
             with on_interrupt(work.stop):
                 summary = await work.run(sources)
     if not invocation.as_json:

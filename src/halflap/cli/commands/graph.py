@@ -54,7 +54,7 @@ async def show_graph(
         raise UsageError("Use --json or --format, not both.")
     async with invocation.gateway() as gateway:
         with working("Finding links between tools"):
-            found = await gateway.graph(behind=False)
+            found = await gateway.graph()
             warn_about_servers(gateway)
             if tool is None:
                 edges, tools = await asyncio.to_thread(lambda: list(found.edges())), dict(found.tools)
@@ -107,7 +107,7 @@ async def explain(invocation: Invocation, source: ToolName, target: ToolName) ->
     async with invocation.gateway() as gateway:
         with working("Finding links between tools"):
             ends = [await resolve(gateway, name) for name in (source, target)]
-            found = await gateway.explain_edge(*ends, behind=False)
+            found = await gateway.explain_edge(*ends)
             warn_about_servers(gateway)
     data = found.to_json()
     verdict = "No link" if found.edge is None else "Linked"
@@ -159,14 +159,13 @@ async def suggest(
         raise UsageError("Use one of --json, --program and --net.")
     async with invocation.gateway() as gateway:
         with working("Planning"):
-            values = _available(have or [], await gateway.graph(behind=False))
+            values = _available(have or [], await gateway.graph())
             found = await gateway.suggest_workflow(
                 " ".join(goal or ()) or None,
                 values,
                 want,
                 limit,
                 may_change=may_change,
-                behind=False,
                 nets=net,
             )
             warn_about_servers(gateway)

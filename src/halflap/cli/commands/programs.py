@@ -28,7 +28,6 @@ from halflap.dspy.key import redacted
 from halflap.dspy.library import Library
 from halflap.dspy.optimize import optimize as optimize_program
 from halflap.dspy.optimize import read_examples
-from halflap.gateway import FIRST_LISTING_SECONDS
 from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
@@ -197,7 +196,7 @@ def export(
 
     async def save(module: Any) -> Stored:
         async with invocation.gateway(config) as gateway:
-            await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=False)
+            await gateway.settle()
             tools = gateway.snapshot.tools
             return await asyncio.to_thread(partial(write, module, name, library, tools=tools, **given))
 
@@ -277,7 +276,7 @@ async def optimize(
             tools = await gateway.dspy_needing_confirmation(stored.name)
             context = gateway.under_rule(confirmed(tools, f"{DSPY}__{stored.name}", yes=yes))
             if running.code_of(f"{DSPY}__{stored.name}"):
-                await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=False)
+                await gateway.settle()
             with progress("Optimising") as update:
 
                 def on_progress(at: Progress) -> None:

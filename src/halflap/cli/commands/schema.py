@@ -86,8 +86,8 @@ async def show(
         if python:
             write_text(await gateway.stubs(name=name), None)
             return
-        known = await gateway.known(tool)
-        rows = await gateway.learned_rows(tool.server, tool.original_name)
+        known = await gateway.learned.of(tool)
+        rows = await gateway.learned.rows(tool.server, tool.original_name)
         values = gateway.config.learning.values
     if json_schema:
         if known is None:
@@ -112,7 +112,7 @@ async def _inspected(gateway: Gateway, name: str) -> dict[str, Any]:
     try:
         return await gateway.inspect(name)
     except ToolNotFoundError:
-        rows = await gateway.unlisted(name)
+        rows = await gateway.learned.unlisted(name)
         if not rows:
             raise
         results = plural(sum(row.learned.observations for row in rows), "result")
@@ -196,7 +196,7 @@ async def drift(invocation: Invocation, name: OptionalTool = None) -> None:
     async with invocation.gateway() as gateway:
         wanted = None if name is None else gateway.snapshot.find(await resolve(gateway, name))
         key = () if wanted is None else (wanted.server, wanted.original_name)
-        events, breaches = await gateway.drift(*key)
+        events, breaches = await gateway.learned.drift(*key)
         tools = {(tool.server, tool.original_name): tool for tool in gateway.snapshot.tools.values()}
     found = []
     changes: list[DriftEvent | Breach] = [*events, *breaches]
@@ -237,7 +237,7 @@ async def forget(
     confirm(question, "Nothing was forgotten.", yes=yes)
     async with invocation.gateway(config) as gateway:
         if name is None:
-            gone = list(await gateway.forget_learned(server, origin=origin))
+            gone = list(await gateway.learned.forget(server, origin=origin))
         else:
             gone = await _forget(gateway, await resolve(gateway, name), origin)
     forgotten = [
@@ -253,10 +253,10 @@ async def _forget(gateway: Gateway, name: str, origin: str | None) -> list[tuple
     tool = gateway.snapshot.tools.get(name)
     tools = {(tool.server, tool.original_name)} if tool is not None else set()
     # Logs may have taught something about a tool before its server was listed.
-    tools = tools or {row.key[:2] for row in await gateway.unlisted(name)}
+    tools = tools or {row.key[:2] for row in await gateway.learned.unlisted(name)}
     if not tools:
         gateway.snapshot.find(name)
-    return [one for key in sorted(tools) for one in await gateway.forget_learned(*key, origin=origin)]
+    return [one for key in sorted(tools) for one in await gateway.learned.forget(*key, origin=origin)]
 
 
 @schema.command(name="export")
@@ -272,7 +272,7 @@ async def export_learned(
     It contains names of servers, tools and fields, and values of tag fields; with learning.values, other values, too.
     """
     async with invocation.gateway() as gateway:
-        data = await gateway.export_learned()
+        data = await gateway.learned.export()
     write_text(json.dumps(data, ensure_ascii=False, separators=(",", ":")), file)
 
 
@@ -293,7 +293,7 @@ async def import_learned(
     except RecursionError:
         raise ShapeBrokenError(f"{file} is nested too deeply. Nothing was imported.") from None
     async with invocation.gateway(config) as gateway:
-        imported = await gateway.import_learned(data)
+        imported = await gateway.learned.import_from(data)
     shapes = [(key, shape) for each in imported.shapes.values() for key, shape in each.items()]
     tools = len({(key.server, key.tool) for key, _ in shapes})
     results = sum(shape.observations for _, shape in shapes)
@@ -328,6 +328,6 @@ async def stubs(
     check_server(config, server)
     async with invocation.gateway(config) as gateway:
         with working("Listing the servers' tools"):
-            await gateway.settle(behind=False)
+            await gateway.settle()
         warn_about_servers(gateway, server)
         write_text(await gateway.stubs(server), output)

@@ -74,7 +74,7 @@ async def list_tools(
         with working("Listing the servers' tools"):
             changes = await gateway.refresh() if refresh else None
             if changes is None:
-                await gateway.settle(behind=False)
+                await gateway.settle()
         rows = [
             row
             for row in _rows(gateway)
@@ -131,7 +131,7 @@ async def search(
     """Find tools by what they do, best first."""
     async with invocation.gateway() as gateway:
         with working("Searching"):
-            hits = await gateway.search(" ".join(query), limit=limit, server=server, behind=False)
+            hits = await gateway.search(" ".join(query), limit=limit, server=server)
         lines = [
             line for hit in hits for line in (f"{hit.score:.2f}  {hit.signature}", f"      {hit.description}")
         ]

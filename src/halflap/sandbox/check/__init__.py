@@ -1,6 +1,7 @@
 """The check of a program before it runs: certain mistakes stop it, doubts are shown if it fails.
 
-Read `checker` first, then `verdicts`. `inside` runs in a locked process: it parses the program, finds what the syntax
-tree tells, and runs ty. `probes` asks ty about single values in a second run; `keys` and `arguments` decide by the
-answers; `answer` validates what the locked process says. Nothing here reads ty's messages or depends on its rules.
+Read `checker` first: it writes the types of the tools that a program names, and has the program examined. `process` does
+that in a child of the jail's fork server, locked by `inside/profile`. There, `inside/examine` finds what the syntax tree
+shows, runs ty, and confirms what ty objects to by a second run with probes. `arguments` validates calls by the tools'
+schemas. Nothing here reads ty's messages or depends on the names of its rules.
 """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.core.values import Tool
     from halflap.sandbox.check.answer import Found
-    from halflap.sandbox.check.examiner import Examiner
+    from halflap.sandbox.check.process import Examiner
     from halflap.schema import ToolSchema, Type
     from halflap.schema.stub import Source, Stub
 

@@ -44,6 +44,8 @@ class SandboxProcess:
     def __init__(self, child: Child, largest: int, calls_at_once: int) -> None:
         self.child = child
         self._channel = child.channel
+        # By its number: a loop writes out the whole name of a socket that it does not know yet.
+        self._descriptor = child.channel.fileno()
         self._largest = largest
         self._frames = protocol.Frames(
             {
@@ -91,11 +93,11 @@ class SandboxProcess:
 
     async def _readable(self) -> None:
         ready = asyncio.Event()
-        self._loop.add_reader(self._channel, ready.set)
+        self._loop.add_reader(self._descriptor, ready.set)
         try:
             await ready.wait()
         finally:
-            self._loop.remove_reader(self._channel)
+            self._loop.remove_reader(self._descriptor)
 
     @property
     def cpu_seconds(self) -> float | None:
@@ -111,7 +113,7 @@ class SandboxProcess:
         self._host = host
         self._has_value = program.entry is not None
         self._write(protocol.write_program(program))
-        self._loop.add_reader(self._channel, self._read)
+        self._loop.add_reader(self._descriptor, self._read)
         try:
             ending = await asyncio.shield(self._ending)
         finally:
@@ -139,7 +141,7 @@ class SandboxProcess:
         self.ignore()
         self.child.kill()
         if self._channel.fileno() >= 0:
-            self._loop.remove_writer(self._channel)
+            self._loop.remove_writer(self._descriptor)
             self._channel.close()
 
     def ignore(self) -> None:
@@ -150,7 +152,7 @@ class SandboxProcess:
         if not self._ending.done():
             self._ending.set_result(ending)
         if self._channel.fileno() >= 0:
-            self._loop.remove_reader(self._channel)
+            self._loop.remove_reader(self._descriptor)
 
     # What it sends -------------------------------------------------------------------------------------
 
@@ -278,7 +280,7 @@ class SandboxProcess:
             return
         if sent < len(data):
             self._unsent += memoryview(data)[sent:]
-            self._loop.add_writer(self._channel, self._write_on)
+            self._loop.add_writer(self._descriptor, self._write_on)
 
     def _write_on(self) -> None:
         try:
@@ -289,7 +291,7 @@ class SandboxProcess:
             sent = len(self._unsent)
         del self._unsent[:sent]
         if not self._unsent:
-            self._loop.remove_writer(self._channel)
+            self._loop.remove_writer(self._descriptor)
             self._all_sent.set()
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import builtins
-import itertools
 import re
-import sys
 from typing import TYPE_CHECKING
 
 from halflap.sandbox.messages import FILE, NO_FILES, NOT_AWAITED, exit_text
@@ -14,9 +12,9 @@ from halflap.sandbox.monty.prelude import CARRIER
 from halflap.sandbox.sandbox import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
-    from pydantic_monty import Frame, MontyRuntimeError, MontySyntaxError
+    from pydantic_monty import MontyRuntimeError, MontySyntaxError
 
 __all__ = ["MODULES", "NO_NAME", "describe"]
 
@@ -27,46 +25,35 @@ MODULES = (
 """What can be imported, though not all that is in them."""
 _FEED = "<python-input-1>"
 """What monty calls the program: the prelude is number 0."""
+_ENTERING = "_halflap_returned("
 _LONGEST = 20_000
-_MOST_REPEATED = 3
 _ELSEWHERE = "On Linux, `execution.sandbox: jail` runs all of Python."
 NO_NAME = (
     "this sandbox (monty) cannot set `__name__`, so it does not run a script that uses it. Leave out the part that runs "
     f"only when the file is run directly. {_ELSEWHERE}"
 )
 _GATHER = "call tools together with `await asyncio.gather(a(…), b(…))`"
-_INSTEAD = (
-    ("class inheritance", "Write classes without a base. Raise ValueError with a text instead of an exception of your own; use constants instead of an Enum."),
-    ("yield", "Build a list and return it, or use a comprehension."),
-    ("'del' statement", "Write `mapping.pop(key)` or `items.pop(index)`."),
-    ("async with", f"Instead of a TaskGroup or timeout, {_GATHER}."),
-    ("async for", "Await the whole list, and loop over it with `for`."),
-    ("async comprehensions", f"To await many, {_GATHER}."),
-    ("gather() does not yet support keyword", "Catch ToolError in a function around each call, and gather those functions."),
-    ("one string argument", "Exceptions take one text; to end the program early, `raise SystemExit('why')`."),
+_LACKING = (
+    (r"class inheritance", "Write classes without a base. Raise ValueError with a text instead of an exception of your own; use constants instead of an Enum."),
+    (r"yield", "Build a list and return it, or use a comprehension."),
+    (r"'del' statement", "Write `mapping.pop(key)` or `items.pop(index)`."),
+    (r"async with", f"Instead of a TaskGroup or timeout, {_GATHER}."),
+    (r"async for", "Await the whole list, and loop over it with `for`."),
+    (r"async comprehensions", f"To await many, {_GATHER}."),
+    (r"gather\(\) does not yet support keyword", "Catch ToolError in a function around each call, and gather those functions."),
+    (r"one string argument", "Exceptions take one text; to end the program early, `raise SystemExit('why')`."),
+    (r"'sys' has no attribute 'exit'", "Write `raise SystemExit('why')`, or let the program run to its end."),
+    (r"module 'asyncio' has no attribute|from 'asyncio'", f"Of asyncio there are gather, run and sleep: {_GATHER}."),
+    (r"^No module named", f"It has no packages, and of the standard library: {MODULES}."),
+    (r"^module '\w+' has no attribute|^cannot import name", "Write what you need of it yourself."),
+    (r"not yet support|are not supported|Internal error in monty|not supported in this environment", "Write it in a simpler way."),
 )  # fmt: skip
-"""What to write instead of what monty's parser or library refuses, by a part of its message."""
-_MODULE_INSTEAD = {
-    "contextlib": "Write `try: … except …: pass` and `finally`.",
-    "enum": "Use constants.",
-    "heapq": "Use sorted().",
-    "io": "Join texts with ''.join(…).",
-    "statistics": "Use sum(values) / len(values), and sorted(values) for the median.",
-    "urllib": "Only tools reach the network.",
-    "zoneinfo": "Use datetime.timezone with an offset.",
-}
-_NO_MODULE = re.compile(r"^No module named '(?P<module>[\w.]+)'")
-_NO_MEMBER = re.compile(
-    r"^module '(?P<module>\w+)' has no attribute '(?P<name>\w+)'|^cannot import name '(?P<import>\w+)' from '(?P<from>[\w.]+)'"
-)
-_REFUSED = re.compile(
-    r"not yet support|are not supported|Internal error in monty|not supported in this environment"
-)
+"""What to write instead of what monty lacks, by its message."""
 _UNDEFINED = re.compile(r"^name '(?P<name>\w+)' is not defined")
 
 
 def describe(
-    error: MontyRuntimeError | MontySyntaxError, source: str, results: Results, called: Collection[str]
+    error: MontyRuntimeError | MontySyntaxError, results: Results, called: Collection[str]
 ) -> Failure | None:
     """Return the failure; None if the program only ended itself, without a reason."""
     kind, _, message = error.display("type-msg").partition(": ")
@@ -77,20 +64,32 @@ def describe(
         # Monty writes the key as it is, Python quotes it.
         message = repr(message)
     undefined = _UNDEFINED.match(message) if kind == "NameError" else None
-    hint = _lacking(kind, message)
+    hint = None
     if undefined is not None and hasattr(builtins, undefined["name"]):
         hint = f"This sandbox (monty) runs a part of Python, and {undefined['name']!r} is not in it. {_ELSEWHERE}"
-    elif hint is None and kind == "PermissionError":
+    elif kind == "PermissionError":
         hint = NO_FILES
-    elif hint is None and "'coroutine' object" in message:
+    elif "'coroutine' object" in message:
         hint = NOT_AWAITED
-    elif hint is None and kind == "KeyError":
+    elif kind == "KeyError":
         hint = _missing_key(message, results, called)
-    text = _traceback(error.traceback(), source) + (f"{kind}: {message}\n" if message else f"{kind}\n")
+    elif kind != "ToolError" and (instead := _instead(message)) is not None:
+        found = message.partition("'")[2].partition("'")[0]
+        about = (
+            f"has no {found}"
+            if message.startswith(("No module", "module", "cannot import"))
+            else "cannot run this"
+        )
+        hint = f"This sandbox (monty) runs a part of Python, and {about}. {instead} {_ELSEWHERE}"
+    text = _traceback(error.display("traceback")) + (f"{kind}: {message}\n" if message else f"{kind}\n")
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n…\n{text[-_LONGEST // 2 :]}"
     unknown = undefined["name"] if undefined is not None and hint is None else None
     return Failure(kind.rpartition(".")[2], message[:_LONGEST], text, hint, unknown)
+
+
+def _instead(message: str) -> str | None:
+    return next((advice for pattern, advice in _LACKING if re.search(pattern, message)), None)
 
 
 def _missing_key(message: str, results: Results, called: Collection[str]) -> str | None:
@@ -102,53 +101,13 @@ def _missing_key(message: str, results: Results, called: Collection[str]) -> str
     return None
 
 
-def _lacking(kind: str, message: str) -> str | None:
-    """Return that monty lacks something, and what to write instead."""
-    if found := _NO_MODULE.match(message):
-        module = found["module"].partition(".")[0]
-        if module not in sys.stdlib_module_names:
-            return (
-                "This sandbox (monty) has no packages, and `execution.modules` has no effect in it. It has: "
-                f"{MODULES}. {_ELSEWHERE}"
-            )
-        instead = _MODULE_INSTEAD.get(module, "Write what you need of it yourself.")
-        return f"This sandbox (monty) has no module {module!r}. It has: {MODULES}. {instead} {_ELSEWHERE}"
-    if kind in {"AttributeError", "ImportError"} and (found := _NO_MEMBER.match(message)):
-        module, name = found["module"] or found["from"], found["name"] or found["import"]
-        instead = "Write what you need of it yourself."
-        if module == "asyncio":
-            instead = f"Of asyncio there are gather, run and sleep: {_GATHER}."
-        elif (module, name) == ("sys", "exit"):
-            instead = "Write `raise SystemExit('why')`, or let the program run to its end."
-        return f"This sandbox (monty) has no `{module}.{name}`. {instead} {_ELSEWHERE}"
-    if kind != "ToolError" and _REFUSED.search(message):
-        instead = next((advice for part, advice in _INSTEAD if part in message), "Write it in a simpler way.")
-        return f"This sandbox (monty) runs a part of Python, and this is not in it. {instead} {_ELSEWHERE}"
-    return None
-
-
-def _traceback(frames: Sequence[Frame], source: str) -> str:
-    """Write the program's own lines as Python does."""
-    lines = source.split("\n")
-    own = [one for one in frames if one.filename in {_FEED, FILE} and one.line <= len(lines)]
+def _traceback(text: str) -> str:
+    """Return the frames of monty's traceback that are the program's own, without the error itself."""
+    header, *frames = re.split(r'^(?=  File ")', text, flags=re.MULTILINE)
+    own = [frame for frame in frames if frame.startswith(f'  File "{_FEED}"') and _ENTERING not in frame]
     if not own:
         return ""
-    is_syntax_error = own[-1].function_name is None
-    written = [] if is_syntax_error else ["Traceback (most recent call last):\n"]
-    for (number, function), alike in itertools.groupby(own, lambda one: (one.line, one.function_name)):
-        same = list(alike)
-        where = "" if is_syntax_error else f", in {function or '<module>'}"
-        for frame in same[:_MOST_REPEATED]:
-            written += [f'  File "{FILE}", line {number}{where}\n', _marked(lines[number - 1], frame)]
-        if (more := len(same) - _MOST_REPEATED) > 0:
-            written.append(f"  [Previous line repeated {more} more time{'s' if more > 1 else ''}]\n")
-    return "".join(written)
-
-
-def _marked(line: str, frame: Frame) -> str:
-    text = line.strip()
-    start, end = frame.column - 1, frame.end_column - 1
-    shown = f"    {text}\n"
-    if frame.end_line == frame.line and end - start < len(text):
-        shown += f"    {' ' * (start - len(line) + len(line.lstrip()))}{'^' * max(1, end - start)}\n"
-    return shown
+    # The last one is followed by the error: its lines are indented, the error is not.
+    lines = "".join(own).replace(_FEED, FILE).splitlines(keepends=True)
+    is_syntax_error = ", in " not in own[-1].partition("\n")[0]
+    return ("" if is_syntax_error else header) + "".join(line for line in lines if line.startswith(" "))

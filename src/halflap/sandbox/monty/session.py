@@ -261,7 +261,7 @@ class Session:
         headline = error.display("type-msg")
         if headline.startswith("TimeoutError: feed time limit") and not error.traceback():
             return Ending("cpu")
-        failure = describe(error, self._source, self._results, self._called)
+        failure = describe(error, self._results, self._called)
         # Monty's own message: a program cannot catch that error.
         if headline.startswith(_OUT_OF_MEMORY):
             return Ending("memory", failure)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from halflap.core.errors import ScriptsTooDeepError, ToolRefusedError
-from halflap.core.values import OWN
 
 if TYPE_CHECKING:
     from halflap.calls import Policy
@@ -40,13 +39,8 @@ class Permissions:
     def __call__(self, tool: Tool) -> None:
         if self._outer is not None:
             self._outer(tool)
-        # A script or DSPy program is judged by its own calls, which are checked here too.
-        is_ours = tool.server in OWN and not self._policy.is_destructive(tool)
-        if self._config.read_only and not (is_ours or self._policy.is_read_only(tool)):
-            raise ToolRefusedError(
-                f"{tool.name!r} is not known to be read-only, and with `execution.read_only` programs can call no "
-                "other tools. The user can list it under `tools.read_only`."
-            )
+        if (why := self._policy.kept_out_of_programs(tool)) is not None:
+            raise ToolRefusedError(f"{tool.name!r} {why}")
         needs_confirmation = self._config.confirm_destructive and self._policy.is_destructive(tool)
         if needs_confirmation and tool.name not in self._confirmed:
             why = self._unconfirmed or "it was not asked about, because the program does not name it"

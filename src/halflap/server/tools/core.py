@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from halflap.gateway import FIRST_LISTING_SECONDS
 from halflap.server.tools.call import call_tool
 from halflap.server.tools.execute import execute_program
 from halflap.server.tools.inspect import inspect_tool
@@ -41,7 +40,7 @@ def core_family(gateway: Gateway) -> list[FrontTool]:
     """Return the tools of the family, bound to a gateway."""
 
     async def list_callable_tools(_arguments: Mapping[str, Any], _caller: Caller) -> Answer:
-        await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS)
+        await gateway.settle()
         names = list(gateway.snapshot.callable)
         text = json.dumps(names, indent=2, ensure_ascii=False)
         return Answer(text, {"result": names}, note=_missing(gateway))

@@ -8,7 +8,8 @@ with a class `Profile`, derived from the one below, that knows what the children
    it), and returns a JSON report for the gateway: `layers`, `missing`, and whatever else the gateway's side reads.
 2. `child(channel, number)` runs in each forked child, which has a session of its own. It locks the process
    (`locks.lock`), then serves its channel. It need not return; if it does, the child exits.
-3. `ended(number)` runs in the server after a child is gone, `close()` when the gateway is gone.
+3. `forking(number)` runs in the server before a child is forked, `ended(number)` after it is gone, `close()` when the
+   gateway is gone.
 
 The control socket is a stream. To the server: one line of JSON (the orders), then `ORDER` structs, `FORK` with the child's
 end of its channel, or `KILL`, which ends the child's whole session. From the server: the report, then a line for each child
@@ -40,6 +41,9 @@ class Profile:
 
     def prepare(self, orders: dict[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
+
+    def forking(self, number: int) -> None:
+        """Choose what a child is to find."""
 
     def child(self, channel: int, number: int) -> None:
         raise NotImplementedError
@@ -122,11 +126,13 @@ class _Server:
         return True
 
     def _fork(self, number: int, channel: int) -> None:
+        self._profile.forking(number)
         try:
             pid = os.fork()
         except OSError:
             # The machine has no process left for this one; the others continue.
             os.close(channel)
+            self._profile.ended(number)
             self._report(number)
             return
         if pid == 0:

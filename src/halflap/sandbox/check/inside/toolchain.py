@@ -1,4 +1,4 @@
-"""Where examinations take place: a root of their own with nothing but ty's libraries, or a private folder."""
+"""Where ty runs and what it needs there: a root in memory with nothing but its libraries, or a private folder."""
 
 from __future__ import annotations
 

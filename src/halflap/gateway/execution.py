@@ -1,0 +1,93 @@
+"""Run programs, scripts and DSPy programs over the tools, and ask which of their calls need a confirmation."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from halflap.core.values import DSPY, SCRIPTS, CallContext
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halflap.calls import Policy
+    from halflap.catalog import Catalog
+    from halflap.config import Config
+    from halflap.core.values import Tool
+    from halflap.dspy.source import DspyPrograms, ProgramResult
+    from halflap.gateway.lazy import Lazy
+    from halflap.gateway.tools import Tools
+    from halflap.sandbox import Checked, Execution, Programs
+    from halflap.scripts import Scripts
+
+__all__ = ["Executor"]
+
+
+@dataclass(frozen=True)
+class Executor:
+    """Makes sure that scripts and DSPy programs are current before a program that names them is looked at."""
+
+    config: Config
+    catalog: Catalog
+    policy: Policy
+    tools: Tools
+    scripts: Scripts
+    programs: Lazy[Programs]
+    dspy: Lazy[DspyPrograms]
+
+    async def execute(
+        self, code: str, context: CallContext | None, *, kind: str, name: str | None
+    ) -> Execution:
+        programs = await self._ready_for(code)
+        return await programs.execute(code, context or CallContext(), kind=kind, name=name)
+
+    async def check(self, code: str) -> Checked:
+        return await (await self._ready_for(code)).check(code)
+
+    async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
+        return await (await self._ready_for(code)).destructive(code)
+
+    async def _ready_for(self, code: str) -> Programs:
+        if f"{SCRIPTS}__" in code:
+            await self.scripts.look()
+        if f"{DSPY}__" in code and self.config.uses_programs:
+            await (await self.dspy.get()).look()
+        return await self.programs.get()
+
+    async def execute_dspy(
+        self, name: str, inputs: Mapping[str, Any], context: CallContext | None
+    ) -> ProgramResult:
+        programs = await self.dspy.get()
+        stored = (await programs.find(name)).stored
+        work = await asyncio.to_thread(import_module, "halflap.dspy.field_values")
+        work.check_inputs(stored.manifest, inputs)
+        context = self.under_rule(context or CallContext())
+        if self.config.uses_programs:
+            result = await self.tools.call(f"{DSPY}__{name}", inputs, context)
+        else:
+            # Without a model it is not among the tools; running it anyway gives the error that says what is missing.
+            result = await programs.call(name, inputs, context, repeatable=False, admit=_admit_all)
+        return cast("ProgramResult", result)
+
+    def under_rule(self, context: CallContext) -> CallContext:
+        from halflap.sandbox.run.permissions import Permissions  # noqa: PLC0415 -- takes a while, see `build`
+
+        return replace(context, rule=Permissions(self.policy, self.config.execution, context))
+
+    async def dspy_needing_confirmation(self, name: str) -> tuple[Tool, ...]:
+        programs = await self.dspy.get()
+        await programs.find(name)
+        tool = f"{DSPY}__{name}"
+        if programs.code_of(tool):
+            return await (await self.programs.get()).destructive_within(tool)
+        # It calls nothing, so no server has to be asked for its tools.
+        itself = self.catalog.snapshot.tools.get(tool)
+        if itself is None or not self.config.execution.confirm_destructive:
+            return ()
+        return (itself,) if self.policy.is_destructive(itself) else ()
+
+
+async def _admit_all() -> None:
+    pass
