@@ -144,7 +144,8 @@ def learning(texts: list[bytes]) -> float:
     total = 0.0
     for start, values in batches(texts):
         began = time.process_time()
-        inference.observe_all(values, digests[start : start + len(values)])
+        for value, digest in zip(values, digests[start:], strict=False):
+            inference.observe(value, digest)
         total += time.process_time() - began
     began = time.process_time()
     inference.shape()

@@ -78,23 +78,6 @@ def test_the_definition_seen_first_is_the_accepted_one(history: list[Listing]) -
     assert {tool.original_name: tool.accepted_hash for tool in after(*history).tools} == first
 
 
-def test_a_tool_that_comes_back_has_its_name_and_accepted_definition() -> None:
-    rows = after(listing("s", "a", "b"), listing("s", "b"), listing("s", definition("a", "Other."), "b"))
-    (back,) = [tool for tool in rows.tools if tool.original_name == "a"]
-    assert back.name == "mcp__s__a"
-    assert not back.removed
-    assert back.accepted_hash == definition_hash(definition("a"))
-    assert back.hash != back.accepted_hash
-
-
-def test_tools_whose_names_collide_get_different_names_and_are_reported() -> None:
-    absorbed = absorb(ServerRows(), listing("s", "c-d", "c_d"), "f", 1.0)
-    first, second = absorbed.rows.tools
-    assert first.name == "mcp__s__c_d"
-    assert second.name.startswith("mcp__s__c_d_")
-    assert absorbed.renamed == (("c_d", second.name),)
-
-
 def test_a_change_is_not_hidden_by_leaving_the_tool_out_for_a_while() -> None:
     rows = after(listing("s", "a"), listing("s"))
     back = absorb(rows, listing("s", definition("a", "Other.")), "f", 1.0)

@@ -86,13 +86,6 @@ def test_a_long_name_is_cut_and_made_unique_by_its_digest() -> None:
     assert one.startswith("mcp__s__nnn")
 
 
-def test_a_long_name_that_collides_is_no_longer() -> None:
-    tool = "n" * (MAX_NAME - len("mcp__s__"))
-    plain = choose_name("s", tool, {})
-    assert plain == f"mcp__s__{tool}"
-    assert len(choose_name("s", tool, {plain: ("other", "tool")})) == MAX_NAME
-
-
 def test_a_long_name_from_before_there_was_a_bound_stays() -> None:
     plain = namespaced("s", "n" * 300)
     assert choose_name("s", "n" * 300, {plain: ("s", "n" * 300)}) == plain

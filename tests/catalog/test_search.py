@@ -56,10 +56,6 @@ def test_a_query_that_asks_nothing_finds_nothing(query: str) -> None:
     assert Index(OFFICE).search(query) == []
 
 
-def test_an_empty_catalogue_has_nothing() -> None:
-    assert Index([]).search("file") == []
-
-
 @pytest.mark.parametrize(("limit", "given_back"), [(-5, 1), (0, 1), (3, 3), (1_000, MAX_FOUND)])
 def test_the_limit_is_bounded(limit: int, given_back: int) -> None:
     many = Index(document("s", f"file_{number}") for number in range(150))

@@ -67,7 +67,7 @@ class Home:
         return Done(result.exit_code, result.stdout, result.stderr)
 
     def files(self) -> dict[str, bytes]:
-        """Give everything in the home but what Halflap itself keeps."""
+        """Return every file in the home except Halflap's own."""
         return {
             str(path.relative_to(self.folder)): path.read_bytes()
             for path in sorted(self.folder.rglob("*"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from typing import TYPE_CHECKING, Any
 
@@ -65,15 +64,6 @@ def test_running_it_again_changes_nothing(person: Home) -> None:
     assert done.out == ""
     assert person.files() == before
     assert not person.backups.exists()
-
-
-def test_a_dry_run_writes_nothing(person: Home) -> None:
-    cursor(person, a=TIME)
-    before = person.files()
-    done = person.run("init", "--print", "--yes")
-    assert done.code == 0
-    assert done.out.startswith(f"--- /dev/null\n+++ {person.config}\n")
-    assert person.files() == before
 
 
 def test_a_project_is_imported_only_on_request(person: Home) -> None:
@@ -352,15 +342,3 @@ def test_a_broken_configuration_is_left_alone(person: Home) -> None:
     assert done.code == 2
     assert "config.yaml:2" in done.err
     assert person.config.read_text() == "mcpServers:\n  a: {comand: x}\n"
-
-
-def test_the_result_as_json(person: Home) -> None:
-    cursor(person, github=GITHUB, odd={})
-    done = person.run("init", "--yes", "--json")
-    assert done.json["written"] is True
-    assert [one["name"] for one in done.json["added"]] == ["github"]
-    assert [one["name"] for one in done.json["kept_out"]] == ["odd"]
-    again = person.run("init", "--yes", "--json").json
-    assert again["written"] is False
-    assert [one["name"] for one in again["present"]] == ["github"]
-    assert TOKEN not in json.dumps(done.json)

@@ -185,16 +185,6 @@ def test_undo_after_other_changes_takes_out_only_halflap(person: Home) -> None:
     assert parse_json(after)[0]["mcpServers"] == {"office": {"command": "office"}, "time": TIME}
 
 
-def test_several_installations_are_undone_at_once(person: Home) -> None:
-    configured(person)
-    path = person.write(".cursor/mcp.json", COMMENTED)
-    person.run("install", "cursor", "--yes")
-    person.run("install", "cursor", "--move", "--yes", "-c", str(person.config))
-    assert str(person.config) in path.read_text()
-    person.run("install", "cursor", "--undo", "--yes")
-    assert path.read_text() == COMMENTED
-
-
 def test_without_a_terminal_and_without_yes_nothing_is_written(person: Home) -> None:
     configured(person)
     path = person.write(".cursor/mcp.json", COMMENTED)
@@ -249,15 +239,6 @@ def test_a_file_that_changes_during_the_question_is_edited_again(
     assert "halflap" in after["mcpServers"]
     person.run("install", "claude-code", "--undo", "--yes")
     assert path.read_text() == '{"numStartups": 2, "tips": {}}'
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [("emacs",), ("cursor", "--undo"), ("cursor", "--undo", "--move"), ("cursor", "-c", "nowhere.yaml")],
-)
-def test_what_makes_no_sense_is_refused(person: Home, arguments: tuple[str, ...]) -> None:
-    assert person.run("install", *arguments, "--yes").code == 2
-    assert person.files() == {}
 
 
 @pytest.mark.parametrize("lost", ["file", "layout"])

@@ -185,3 +185,7 @@ def test_a_pattern_that_can_match_no_tool_is_a_mistake(desk: Desk, pattern: str)
 )
 def test_a_pattern_that_can_match_a_tool_is_none(pattern: str) -> None:
     assert Config.from_mapping({"tools": {"block": [pattern]}}).tools.block == (pattern,)
+
+
+def test_a_wrong_url_of_the_store_is_not_shown(desk: Desk) -> None:
+    assert "hunter2" not in str(desk.problem("store: {url: 'mysql://me:hunter2@h/d'}"))

@@ -151,3 +151,20 @@ def test_halflap_itself_is_left_out_of_a_project_file(desk: Desk) -> None:
     config = desk.load()
     assert [server.name for server in config.servers] == ["time"]
     assert any("`gate`" in warning for warning in config.warnings)
+
+
+def test_an_untrusted_file_is_not_even_parsed(desk: Desk) -> None:
+    desk.project("servers: {local: {command: '${UNSET}'}}\nbroken: [\n")
+    assert desk.load().pending[0].state == "new"
+
+
+def test_a_server_that_the_user_disabled_is_not_brought_back_by_a_project_file(desk: Desk) -> None:
+    desk.user("servers: {local: {command: mine, disabled: true}}")
+    trust(desk, desk.project(ADDS_ONE))
+    assert [(server.command, server.disabled) for server in desk.load().servers] == [("mine", True)]
+
+
+def test_a_preview_is_refused_when_the_file_is_not_the_one_meant(desk: Desk) -> None:
+    path = desk.project(ADDS_ONE)
+    with pytest.raises(ConfigError, match="changed"):
+        preview(path, digest="0" * 64)

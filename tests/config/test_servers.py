@@ -235,3 +235,14 @@ def test_halflap_itself_is_recognised(words: str) -> None:
 def test_other_commands_are_not_taken_for_halflap(words: str) -> None:
     command, *args = shlex.split(words)
     assert not is_halflap(command, args)
+
+
+@pytest.mark.parametrize("text", [SECRET + "${", "${" + SECRET + " x}"])
+def test_the_reason_of_a_broken_server_holds_no_secret(text: str) -> None:
+    assert SECRET not in (one({"command": "x", "env": {"TOKEN": text}}).broken or SECRET)
+
+
+def test_no_message_about_an_expanded_value_holds_it() -> None:
+    assert SECRET not in "\n".join(
+        map(str, problems_of({"url": "${U}", "headers": {"A": "${U}"}}, U=SECRET + "\n"))
+    )

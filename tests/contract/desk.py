@@ -58,7 +58,7 @@ def register(tool: Decorator, context_type: Any) -> None:
 
     @tool()
     def thread_name() -> str:
-        """Tell in which thread this runs."""
+        """Return the name of the thread this runs in."""
         return threading.current_thread().name
 
     @tool()

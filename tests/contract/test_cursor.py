@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import logging
 import string
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
@@ -121,13 +120,6 @@ def test_an_expired_cursor_is_refused() -> None:
     refused(cursors, cursor)
 
 
-def test_without_a_key_one_is_made_and_logged(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "halflap.contract"):
-        cursors = Cursors()
-    assert caplog.text
-    refused(Cursors(), cursor_of(cursors))
-
-
 def test_mistakes_of_the_author_are_reported() -> None:
     with pytest.raises(ValueError, match="16 bytes"):
         Cursors(b"short")
@@ -169,3 +161,15 @@ def test_unusable_keys_are_refused(key: Any) -> None:
 
     with pytest.raises(ValueError, match="key"):
         fetch(None)
+
+
+@pytest.mark.parametrize("made", ["cut", "longer", "padded", "huge"])
+def test_a_shorter_or_longer_cursor_is_refused(made: str) -> None:
+    cursors = Cursors(KEY)
+    cursor = cursor_of(cursors)
+    changed = {"cut": cursor[:-1], "longer": cursor + "A", "padded": cursor + "=", "huge": "A" * 1_000_000}
+    refused(cursors, changed[made])
+
+
+def test_a_cursor_signed_with_another_key_is_refused() -> None:
+    refused(Cursors(KEY), cursor_of(Cursors(b"another key of 16")))

@@ -69,15 +69,3 @@ def test_results_and_errors_are_enveloped(run: Run) -> None:
     assert envelope(run, "read_ticket", number="broken")["error"]["details"] == {"path": "data.minutes"}
     assert "hunter2" not in str(envelope(run, "read_ticket", number="crash"))
     assert envelope(run, "thread_name")["data"] != threading.main_thread().name
-
-
-def test_mistakes_of_the_author_are_refused() -> None:
-    from halflap.contract.fastmcp import contract_tools  # noqa: PLC0415
-
-    with pytest.raises(TypeError, match="takes a FastMCP server"):
-        contract_tools(object(), CONTRACT)
-    tool = contract_tools(fastmcp.FastMCP("s"), CONTRACT)
-    with pytest.raises(TypeError, match=r"write @tool\(\)"):
-        tool(len)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="output_schema"):
-        tool(output_schema={})

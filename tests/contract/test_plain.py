@@ -6,8 +6,7 @@ import asyncio
 import threading
 from typing import Annotated, Any
 
-import pytest
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from halflap.contract import Contract, NotFound, consumes, tool_of
 
@@ -63,30 +62,3 @@ def test_a_sync_function_does_not_block_the_loop() -> None:
 
     _, call = tool_of(tool, CONTRACT)
     assert asyncio.run(call({})).structured["data"] != threading.main_thread().name
-
-
-def test_a_parameter_without_a_schema_is_refused() -> None:
-    class Box:
-        pass
-
-    def put(box: Box) -> int:
-        return id(box)
-
-    put.__annotations__["box"] = Box
-    with pytest.raises(TypeError, match="'box'"):
-        tool_of(put, CONTRACT)
-
-
-def test_an_error_raised_by_a_validator_is_answered_like_any_other(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def tool(name: Annotated[str, AfterValidator(known)]) -> str:
-        return name
-
-    _, call = tool_of(tool, CONTRACT)
-    assert asyncio.run(call({"name": "a"})).structured["data"] == "a"
-    gone = asyncio.run(call({"name": "gone"})).structured["error"]
-    assert gone == {"code": "NOT_FOUND", "message": "There is no such customer."}
-    assert caplog.text == ""
-    assert asyncio.run(call({"name": "b"})).structured["error"]["code"] == "INTERNAL_ERROR"
-    assert "KeyError" in caplog.text

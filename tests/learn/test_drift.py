@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from halflap.learn import Change, breaches, changes, confidence, infer, merge
+from halflap.learn import Change, changes, confidence, infer, merge
 from halflap.learn.drift import STABLE
 from learn.anything import OBSERVED
 
@@ -78,16 +78,3 @@ def test_a_shape_is_stable_after_many_different_calls() -> None:
     assert confidence(infer([STEADY] * 100, range(100))) >= STABLE
     assert confidence(infer([STEADY] * 100)) < STABLE
     assert confidence(infer([STEADY] * 9, range(9))) < STABLE
-
-
-def test_a_violated_declaration_has_a_path_and_what_was_expected() -> None:
-    schema = {
-        "type": "object",
-        "properties": {"a": {"type": "array", "items": {"type": "integer"}}},
-        "required": ["b"],
-    }
-    told = [(one.path, one.expected, one.received) for one in breaches(schema, {"a": [1, "x"], "b": 1})]
-    assert told == [("a[1]", "integer", '"x"')]
-    assert [one.path for one in breaches(schema, {})] == ["b"]
-    assert breaches(schema, {"b": 1}) == []
-    assert breaches({"type": 7}, {}) == []

@@ -125,16 +125,14 @@ def test_large_heterogeneous_results_keep_the_law_under_the_real_bounds(seed: in
 
 @pytest.mark.usefixtures("small_bounds")
 @pytest.mark.parametrize(
-    "batches",
+    "values",
     [
-        [[{"type": "a"}, {"type": "b", "x": 1}, {"type": False}, {}]],
-        [[{"type": kind, "x": 1} for kind in ("a", "b", "c", "d", "e")]],
-        [[{"c": {}, "status": 1}], [{"status": "open"}], [{"b": {}, "ok": {}}], [{"b": {}}, {"ok": "b"}]],
+        [{"type": "a"}, {"type": "b", "x": 1}, {"type": False}, {}],
+        [{"type": kind, "x": 1} for kind in ("a", "b", "c", "d", "e")],
+        [{"c": {}, "status": 1}, {"status": "open"}, {"b": {}, "ok": {}}, {"b": {}}, {"ok": "b"}],
     ],
     ids=["tags", "tags of one layout", "a crowd, then tags"],
 )
-def test_too_many_tags_in_one_batch_merge_as_they_do_one_by_one(batches: list[list[Any]]) -> None:
-    inference = Observer()
-    for batch in batches:
-        inference.observe_all(batch, [0] * len(batch))
-    assert inference.shape() == merge(*(infer([value]) for batch in batches for value in batch))
+def test_too_many_tags_in_an_array_merge_as_they_do_one_by_one(values: list[Any]) -> None:
+    assert infer(values) == merge(*(infer([value]) for value in values))
+    assert infer([values]).root.items == infer(values).root

@@ -121,7 +121,7 @@ PAYING = [{"payment_id": f"P{number}", "amount": number} for number in range(30)
 
 async def test_what_a_result_shows_is_in_the_graph_when_it_is_asked_for_next() -> None:
     async with world(FIND, UNTOLD, LATER) as one:
-        learner = Learner(one.store, one.knowledge, on_changed=one.sync.changed, on_flows=one.sync.flowed)
+        learner = Learner(one.store, one.knowledge, on_learned=one.sync.learned)
         assert await one.pairs() == set()
         for number, value in enumerate(PAYING):
             arguments = f'{{"order_id": "{number}"}}'
@@ -138,14 +138,14 @@ async def test_where_values_were_seen_to_go_is_evidence_at_once() -> None:
 
     async with world(source, target) as one:
         assert await one.pairs() == set()
-        one.sync.flowed(flow)
+        one.sync.learned([], flow)
         assert await one.pairs() == {("make", "use")}
         graph = await one.sync.graph()
         edge = graph.edge(source.name, target.name)
         assert edge is not None
         assert edge.kinds == {"lineage"}
     async with world(source, target, lineage=False) as one:
-        one.sync.flowed(flow)
+        one.sync.learned([], flow)
         await one.store.add_learned("live", {}, lineage=flow)
         assert await one.pairs() == set()
 

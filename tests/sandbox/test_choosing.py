@@ -56,10 +56,7 @@ def monty() -> None:
     ("sandbox", "platform", "kind"),
     [
         ("auto", "darwin", Monty),
-        ("auto", "win32", Monty),
         ("monty", "linux", Monty),
-        ("monty", "win32", Monty),
-        ("jail", "linux", Jail),
         ("hardened", "linux", Jail),
         ("jail", "darwin", Jail),
     ],
@@ -68,13 +65,6 @@ def test_what_is_named_is_taken_and_elsewhere_than_on_linux_monty(
     sandbox: Any, platform: str, kind: type
 ) -> None:
     assert type(choose(ExecutionConfig(sandbox=sandbox), platform=platform)) is kind
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the jail needs Linux")
-def test_on_linux_the_jail_is_taken(run: Run) -> None:
-    found, name = run(readiness(choose(ExecutionConfig(), platform="linux")))
-    if found.trouble is None:
-        assert (found.name, name) == ("jail", "jail")
 
 
 @pytest.mark.usefixtures("no_jail", "monty")
@@ -114,13 +104,6 @@ def test_where_there_is_neither_code_execution_is_off_and_why(run: Run) -> None:
 def test_a_jail_that_was_asked_for_is_replaced_by_nothing(run: Run, sandbox: Any) -> None:
     found, _ = run(readiness(choose(ExecutionConfig(sandbox=sandbox), platform="linux")))
     assert (found.name, found.trouble) == ("jail", "the kernel has no seccomp")
-
-
-@pytest.mark.usefixtures("no_monty")
-def test_monty_that_was_asked_for_is_replaced_by_nothing(run: Run) -> None:
-    found, _ = run(readiness(choose(ExecutionConfig(sandbox="monty"), platform="linux")))
-    assert found.name == "monty"
-    assert found.trouble is not None
 
 
 def test_off_is_off(run: Run) -> None:

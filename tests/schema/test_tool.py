@@ -75,6 +75,12 @@ def test_the_text_for_a_model() -> None:
     )
 
 
+def test_values_of_the_items_of_an_array_are_shown() -> None:
+    states = {"type": "array", "items": {"enum": ["open", "closed"]}}
+    text = parse_schema(tool({"properties": {"states": states}})).format_for_llm()
+    assert "- states (array of string, optional): Values: open, closed" in text
+
+
 def test_the_compact_line() -> None:
     assert parse_schema(ORDERS).format_compact() == (
         "get_orders(customer_id: string, limit?: integer = 10) -> "

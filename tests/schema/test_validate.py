@@ -6,7 +6,6 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import strategies as st
 
 from halflap.schema import compile_schema
 from support import little_work
@@ -176,22 +175,6 @@ def test_the_number_of_further_problems_is_reported() -> None:
     told = problems(strings, [1] * 100)
     assert (len(told), told[-1].what) == (51, "more")
     assert "50" in str(told[-1])
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=8,
-)
-WORDS = st.sampled_from(
-    ["type", "properties", "items", "allOf", "anyOf", "not", "$ref", "$defs", "pattern", "required", "enum",
-     "unevaluatedProperties", "dependentSchemas", "prefixItems", "patternProperties", "$id", "$anchor"]
-)  # fmt: skip
-SCHEMAS: Any = st.recursive(
-    st.booleans() | st.sampled_from(["#", "#/$defs", "string", "object", "a"]) | st.integers(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4),
-    max_leaves=15,
-).filter(lambda schema: isinstance(schema, dict))
 
 
 @pytest.mark.parametrize("nullable", [{"type": "string"}, {"type": "string", "enum": ["a"]}, {"enum": ["a"]}])

@@ -42,13 +42,9 @@ DEADLY = [
 ]  # fmt: skip
 
 
-every_deadly_call = pytest.mark.parametrize("attack", DEADLY, ids=lambda attack: attack.name)
-
-
-@every_deadly_call
-def test_a_locked_program_is_killed_for_it(attack: Attack, locked: Attacker) -> None:
-    prize = locked.attack(attack)
-    assert prize.was_killed, prize
+def test_a_locked_program_is_killed_for_it(locked: Attacker) -> None:
+    prizes = {attack.name: locked.attack(attack) for attack in DEADLY if attack.applies}
+    assert {name: prize for name, prize in prizes.items() if not prize.was_killed} == {}
 
 
 def test_without_locks_every_such_call_is_answered(unlocked: Attacker) -> None:

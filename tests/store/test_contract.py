@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,11 +49,6 @@ async def read(place: str | Path) -> StoredCatalog:
         await store.close()
 
 
-def test_a_new_store_is_empty(run: Run, place: str | Path) -> None:
-    catalog = run(read(place))
-    assert (catalog.servers, catalog.tools, catalog.names) == ({}, [], {})
-
-
 def test_what_was_written_is_read_by_the_next_store(run: Run, place: str | Path) -> None:
     about: dict[str, Any] = {
         "ttl_seconds": 60.5,
@@ -72,14 +66,7 @@ def test_what_was_written_is_read_by_the_next_store(run: Run, place: str | Path)
     )
 
 
-def test_tools_come_back_in_their_servers_order(run: Run, place: str | Path) -> None:
-    catalog = run(written(place, tool("b", position=1), tool("c", position=0), tool("a", position=2)))
-    assert [kept.original_name for kept in catalog.tools] == ["c", "b", "a"]
-
-
-_ODD = ["grüße 你好 🎉", "a\0b", "\ud800 alone \udfff", "\\u0000 \\ \\\\", "", "'; DROP TABLE tools; --"]
-# All in one each time; each by itself, and none at all, with `make test-all`.
-ODD_TEXTS = ["".join(_ODD), *(pytest.param(text, marks=pytest.mark.slow) for text in _ODD)]
+ODD_TEXTS = ["", "grüße 你好 🎉 a\0b \ud800 alone \udfff \\u0000 \\ '; DROP TABLE tools; --"]
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS)
@@ -95,19 +82,6 @@ async def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
     assert (await store.load_catalog()).names == {"mcp__odd__t": (text, text)}
     await store.record(calls=[record])
     assert await store.recent_calls(1) == [record]
-
-
-def test_a_definition_of_several_megabytes_comes_back_as_it_was(run: Run, place: str | Path) -> None:
-    definition = {**DEFINITION, "description": "x\0é" * 300_000}
-    (kept,) = run(written(place, tool(definition=definition))).tools
-    assert kept.definition == definition
-
-
-async def test_an_update_gets_the_names_of_all_servers(store: Store) -> None:
-    await store.update_server("one", putting(server(), tool()))
-    seen: list[ServerRows] = []
-    await store.update_server("two", noting(seen))
-    assert seen == [ServerRows(None, [], {"mcp__one__t": ("one", "t")})]
 
 
 async def test_a_change_that_fails_leaves_everything_as_it_was(place: str | Path, store: Store) -> None:
@@ -208,17 +182,6 @@ async def test_a_migration_that_fails_leaves_the_store_as_it_was(place: str | Pa
     store = Store(place, [*MIGRATIONS, MORE])
     await store.open()
     assert await _texts(store, "SELECT words FROM notes") == ["hello"]
-    await store.close()
-
-
-async def test_a_migration_that_fails_keeps_those_before_it(place: str | Path) -> None:
-    bad = replace(BAD, number=LATEST + 2)
-    with pytest.raises(StoreError, match=r"nowhere|already exists"):
-        await Store(place, [*MIGRATIONS, MORE, bad]).open()
-    store = Store(place, [*MIGRATIONS, MORE])
-    await store.open()
-    numbers = await _texts(store, "SELECT number FROM halflap_version ORDER BY 1")
-    assert numbers == list(range(1, LATEST + 2))
     await store.close()
 
 

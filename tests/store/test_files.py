@@ -95,17 +95,6 @@ def test_a_file_that_others_could_read_is_made_private(run: Run, file: Path) -> 
     assert modes(file.parent) == {"halflap.db": "0o600"}
 
 
-def test_readers_do_not_wait_for_writers(run: Run, file: Path) -> None:
-    run(write(file))
-    with closing(sqlite3.connect(file)) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-
-
-def test_a_new_store_needs_no_backup(run: Run, file: Path) -> None:
-    run(write(file, note(1), note(2)))
-    assert [path.name for path in file.parent.iterdir()] == ["halflap.db"]
-
-
 def test_a_backup_holds_what_was_there_before_the_migration(run: Run, file: Path) -> None:
     run(write(file))
     before = tables(file)
@@ -114,14 +103,6 @@ def test_a_backup_holds_what_was_there_before_the_migration(run: Run, file: Path
     assert tables(backup) == before
     assert tables(file) == before | {"note1"}
     assert backup.name.startswith(f"halflap.db.v{LATEST}-")
-
-
-def test_each_of_several_migrations_has_a_backup_of_its_own_before(run: Run, file: Path) -> None:
-    run(write(file))
-    before = tables(file)
-    run(write(file, note(1), note(2)))
-    backups = {path.name.split("-")[0]: tables(path) for path in file.parent.glob("*.bak")}
-    assert backups == {f"halflap.db.v{LATEST}": before, f"halflap.db.v{LATEST + 1}": before | {"note1"}}
 
 
 def test_the_last_three_backups_are_kept(run: Run, file: Path) -> None:
@@ -199,14 +180,6 @@ def test_a_folder_in_the_place_of_the_file_keeps_its_rights(run: Run, tmp_path: 
     with pytest.raises(StoreError):
         run(open_store(folder))
     assert stat.S_IMODE(folder.stat().st_mode) == 0o755
-
-
-@pytest.mark.parametrize("device", ["/dev/null", "/dev/full"])
-def test_a_device_in_the_place_of_the_file_keeps_its_rights(run: Run, device: str) -> None:
-    before = Path(device).stat().st_mode
-    with pytest.raises(StoreError):
-        run(open_store(Path(device)))
-    assert Path(device).stat().st_mode == before
 
 
 async def test_a_gateway_whose_store_cannot_be_made_goes_on_in_memory_and_says_so(

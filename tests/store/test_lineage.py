@@ -41,14 +41,6 @@ async def test_what_is_added_is_added_up_for_each_origin(store: Store) -> None:
     }
 
 
-async def test_with_a_tool_goes_where_its_values_went_and_whence_they_came(store: Store) -> None:
-    own = Lineage({Flow(FIND, "next", FIND, "cursor"): Count(4, 1)})
-    await store.add_learned("live", {}, lineage=lineage(flow=(2, 1), other=(1, 1)))
-    await store.add_learned("live", {}, lineage=own)
-    await store.forget_learned(server=GET.server, tool=GET.tool)
-    assert await store.lineage() == {"live": own}
-
-
 async def test_what_is_imported_counts_once_and_never_goes_backwards(store: Store) -> None:
     older, newer = lineage(flow=(2, 1)), lineage(flow=(5, 2), other=(1, 1))
     for came in (older, newer, newer, older):

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.core.errors import UsageError
-from halflap.store import RUNNING, Purged, open_store
+from halflap.store import Purged, open_store
 from halflap.store.migrations import MIGRATIONS
 from halflap.store.sql import Store
 from store.rows import call, putting, run_of, server, tool
-from store.test_contract import ODD_TEXTS
 from support import some
 
 if TYPE_CHECKING:
@@ -52,19 +51,6 @@ async def test_a_run_comes_back_as_it_was_written(place: str | Path) -> None:
         await store.record(runs=[record])
     async with opened(place) as store:
         assert await store.run(record.id) == record
-
-
-async def test_a_run_that_ends_replaces_itself(store: Store) -> None:
-    await store.record(runs=[run_of(1, outcome=RUNNING, duration_ms=None, output=None)])
-    await store.record(runs=[run_of(1)])
-    assert await store.runs(9) == [run_of(1, output=None)]
-
-
-@pytest.mark.parametrize("text", ODD_TEXTS)
-async def test_any_text_of_a_run_comes_back_as_it_was(store: Store, text: str) -> None:
-    record = run_of(1, code=text, output=text, error=text, principal=text, name=text, sandbox=text)
-    await store.record(runs=[record])
-    assert await store.run(record.id, principal=text) == record
 
 
 async def test_runs_are_listed_newest_first_and_without_their_output(store: Store) -> None:
@@ -108,14 +94,6 @@ async def test_the_calls_of_a_run_come_in_their_order(store: Store) -> None:
     mine = [call(number, run="r") for number in (1, 2, 3)]
     await store.record(calls=[mine[2], call(4, run="other"), mine[0], call(5), mine[1]])
     assert await store.calls_of_run("r") == mine
-
-
-async def test_a_call_keeps_what_was_passed_and_returned(store: Store) -> None:
-    record = call(
-        1, arguments='{"a": "\\u0000"}', result='{"content": []}', error="no", result_cut=True, breach="x"
-    )
-    await store.record(calls=[record])
-    assert await store.recent_calls(1) == [record]
 
 
 async def test_short_results_of_calls_that_ended_well_come_newest_first_without_their_arguments(

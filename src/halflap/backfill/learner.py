@@ -35,25 +35,11 @@ _PLAIN = Reading()
 
 
 @dataclass(slots=True)
-class _Batch:
-    """Results that are yet to be observed."""
-
-    observer: Observer
-    values: list[Any] = field(default_factory=list)
-    digests: list[int] = field(default_factory=list)
-    times: list[float | None] = field(default_factory=list)
-
-    def observe(self) -> None:
-        self.observer.observe_all(self.values, self.digests, self.times)
-        self.values, self.digests, self.times = [], [], []
-
-
-@dataclass(slots=True)
 class _Tool:
     key: ToolKey | None
     """None if its server is not known."""
     reading: Reading = _PLAIN
-    batches: dict[Outcome, _Batch] = field(default_factory=dict)
+    observers: dict[Outcome, Observer] = field(default_factory=dict)
 
 
 class Learner:
@@ -66,7 +52,6 @@ class Learner:
         self._tools: dict[tuple[str | None, str], _Tool] = {}
         self._log = 0
         self._clock = 0
-        self._waiting = 0
         self.begin(alone=False)
 
     def begin(self, *, alone: bool, position: int = 0) -> None:
@@ -106,9 +91,6 @@ class Learner:
         self._bytes += len(line)
         self._lines += 1
         self.ends_open = not is_whole
-        self._waiting += len(line)
-        if self._waiting > _BATCH_BYTES:
-            self._observe()
         if self._bytes > _FOLLOWED_BYTES:
             self._follows = False
         return True
@@ -140,21 +122,14 @@ class Learner:
             cut_short=cut_short,
         )
 
-    def _observe(self) -> None:
-        self._waiting = 0
-        for tool in self._tools.values():
-            for batch in tool.batches.values():
-                batch.observe()
-
     def knowledge(self) -> Knowledge:
         """Return everything learned."""
-        self._observe()
         shapes: dict[ToolKey, Learned] = {}
         for tool in self._tools.values():
             if tool.key is None:
                 continue
-            for outcome, batch in tool.batches.items():
-                learned = Learned.of(outcome, batch.observer.shape())
+            for outcome, observer in tool.observers.items():
+                learned = Learned.of(outcome, observer.shape())
                 known = shapes.get(tool.key)
                 shapes[tool.key] = learned if known is None else known.merge(learned)
         return Knowledge(shapes, NO_LINEAGE if self._trails is None else self._trails.take())
@@ -194,12 +169,9 @@ class Learner:
         if self._redactor is not None:
             value = with_unkept(value, self._redactor.value(value))
         outcome = outcome_of(value, is_error=is_error)
-        batch = tool.batches.get(outcome)
-        if batch is None:
-            batch = tool.batches[outcome] = _Batch(Observer(values=self._rules.values))
-        batch.values.append(value)
-        batch.digests.append(call.digest)
-        batch.times.append(at)
+        if outcome not in tool.observers:
+            tool.observers[outcome] = Observer(values=self._rules.values)
+        tool.observers[outcome].observe(value, call.digest, at)
         self._observations += 1
 
     def unpaired(self, count: int) -> None:

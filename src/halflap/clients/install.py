@@ -102,7 +102,7 @@ def entry_for(slug: str, command: list[str], environment: Mapping[str, str]) -> 
     if env:
         entry["env"] = env
     if slug == "claude-code":
-        # Otherwise Claude Code hides Halflap's few tools behind a search of its own.
+        # Otherwise Claude Code hides Halflap's few tools behind its own search.
         entry["alwaysLoad"] = True
     return entry
 

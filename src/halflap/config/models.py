@@ -283,7 +283,7 @@ class WorkflowsConfig(Section):
 
 
 class UpstreamDefaults(Section):
-    """Limits of every server that has none of its own."""
+    """Limits of servers whose entries set none."""
 
     start_timeout_seconds: Seconds = setting(
         120.0, "How long a server may take to start; a first start with `npx` or `uvx` downloads the package."

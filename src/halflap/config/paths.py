@@ -16,14 +16,14 @@ _NAME = "halflap"
 
 
 def user_config_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """Give the folder of the user's configuration file; `HALFLAP_CONFIG_DIR` overrides it."""
+    """Return the folder of the user's configuration file; `HALFLAP_CONFIG_DIR` overrides it."""
     environ = os.environ if environ is None else environ
     chosen = _chosen(environ, "HALFLAP_CONFIG_DIR", "XDG_CONFIG_HOME", ".config")
     return platformdirs.user_config_path(_NAME, appauthor=False) if chosen is None else chosen
 
 
 def user_data_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """Give the folder of what Halflap keeps; `HALFLAP_DATA_DIR` overrides it."""
+    """Return the folder of Halflap's data; `HALFLAP_DATA_DIR` overrides it."""
     environ = os.environ if environ is None else environ
     chosen = _chosen(environ, "HALFLAP_DATA_DIR", "XDG_DATA_HOME", ".local/share")
     return platformdirs.user_data_path(_NAME, appauthor=False) if chosen is None else chosen
@@ -41,7 +41,7 @@ def _chosen(environ: Mapping[str, str], override: str, xdg: str, beneath_home: s
 
 
 def working_folder() -> Path:
-    """Give the folder we are in; one that was deleted under us is no folder any more."""
+    """Return the current folder, or one that does not exist if it was deleted."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -49,7 +49,7 @@ def working_folder() -> Path:
 
 
 def home_dir(environ: Mapping[str, str]) -> Path:
-    """Give the user's home folder by the given environment, else by the system."""
+    """Return the user's home folder, by the given environment or else the system's."""
     for name in ("HOME", "USERPROFILE"):
         if environ.get(name) and Path(environ[name]).is_absolute():
             return Path(environ[name])
@@ -68,5 +68,5 @@ def with_home(text: str, home: Path) -> str:
 
 
 def path_from(text: str, folder: Path, home: Path) -> Path:
-    """Give the absolute path that a text means in a folder; links are not followed."""
+    """Return the absolute path for a text relative to a folder; links are not followed."""
     return Path(os.path.normpath(working_folder() / folder / with_home(text, home)))

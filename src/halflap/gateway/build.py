@@ -53,9 +53,9 @@ async def build(
     config: Config, in_process: Mapping[str, Any], list_roots: ListRoots, *, refresh_stale: bool
 ) -> Parts:
     """Open the store and the catalogue, and connect all parts; no server is started."""
-    store, trouble = await _open_store(config)
+    store = await _open_store(config)
     try:
-        parts = Parts(config, store, trouble, in_process, list_roots, refresh_stale=refresh_stale)
+        parts = Parts(config, store, in_process, list_roots, refresh_stale=refresh_stale)
     except BaseException:
         await store.close()
         raise
@@ -67,17 +67,19 @@ async def build(
     return parts
 
 
-async def _open_store(config: Config) -> tuple[Store, str | None]:
-    """Open the store; if it cannot be opened, one in memory, and why."""
+async def _open_store(config: Config) -> Store:
+    """Open the store; if it cannot be opened, one in memory that says why."""
     place = config.store.url or config.store.path or config.data_dir / "halflap.db"
     try:
-        return await open_store(place), None
+        return await open_store(place)
     except (StoreTooNewError, StoreBrokenError):
         raise
     except StoreError as error:
         # People can use their tools even where the home folder cannot be written to.
         logger.warning("%s Continuing in memory: the next start will not remember this one.", error)
-        return await open_store(None), str(error)
+        store = await open_store(None)
+        store.trouble = str(error)
+        return store
 
 
 class Parts:
@@ -87,7 +89,6 @@ class Parts:
         self,
         config: Config,
         store: Store,
-        store_trouble: str | None,
         in_process: Mapping[str, Any],
         list_roots: ListRoots,
         *,
@@ -97,13 +98,11 @@ class Parts:
         self._in_process = in_process
         self._list_roots = list_roots
         self.store = store
-        self.store_trouble = store_trouble
-        """Why the store is only in memory, if it is."""
         self.catalog = Catalog(config, store)
 
         # Records
         self._redactor = Redactor(configured_secrets(config))
-        running = None if store_trouble else config.data_dir / "running"
+        running = None if store.trouble else config.data_dir / "running"
         self.recorder = Recorder(store, self._redactor, config.traces, running)
         self.retention = Retention(store, config.traces)
         self._breaches = Breaches(store)
@@ -129,13 +128,11 @@ class Parts:
                 lineage=lineage,
                 redact=self._redactor.value,
                 before_writing=self.recorder.flush,
-                on_changed=self._sync.changed,
-                on_flows=self._sync.flowed,
+                on_learned=self._sync.learned,
             )
         self.learned = LearnedSchemas(
             config=config,
             store=store,
-            store_trouble=store_trouble,
             catalog=self.catalog,
             breaches=self._breaches,
             knowledge=knowledge,
@@ -186,7 +183,6 @@ class Parts:
         self.doctor = Doctor(
             config=config,
             store=store,
-            store_trouble=store_trouble,
             catalog=self.catalog,
             listings=self.listings,
             pool=self.pool,
@@ -337,7 +333,7 @@ class Parts:
     def _keeps(self) -> Kept:
         if self._config.traces.record != "full":
             return "off"
-        return "stored" if self.store_trouble is None else "memory"
+        return "stored" if self.store.trouble is None else "memory"
 
 
 async def _keep_out(_listing: Listing) -> None:

@@ -53,7 +53,6 @@ class Doctor:
 
     config: Config
     store: Store
-    store_trouble: str | None
     catalog: Catalog
     listings: Refresher
     pool: Lazy[Pool]
@@ -200,7 +199,7 @@ class Doctor:
     async def _store_state(self) -> dict[str, Any]:
         from halflap.observe import iso  # noqa: PLC0415 -- see the top of `build`
 
-        traces, trouble = self.config.traces, self.store_trouble
+        traces, trouble = self.config.traces, self.store.trouble
         now = None
         try:
             now = await self.store.status()

@@ -252,8 +252,8 @@ class Gateway:
     async def purge_runs(self, *, older_than: float | None = None, everything: bool = False) -> Purged:
         """Delete runs and calls: those that began before a time, or all; by default what retention would delete."""
         store = await self._traces()
-        if self.store_trouble is not None:
-            raise StoreError(f"{self.store_trouble} Nothing was deleted.")
+        if store.trouble is not None:
+            raise StoreError(f"{store.trouble} Nothing was deleted.")
         if everything or older_than is not None:
             return await store.purge(older_than=older_than, everything=everything)
         return await self._prepared.retention.enforce()
@@ -270,7 +270,7 @@ class Gateway:
     @property
     def store_trouble(self) -> str | None:
         """Why nothing is kept, if so."""
-        return None if self._parts.made is None else self._parts.made.store_trouble
+        return None if self._parts.made is None else self._parts.made.store.trouble
 
     # What was learned
 

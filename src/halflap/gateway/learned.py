@@ -42,7 +42,6 @@ class LearnedSchemas:
 
     config: Config
     store: Store
-    store_trouble: str | None
     catalog: Catalog
     breaches: Breaches
     knowledge: Knowledge | None
@@ -237,8 +236,8 @@ class LearnedSchemas:
             raise UsageError(f"{otherwise}: learning is switched off (`learning.enabled`).")
 
     def _expect_store(self, otherwise: str) -> None:
-        if self.store_trouble is not None:
-            raise StoreError(f"{self.store_trouble} {otherwise}.")
+        if self.store.trouble is not None:
+            raise StoreError(f"{self.store.trouble} {otherwise}.")
 
     def _drop_cached(self) -> None:
         if self.knowledge is not None:

@@ -8,7 +8,7 @@ certain it is, `drift` what changed. This package does no I/O and does not know 
 
 from halflap.learn.codec import from_json, to_json
 from halflap.learn.confidence import confidence
-from halflap.learn.drift import Change, breaches, changes
+from halflap.learn.drift import Change, changes
 from halflap.learn.infer import Observer, infer
 from halflap.learn.learned import OUTCOMES, Learned, Outcome, outcome_of
 from halflap.learn.merge import is_lost, merge
@@ -27,7 +27,6 @@ __all__ = [
     "Outcome",
     "Shape",
     "Unkept",
-    "breaches",
     "brief",
     "changes",
     "confidence",

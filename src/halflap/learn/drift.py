@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from halflap.learn.formats import FORMATS
 from halflap.learn.shape import KINDS
 from halflap.learn.variants import variants_of
-from halflap.schema import compile_schema, path_of
+from halflap.schema import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from halflap.core.errors import ArgumentProblem
     from halflap.learn.shape import Place, Record, Shape, Tag
     from halflap.learn.variants import Variant
 
-__all__ = ["STABLE", "Change", "breaches", "changes"]
+__all__ = ["STABLE", "Change", "changes"]
 
 STABLE = 0.95
 """From this confidence on, what contradicts a shape is a change of the tool. Doubling the calls needed: 0.975."""
@@ -44,12 +43,6 @@ class Change:
 def changes(before: Shape, now: Shape) -> tuple[Change, ...]:
     """List what a shape, even of a single result, has that the one before did not have."""
     return tuple(sorted(set(islice(_of_place(before.root, now.root, ""), _MOST_CHANGES))))
-
-
-def breaches(schema: Mapping[str, Any], value: Any) -> list[ArgumentProblem]:
-    """List where a value breaks a declared schema. The problems may quote the value."""
-    validator = compile_schema(schema)
-    return [] if validator is None else validator.problems(value)
 
 
 def _of_place(before: Place, now: Place, path: str) -> Iterator[Change]:

@@ -113,12 +113,6 @@ class Observer:
             self._last = at if self._last is None else max(self._last, at)
         self._column(self._root, (value,), 0, None)
 
-    def observe_all(
-        self, values: Sequence[Any], digests: Sequence[int], times: Iterable[float | None] = repeat(None)
-    ) -> None:
-        for value, digest, at in zip(values, digests, times, strict=False):
-            self.observe(value, digest, at)
-
     def shape(self) -> Shape:
         """Return what was observed so far; more can be observed afterwards."""
         if self._observations:

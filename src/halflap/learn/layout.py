@@ -64,13 +64,8 @@ class Layout:
                 self.inner.append((key, place, visits[kind]))
 
     def count(self, times: int, digest: int) -> None:
-        seen = self.seen
-        if not seen.times:
-            seen.once = digest
-        elif seen.once != digest:
-            seen.once = None
-        seen.times += times
-        if seen.times > self.refresh_at:
+        self.seen.count(times, digest)
+        if self.seen.times > self.refresh_at:
             self.refresh()
 
     def refresh(self) -> None:

@@ -72,12 +72,9 @@ class GraphSync:
         async with self._lock:
             return await asyncio.to_thread(work, await self._current())
 
-    def changed(self, keys: Sequence[ToolKey]) -> None:
-        """Note tools of which something new is known."""
+    def learned(self, keys: Sequence[ToolKey], lineage: Lineage) -> None:
+        """Note tools of which something new is known, and where values were seen to go."""
         self._learned.update(keys)
-
-    def flowed(self, lineage: Lineage) -> None:
-        """Note where values were seen to go."""
         if self._uses_lineage:
             self._new_flows = self._new_flows.merge(lineage)
 

@@ -104,8 +104,7 @@ class Learner:
         lineage: bool = True,
         redact: Callable[[Any], Any] | None = None,
         before_writing: Callable[[], Awaitable[None]] | None = None,
-        on_changed: Callable[[Sequence[ToolKey]], None] | None = None,
-        on_flows: Callable[[Lineage], None] | None = None,
+        on_learned: Callable[[Sequence[ToolKey], Lineage], None] = lambda *_: None,
     ) -> None:
         self._store = store
         self._knowledge = knowledge
@@ -114,10 +113,8 @@ class Learner:
         self._redact = redact
         """Removes secrets from a value; what it changes is not kept as a value."""
         self._before_writing = before_writing
-        self._on_changed = on_changed
-        """Receives the tools of which something new is known."""
-        self._on_flows = on_flows
-        """Receives where values were seen to go."""
+        self._on_learned = on_learned
+        """Receives the tools of which something new is known, and where values were seen to go."""
         self._waiting: deque[_Waiting] = deque()
         self._waiting_bytes = 0
         self._some, self._urgent, self._hurry = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -270,10 +267,8 @@ class Learner:
         for one in compared.drift:
             logger.info("Results of %s.%s have changed: %s %s", one.server, one.tool, one.path, one.what)
         await self._store.add_drift(compared.drift)
-        if compared.changed and self._on_changed is not None:
-            self._on_changed(compared.changed)
-        if flows.counts and self._on_flows is not None:
-            self._on_flows(flows)
+        if compared.changed or flows.counts:
+            self._on_learned(compared.changed, flows)
         return taken
 
     async def _see(self, batch: Sequence[_Waiting]) -> _Seen:

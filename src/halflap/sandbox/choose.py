@@ -14,18 +14,16 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from halflap.sandbox.sandbox import Ending, Host, Program, Sandbox
 
-__all__ = ["JailOrMonty", "NoSandbox", "choose"]
+__all__ = ["choose"]
 
 
 def choose(config: ExecutionConfig, *, platform: str = sys.platform) -> Sandbox:
     """Return the sandbox; it is loaded and started when it is first asked whether it is ready."""
     if config.sandbox == "off":
-        return NoSandbox("`execution.sandbox` is `off`")
+        return _NoSandbox("`execution.sandbox` is `off`")
     if config.sandbox == "monty" or (config.sandbox == "auto" and not platform.startswith("linux")):
         return _monty(config)
-    if config.sandbox in {"jail", "hardened"}:
-        return _jail(config)
-    return JailOrMonty(config)
+    return _JailOrMonty(config) if config.sandbox == "auto" else _jail(config)
 
 
 def _jail(config: ExecutionConfig) -> Sandbox:
@@ -40,16 +38,7 @@ def _monty(config: ExecutionConfig) -> Sandbox:
     return Monty(config)
 
 
-async def _ready(sandbox: Sandbox) -> Readiness:
-    """Return whether it is ready; close it if that is cancelled."""
-    try:
-        return await sandbox.ready()
-    except BaseException:
-        await sandbox.close()
-        raise
-
-
-class NoSandbox:
+class _NoSandbox:
     """Runs nothing, and reports why."""
 
     name = "none"
@@ -68,47 +57,43 @@ class NoSandbox:
         """Do nothing."""
 
 
-class JailOrMonty:
+class _JailOrMonty:
     """The jail; if it does not work on this machine, monty, which is reported."""
 
     def __init__(self, config: ExecutionConfig) -> None:
         self._config = config
-        self._chosen: Sandbox | None = None
+        self._sandbox: Sandbox = _jail(config)
         self._readiness: Readiness | None = None
         self._lock = asyncio.Lock()
 
     @property
     def name(self) -> str:
-        return "auto" if self._chosen is None else self._chosen.name
+        return "auto" if self._readiness is None else self._sandbox.name
 
     async def ready(self) -> Readiness:
         """Try the jail, then monty; the result holds as long as the gateway runs."""
         async with self._lock:
             if self._readiness is None:
-                self._chosen, self._readiness = await self._choose()
+                self._readiness = await self._choose()
             return self._readiness
 
-    async def _choose(self) -> tuple[Sandbox, Readiness]:
-        jail = _jail(self._config)
-        first = await _ready(jail)
-        if first.trouble is None:
-            return jail, first
-        await jail.close()
-        monty = _monty(self._config)
-        second = await _ready(monty)
-        if second.trouble is None:
-            why = f"the jail cannot be used here ({first.trouble}): programs run in monty"
-            missing = {"jail": first.trouble, **second.missing}
-            return monty, replace(second, missing=missing, notes=[why, *second.notes])
-        await monty.close()
-        none = NoSandbox(f"the jail: {first.trouble}; monty: {second.trouble}")
-        return none, await none.ready()
+    async def _choose(self) -> Readiness:
+        jail = await self._sandbox.ready()
+        if jail.trouble is None:
+            return jail
+        await self._sandbox.close()
+        self._sandbox = _monty(self._config)
+        monty = await self._sandbox.ready()
+        if monty.trouble is None:
+            why = f"the jail cannot be used here ({jail.trouble}): programs run in monty"
+            return replace(monty, missing={"jail": jail.trouble, **monty.missing}, notes=[why, *monty.notes])
+        await self._sandbox.close()
+        self._sandbox = _NoSandbox(f"the jail: {jail.trouble}; monty: {monty.trouble}")
+        return await self._sandbox.ready()
 
     async def run(self, program: Program, host: Host) -> Ending:
         await self.ready()
-        assert self._chosen is not None
-        return await self._chosen.run(program, host)
+        return await self._sandbox.run(program, host)
 
     async def close(self) -> None:
-        if self._chosen is not None:
-            await self._chosen.close()
+        await self._sandbox.close()

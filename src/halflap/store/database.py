@@ -44,6 +44,8 @@ class Database:
         self._engine: sa.Engine | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="halflap-store")
         self._closed = False
+        self.trouble: str | None = None
+        """Why this store in memory is used instead of the configured one, if so."""
 
     @property
     def location(self) -> str:

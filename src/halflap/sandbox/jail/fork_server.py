@@ -26,7 +26,7 @@ from halflap.sandbox.jail.protocol import FORK, KILL, ORDER
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
-__all__ = ["Child", "Exit", "ForkServer", "private_user", "start_bare", "to_its_end"]
+__all__ = ["Child", "Exit", "ForkServer", "to_its_end"]
 
 _START_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
@@ -36,7 +36,10 @@ _PRIVATE_USERS = range(61_184, 65_520)
 """The range that systemd uses for dynamic users, too."""
 _NOBODY = 65_534
 _TRIES = 100
-_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from {} import main; main(int(sys.argv[2]))"
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1])\n"
+    "from halflap.sandbox.jail.inside.server import main; main(int(sys.argv[2]))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ class ForkServer:
 
     async def start(self) -> None:
         """Start it, if need be without namespaces; raise `OSError` if that fails."""
-        user = await asyncio.to_thread(private_user)
+        user = await asyncio.to_thread(_private_user)
         report = await self._start(user)
         if (why := report.get("without_namespaces")) is not None:
             await self.close()
@@ -115,7 +118,7 @@ class ForkServer:
         self._control, self._reported = control, loop.create_future()
         try:
             with theirs:
-                self._process = await start_bare("halflap.sandbox.jail.inside.server", theirs)
+                self._process = await _start_bare(theirs)
             orders = self._orders | {"user": user, "machine": platform.machine()}
             await loop.sock_sendall(control, json.dumps(orders).encode() + b"\n")
             loop.add_reader(control, self._receive)
@@ -209,11 +212,11 @@ class ForkServer:
             child.channel.close()
 
 
-async def start_bare(module: str, theirs: socket.socket) -> asyncio.subprocess.Process:
-    """Run a module's `main` in an interpreter without environment, packages or inherited descriptors but one."""
+async def _start_bare(theirs: socket.socket) -> asyncio.subprocess.Process:
+    """Start the server in an interpreter without environment, packages or inherited descriptors but one."""
     root = str(Path(__file__).parents[3])
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT.format(module), root, str(theirs.fileno()),
+        sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, root, str(theirs.fileno()),
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
         # Only what an interpreter may need to find its library.
         env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
@@ -221,7 +224,7 @@ async def start_bare(module: str, theirs: socket.socket) -> asyncio.subprocess.P
     )  # fmt: skip
 
 
-def private_user() -> int:
+def _private_user() -> int:
     """Return a user id without a name and without processes, for children of root; unless root, our own."""
     if os.getuid() != 0:
         return os.getuid()
