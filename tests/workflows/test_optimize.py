@@ -118,6 +118,8 @@ def reached(one: Net) -> Iterator[Net]:
         yield here
         for name in keeping:
             for new, _ in transformed(name, here):
+                if len(seen) > 1_000:
+                    raise TooMuchError
                 if repr(new) not in seen:
                     seen.add(repr(new))
                     waiting.append(new)

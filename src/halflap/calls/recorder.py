@@ -176,12 +176,12 @@ class Recorder:
         return True
 
     async def _write_now(self, entry: _Entry) -> bool:
-        """Write an entry and return whether that succeeded: a run alone, a call with everything that waits."""
+        """Write an entry, with everything that waits, and return whether that succeeded."""
         entry.written = asyncio.get_running_loop().create_future()
         if not self._take(entry):
             return False
         # In a task, so that it is finished even if the caller is cancelled.
-        self._start(self.flush(entry if isinstance(entry.record, RunRecord) else None))
+        self._start(self.flush())
         patience = _COMMIT_SECONDS_WHILE_FAILING if self._is_failing else _LONGEST_COMMIT_SECONDS
         await asyncio.wait([entry.written], timeout=patience + entry.weight / _BYTES_PER_SECOND)
         if not entry.written.done():
@@ -197,10 +197,10 @@ class Recorder:
                     await self._urgent.wait()
             await self.flush()
 
-    async def flush(self, alone: _Entry | None = None) -> None:
-        """Write what is waiting, or one run of it."""
+    async def flush(self) -> None:
+        """Write what is waiting."""
         async with self._flushing:
-            batch = self._take_all() if alone is None else self._take_run(alone)
+            batch = self._take_all()
             if not batch:
                 return
             is_written = False
@@ -229,15 +229,6 @@ class Recorder:
         self._urgent.clear()
         batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
         return batch
-
-    def _take_run(self, ended: _Entry) -> list[_Entry]:
-        """Take one run off the queue; its earlier states must not be written over its last one."""
-        same = [entry for entry in self._waiting if entry.record.id == ended.record.id]
-        self._waiting = [entry for entry in self._waiting if entry.record.id != ended.record.id]
-        self._waiting_bytes -= sum(entry.weight for entry in same)
-        # The rest is written right after, while nothing waits for it.
-        self._urgent.set()
-        return same[-1:]
 
     async def _store_batch(self, batch: Sequence[_Entry]) -> None:
         if sum(entry.weight for entry in batch) <= _SMALL:

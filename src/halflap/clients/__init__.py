@@ -7,7 +7,7 @@ Halflap's configuration, `imports` decides which are new, `install` changes a cl
 
 from halflap.clients.documents import CannotEditError, Document, open_document, yaml_block
 from halflap.clients.files import FileText, back_up, delete, read_file, replace_file
-from halflap.clients.imports import Addition, Import, OwnConfig, plan_import, read_own_config, remembered
+from halflap.clients.imports import Import, OwnConfig, plan_import, read_own_config, remembered
 from halflap.clients.install import (
     Moved,
     Receipt,
@@ -27,7 +27,6 @@ from halflap.clients.translate import Found, read_entry
 
 __all__ = [
     "CLIENTS",
-    "Addition",
     "CannotEditError",
     "Client",
     "Document",

@@ -14,7 +14,6 @@ from halflap.config.models import (
     FrontConfig,
     GraphConfig,
     HttpConfig,
-    LearningConfig,
     LintConfig,
     LintIgnore,
     LmConfig,
@@ -24,8 +23,6 @@ from halflap.config.models import (
     ToolsConfig,
     TracesConfig,
     TtlConfig,
-    UpstreamDefaults,
-    WorkflowsConfig,
 )
 from halflap.config.paths import home_dir, path_from, user_config_dir, user_data_dir, working_folder
 from halflap.config.project import (
@@ -37,18 +34,15 @@ from halflap.config.project import (
     trust_project_file,
 )
 from halflap.config.servers import ServerConfig, is_halflap
-from halflap.config.values import LINT_RULES
 
 __all__ = [
     "FAMILIES",
-    "LINT_RULES",
     "PROJECT_FILES",
     "Config",
     "ExecutionConfig",
     "FrontConfig",
     "GraphConfig",
     "HttpConfig",
-    "LearningConfig",
     "LintConfig",
     "LintIgnore",
     "LmConfig",
@@ -61,8 +55,6 @@ __all__ = [
     "ToolsConfig",
     "TracesConfig",
     "TtlConfig",
-    "UpstreamDefaults",
-    "WorkflowsConfig",
     "find_project_files",
     "forget_project_file",
     "home_dir",

@@ -19,38 +19,6 @@ if TYPE_CHECKING:
 
     from halflap.sandbox.sandbox import Program
 
-__all__ = [
-    "CALL",
-    "CALLS_AT_ONCE",
-    "CANCEL",
-    "CHUNK",
-    "DONE",
-    "ERROR",
-    "FORK",
-    "KILL",
-    "LARGEST_AT_ONCE",
-    "LONGEST_FAILURE",
-    "NUMBER",
-    "ORDER",
-    "OUTPUT",
-    "PROGRAM",
-    "READY",
-    "RETURNED",
-    "SHOW",
-    "VALUE",
-    "Frames",
-    "MisuseError",
-    "frame",
-    "read_call",
-    "read_failure",
-    "read_number",
-    "read_object",
-    "read_value",
-    "value_from",
-    "write_program",
-    "write_value",
-]
-
 # To a fork server.
 ORDER: Final = struct.Struct("!cI")
 """What to do, and the number of the child."""

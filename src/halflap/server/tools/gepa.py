@@ -57,9 +57,12 @@ _PATTERNS = {
 _WEIGHT = {"type": "number", "minimum": 0, "maximum": 1}
 _FAILURE = {
     "properties": {
-        "error": {"const": True},
-        "code": {"enum": ["INVALID_INPUTS", "EXECUTION_ERROR", "TIMEOUT_ERROR"]},
-        "message": {"type": "string"},
+        "error": {"const": True, "description": "Present if there is no answer"},
+        "code": {
+            "enum": ["INVALID_INPUTS", "EXECUTION_ERROR", "TIMEOUT_ERROR"],
+            "description": "What kind of failure it is",
+        },
+        "message": {"type": "string", "description": "What is wrong and what to do"},
     },
     "required": ["error", "code", "message"],
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 from typing import TYPE_CHECKING, Literal
 
 from halflap.workflows.analysis.states import bits_of
@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from halflap.workflows.analysis.study import Study
     from halflap.workflows.model.block import Block
 
-__all__ = ["Agreement", "Footprint", "Relation", "agreement", "footprint", "others", "union"]
+__all__ = [
+    "Agreement",
+    "Footprint",
+    "Part",
+    "Relation",
+    "agreement",
+    "footprint",
+    "others",
+    "part_of",
+    "union",
+]
 
 Relation = Literal["→", "←", "||", "#"]
 _RELATIONS: tuple[Relation, ...] = ("#", "←", "→", "||")
@@ -109,20 +119,24 @@ def _digits(bits: int) -> int:
 
 
 @dataclass(slots=True)
-class _Part:
+class Part:
+    """The activities of a block, as bits."""
+
     first: int
     last: int
     all: int
+    must: int
+    """Those that every trace of the block has."""
     skips: bool
     """Whether it can be passed with nothing visible."""
-    parts: list[_Part]
+    parts: list[Part]
 
 
 def _by_blocks(study: Study, block: Block) -> Footprint:
     """Summarise each block from the inside out, then pass down what follows it from the outside in."""
     follows = [0] * len(study.activities)
 
-    def descend(one: Block, part: _Part, after: int, beside: int) -> None:
+    def descend(one: Block, part: Part, after: int, beside: int) -> None:
         """`after` can follow what comes last in the block, `beside` anything in it."""
         if isinstance(one, Step):
             if part.all:
@@ -131,16 +145,16 @@ def _by_blocks(study: Study, block: Block) -> Footprint:
         for child, summary, then, with_it in _following(one, part.parts, after, beside):
             descend(child, summary, then, with_it)
 
-    whole = _part(block, study.bits)
+    whole = part_of(block, study.bits)
     descend(block, whole, 0, 0)
     return Footprint(study.activities, whole.first, whole.last, tuple(follows), whole.skips)
 
 
-def _part(block: Block, bits: dict[str, int]) -> _Part:
+def part_of(block: Block, bits: dict[str, int]) -> Part:
     if isinstance(block, Step):
         bit = bits.get(block.node, 0)
-        return _Part(bit, bit, bit, not bit, [])
-    parts = [_part(one, bits) for one in inner(block)]
+        return Part(bit, bit, bit, bit, not bit, [])
+    parts = [part_of(one, bits) for one in inner(block)]
     everything = union(part.all for part in parts)
     if isinstance(block, Sequence):
         first = last = 0
@@ -149,21 +163,26 @@ def _part(block: Block, bits: dict[str, int]) -> _Part:
             first |= part.first if skips else 0
             last = part.last | (last if part.skips else 0)
             skips = skips and part.skips
-        return _Part(first, last, everything, skips, parts)
+        return Part(first, last, everything, union(part.must for part in parts), skips, parts)
     if isinstance(block, Loop):
         body, again = parts
         first = body.first | (again.first if body.skips else 0)
         last = body.last | (again.last if body.skips else 0)
-        return _Part(first, last, everything, body.skips, parts)
-    skips = (all if block.kind == "and" else any)(part.skips for part in parts)
-    return _Part(
-        union(part.first for part in parts), union(part.last for part in parts), everything, skips, parts
+        return Part(first, last, everything, body.must, body.skips, parts)
+    parallel = block.kind == "and"
+    return Part(
+        union(part.first for part in parts),
+        union(part.last for part in parts),
+        everything,
+        reduce(or_ if parallel else and_, (part.must for part in parts)),
+        (all if parallel else any)(part.skips for part in parts),
+        parts,
     )
 
 
 def _following(
-    block: Sequence | Branches | Loop, parts: list[_Part], after: int, beside: int
-) -> Iterator[tuple[Block, _Part, int, int]]:
+    block: Sequence | Branches | Loop, parts: list[Part], after: int, beside: int
+) -> Iterator[tuple[Block, Part, int, int]]:
     if isinstance(block, Sequence):
         for child, part in zip(reversed(block.parts), reversed(parts), strict=True):
             yield child, part, after, beside

@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from halflap.workflows.analysis.footprint import others, union
+from halflap.workflows.analysis.footprint import others, part_of, union
 from halflap.workflows.analysis.states import bits_of
 from halflap.workflows.analysis.study import Unknown
 from halflap.workflows.model.block import Branches, Loop, Sequence, Step, inner
@@ -18,6 +18,7 @@ from halflap.workflows.model.block import Branches, Loop, Sequence, Step, inner
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from halflap.workflows.analysis.footprint import Part
     from halflap.workflows.analysis.study import Study
     from halflap.workflows.model.block import Block
     from halflap.workflows.model.net import Net
@@ -55,14 +56,6 @@ def first_order(study: Study) -> Order | Unknown:
 # By blocks --------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Part:
-    all: int
-    must: int
-    """Activities that every trace of the block has."""
-    parts: list[_Part]
-
-
 def _by_blocks(study: Study, block: Block) -> Order:
     """Summarise each block from the inside out, then pass down what the blocks around it contribute.
 
@@ -71,7 +64,7 @@ def _by_blocks(study: Study, block: Block) -> Order:
     """
     before = [0] * len(study.activities)
 
-    def descend(one: Block, part: _Part, stays: int, comes: int) -> None:
+    def descend(one: Block, part: Part, stays: int, comes: int) -> None:
         if isinstance(one, Step):
             if part.all:
                 before[part.all.bit_length() - 1] |= comes & ~part.all
@@ -80,27 +73,11 @@ def _by_blocks(study: Study, block: Block) -> Order:
         for child, summary, (sure, sooner, later) in zip(inner(one), part.parts, steps, strict=True):
             descend(child, summary, stays & ~sooner, (later & ~sooner & stays) | (comes & ~sure))
 
-    descend(block, _part(block, study.bits), (1 << len(study.activities)) - 1, 0)
+    descend(block, part_of(block, study.bits), (1 << len(study.activities)) - 1, 0)
     return Order(study.activities, tuple(before))
 
 
-def _part(block: Block, bits: Mapping[str, int]) -> _Part:
-    if isinstance(block, Step):
-        bit = bits.get(block.node, 0)
-        return _Part(bit, bit, [])
-    parts = [_part(one, bits) for one in inner(block)]
-    if isinstance(block, Loop):
-        must = parts[0].must
-    elif isinstance(block, Branches) and block.kind != "and":
-        must = -1
-        for part in parts:
-            must &= part.must
-    else:
-        must = union(part.must for part in parts)
-    return _Part(union(part.all for part in parts), must, parts)
-
-
-def _around(block: Block, parts: list[_Part]) -> Iterator[tuple[int, int, int]]:
+def _around(block: Block, parts: list[Part]) -> Iterator[tuple[int, int, int]]:
     """Yield, for each child, what is surely done beside it, what surely before it, and what can be done after it."""
     everything = union(part.all for part in parts)
     pairs = zip(others([part.all for part in parts]), others([part.must for part in parts]), strict=True)

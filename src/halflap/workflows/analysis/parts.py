@@ -42,18 +42,6 @@ class Pair:
             found = lead + found + [label for part in after[side] for label in forms.trace(part)]
         return found
 
-    def is_even(self, forms: Forms) -> bool:
-        """Return whether what surrounds the parts is equally long in both wholes."""
-        lengths = [
-            sum(
-                forms.shortest[part]
-                for before, after in self.around
-                for part in (*before[side], *after[side])
-            )
-            for side in (0, 1)
-        ]
-        return lengths[0] == lengths[1]
-
 
 def parts_to_compare(forms: Forms, first: int, second: int) -> list[Pair]:
     """Return the smallest parts that are not the same in both; none means that the traces are the same."""

@@ -71,7 +71,7 @@ def soundness(study: Study) -> Soundness:
     failures = [one for one in (stuck, left_over, _growing(space)) if one is not None]
     fired = {space.machine.steps[step].task for steps in space.steps for step, _ in steps}
     never = [task for task in net.tasks if task not in fired]
-    dead = [_dead(net, space, task) for task in never] if whole else []
+    dead = [_dead(space, task) for task in never] if whole else []
     failures += dead
     return Soundness(
         sound=False if failures else (True if whole else None),
@@ -160,54 +160,25 @@ def _growing(space: Space) -> Failure | None:
     return _failure("unbounded", why, space, larger)
 
 
-def _dead(net: Net, space: Space, task: str) -> Failure:
+def _dead(space: Space, task: str) -> Failure:
     """Explain why a task never happens: the nearest that any state comes to it, and what is missing then."""
     ways = [step.takes for step in space.machine.steps if step.task == task]
     if not ways:
         return _failure("dead_task", f"'{task}' never happens: no flow leads to it.", space, 0, task)
-    ever = 0
-    for marking in space.markings:
-        ever |= marking.places
-    never = sorted({place for takes in ways for place in takes if not ever >> place & 1})
-    nearest = max(
-        range(len(space.markings)),
-        key=lambda state: (max(_marked(space, state, takes) for takes in ways), -state),
-    )
-    if never:
-        known = _givers(space, set(never))
-        givers = [f"'{one}'" for one in net.tasks if one in known]
-        why = f"'{task}' never happens: there is never a token in {_places(space, never)}"
-        why += f", since {join(givers)} never happens, or never with that outcome." if givers else "."
-    else:
-        takes = max(ways, key=lambda takes: _marked(space, nearest, takes))
-        missing = [place for place in takes if not space.markings[nearest].places >> place & 1]
-        together = _places(space, (place for takes in ways for place in takes))
-        why = (
-            f"'{task}' never happens: it needs tokens in {together} at the same time; "
-            f"after this trace {_places(space, missing)} is missing."
-        )
+
+    def missing(state: int) -> list[int]:
+        marked = space.markings[state].places
+        lacking = ([place for place in takes if not marked >> place & 1] for takes in ways)
+        return min(lacking, key=len)
+
+    nearest = min(range(len(space.markings)), key=lambda state: (_lacks(space, state, ways), state))
+    why = f"'{task}' never happens: after this trace there is no token in {_places(space, missing(nearest))}."
     return _failure("dead_task", why, space, nearest, task)
 
 
-def _marked(space: Space, state: int, places: Iterable[int]) -> int:
-    return sum(space.markings[state].places >> place & 1 for place in places)
-
-
-def _givers(space: Space, wanted: set[int]) -> set[str]:
-    """Return the tasks that could put a token into one of these places, directly or through a choice."""
-    found: set[str] = set()
-    waiting = list(wanted)
-    for place in waiting:
-        for step in space.machine.steps:
-            if place not in step.gives:
-                continue
-            if step.task is not None:
-                found.add(step.task)
-            else:
-                more = set(step.takes) - wanted
-                wanted |= more
-                waiting += sorted(more)
-    return found
+def _lacks(space: Space, state: int, ways: list[tuple[int, ...]]) -> int:
+    """Return, negated, how many of the tokens that a task needs are there at most."""
+    return -max(sum(space.markings[state].places >> place & 1 for place in takes) for takes in ways)
 
 
 def _places(space: Space, places: Iterable[int]) -> str:

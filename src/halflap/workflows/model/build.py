@@ -217,7 +217,11 @@ class _Builder:
 
     def fresh(self, stem: str, taken: dict[str, Task]) -> str:
         name, number = stem, 1
-        while name in taken or name in self.net.tasks or name in self.net.conditions:
+        while (
+            name in taken
+            or name in self.net.conditions
+            or (name in self.net.tasks and self.free(name, taken) is None)
+        ):
             number += 1
             name = f"{stem}_{number}"
         return name

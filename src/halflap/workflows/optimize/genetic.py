@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from halflap.workflows.model.form import write_net
-from halflap.workflows.optimize.beam import NEW_OF_EACH
-from halflap.workflows.transform.catalogue import TRANSFORMATIONS
+from halflap.workflows.optimize.search import Frontier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -51,14 +49,11 @@ class _Adapter:
     """Measures candidates for the library; a candidate is the JSON text of a workflow."""
 
     evaluator: Evaluator
+    frontier: Frontier
     reflect: Callable[[str], str] | None
     structures: dict[str, Structure] = field(default_factory=dict)
     texts: dict[Structure, str] = field(default_factory=dict)
-    offered: dict[Structure, list[Structure]] = field(default_factory=dict)
-    """What can be made of each, best first; then what can be made of that."""
     taken: set[Structure] = field(default_factory=set)
-    open: list[tuple[tuple[float, ...], int, Structure]] = field(default_factory=list)
-    """What was measured and never expanded, best first."""
     reflections: int = 0
     propose_new_texts: None = None
 
@@ -110,78 +105,46 @@ class _Adapter:
         """Offer the best unseen workflow that can be made of a candidate; nothing if there is none."""
         _ = components
         structure = self.structures[candidate[_COMPONENT]]
-        new = self._reflected(structure, dataset) or self._better(structure) or self._elsewhere()
+        new = self._reflected(structure, dataset) or self._best(structure)
         if new is None:
             return {}
-        self.taken.add(new)
-        return {_COMPONENT: self.text(self.evaluator.evaluate(new))}
+        self.taken.add(new.structure)
+        return {_COMPONENT: self.text(new)}
 
-    def _reflected(self, structure: Structure, dataset: Mapping[str, Any]) -> Structure | None:
+    def _reflected(self, structure: Structure, dataset: Mapping[str, Any]) -> Evaluation | None:
         """Ask the model which transformation to try, and offer the best unseen workflow it leads to."""
         if self.reflect is None or self.reflections >= _MAX_REFLECTIONS:
             return None
         self.reflections += 1
-        unseen = [one for one in self._expanded(structure) if one not in self.taken]
-        names = {
-            one: self.evaluator.came[one].transformation.name for one in unseen if one in self.evaluator.came
-        }
-        if len(set(names.values())) <= 1:
+        came = self.evaluator.came
+        unseen = [one for one in self.frontier.expand(structure) if one.structure not in self.taken]
+        names = [came[one.structure].transformation.name for one in unseen if one.structure in came]
+        if len(set(names)) <= 1:
             return None
         answer = self.reflect(
             f"A workflow is being optimised for {self.evaluator.target}. It is this net:\n"
-            f"{self.text(self.evaluator.evaluate(structure)).strip()}\nIts measurements: {json.dumps(dataset, default=str)}\n"
-            f"Which of these transformations should be tried next? {', '.join(dict.fromkeys(names.values()))}\n"
+            f"{self.texts[structure].strip()}\nIts measurements: {json.dumps(dataset, default=str)}\n"
+            f"Which of these transformations should be tried next? {', '.join(dict.fromkeys(names))}\n"
             "Answer with the name only."
         )
-        wanted = next((name for name in TRANSFORMATIONS if name in answer), None)
-        return next((one for one, name in names.items() if name == wanted), None)
+        return next((one for one, name in zip(unseen, names, strict=False) if name in answer), None)
 
-    def _better(self, structure: Structure) -> Structure | None:
-        """Find something better below a workflow, a few changes away if need be; else the best that is unseen."""
+    def _best(self, structure: Structure) -> Evaluation | None:
+        """Find something better than a workflow, elsewhere if need be; else the best that is unseen."""
         rank = self.evaluator.evaluate(structure).rank
-        below = self._expanded(structure)
+        best: Evaluation | None = None
+        start: Structure | None = structure
         for _ in range(_LOOK_AHEAD):
-            below.sort(key=lambda one: self.evaluator.evaluate(one).rank)
-            best = next((one for one in below if one not in self.taken), None)
-            if best is not None and self.evaluator.evaluate(best).rank < rank:
-                return best
-            unexpanded = next((one for one in below if one not in self.offered), None)
-            if unexpanded is None:
-                return best
-            known = {*below, structure}
-            below += [one for one in self._expanded(unexpanded) if one not in known]
-        return next((one for one in below if one not in self.taken), None)
-
-    def _elsewhere(self) -> Structure | None:
-        """Continue from the best workflow anywhere that was never expanded: the best may be a dead end."""
-        found = self.evaluator.found
-        offer = None
-        for _ in range(_LOOK_AHEAD):
-            start = None
-            while self.open and start is None:
-                structure = heappop(self.open)[2]
-                start = None if structure in self.offered else structure
-            if start is None or self.evaluator.stop():
+            if start is None:
                 break
-            fresh = next((one for one in self._expanded(start) if one not in self.taken), None)
-            if fresh is not None and (offer is None or found[fresh].rank < found[offer].rank):
-                offer = fresh
-        return offer
-
-    def _expanded(self, structure: Structure) -> list[Structure]:
-        """Return what one change makes of a workflow, best first."""
-        if structure in self.offered:
-            return self.offered[structure]
-        found: list[Evaluation] = []
-        if not self.evaluator.stop() and len(self.offered) < self.evaluator.budget // NEW_OF_EACH:
-            known = set(self.evaluator.found)
-            for one in self.evaluator.neighbours(structure):
-                found.append(one)
-                if one.structure not in known:
-                    heappush(self.open, (one.rank, self.evaluator.evaluations, one.structure))
-        found.sort(key=lambda one: one.rank)
-        self.offered[structure] = [one.structure for one in found]
-        return self.offered[structure]
+            unseen = (one for one in self.frontier.expand(start) if one.structure not in self.taken)
+            found = next(unseen, None)
+            if found is not None and (best is None or found.rank < best.rank):
+                best = found
+            if best is not None and best.rank < rank:
+                break
+            start = self.frontier.next()
+        return best
 
 
 def _one_number(start: Sequence[float], rank: Sequence[float]) -> float:
@@ -198,7 +161,8 @@ def genetic_search(evaluator: Evaluator, seed: int, reflect: Callable[[str], str
     import gepa  # noqa: PLC0415 -- an extra, needed only here
     from gepa.utils import NoImprovementStopper  # noqa: PLC0415
 
-    adapter = _Adapter(evaluator, reflect)
+    frontier = Frontier(evaluator)
+    adapter = _Adapter(evaluator, frontier, reflect)
     adapter.taken.add(evaluator.start.structure)
     gepa.optimize(
         seed_candidate={_COMPONENT: adapter.text(evaluator.start)},
@@ -217,6 +181,4 @@ def genetic_search(evaluator: Evaluator, seed: int, reflect: Callable[[str], str
         seed=seed,
         raise_on_exception=True,
     )
-    evaluator.cut_short |= any(
-        one.refused is None and structure not in adapter.offered for structure, one in evaluator.found.items()
-    )
+    frontier.finish()

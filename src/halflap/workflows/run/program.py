@@ -16,7 +16,7 @@ from halflap.workflows.model.form import read_net, write_net
 from halflap.workflows.model.net import ITEM
 from halflap.workflows.model.orblocks import or_blocks
 from halflap.workflows.predicates import PRELUDE, parse, to_python
-from halflap.workflows.run.references import is_literal, reference, resolved, sources
+from halflap.workflows.run.check import is_literal, reference, resolved, sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ArgumentProblem, HalflapError, ToolNotFoundError, WorkflowError
 from halflap.schema import path_of
 from halflap.schema.stub import make_stub
 from halflap.workflows.model.net import ITEM
-from halflap.workflows.run.references import is_literal, reference, resolved, sources
+from halflap.workflows.run.check import is_literal, reference, resolved, sources
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from collections.abc import Awaitable, Callable, Collection
 
     from halflap.schema import ToolSchema
     from halflap.workflows.model.net import Net, Task
 
 __all__ = ["check_tools"]
-
-Place = tuple[str | int, ...]
 
 
 async def check_tools(
@@ -79,11 +78,16 @@ def _problems(
 ) -> list[tuple[str, str]]:
     if task.each is not None:
         fixed = {name: one for name, one in fixed.items() if name != ITEM}
-    open_: list[Place] = []
-    """Places whose value is only known during the run."""
-    value = {key: _filled(one, (key,), fixed, open_) for key, one in (task.arguments or {}).items()}
-    places = [path_of(place) for place in open_]
-    found = [one for one in schema.validate_arguments(value) if not any(_concerns(one, at) for at in places)]
+    value: dict[str, Any] = {}
+    later: set[str] = set()
+    """Arguments that are only known during the run."""
+    for key, one in (task.arguments or {}).items():
+        try:
+            value[key] = _filled(one, fixed)
+        except LookupError:
+            value[key] = None
+            later.add(path_of([key]))
+    found = [one for one in schema.validate_arguments(value) if not _concerns(one, later)]
     reported = {one.path for one in found}
     if strict and make_stub(schema).closed:
         names = {one.name for one in schema.parameters}
@@ -112,38 +116,29 @@ def _at(path: str, inner: str) -> str:
     return f"{path}.arguments{inner}" if inner.startswith("[") else f"{path}.arguments.{inner}"
 
 
-def _filled(value: Any, place: Place, fixed: Mapping[str, Any], open_: list[Place]) -> Any:
-    """Return an argument with references resolved; what is only known during the run is null, and its place noted."""
+def _filled(value: Any, fixed: Mapping[str, Any]) -> Any:
+    """Return an argument with references resolved; a `LookupError` if one is only known during the run."""
     path = reference(value)
     if path is not None:
-        try:
-            return _followed(fixed, resolved(path, fixed))
-        except LookupError:
-            open_.append(place)
-            return None
+        found: Any = fixed
+        for step in resolved(path, fixed):
+            if isinstance(found, list) and step.isdigit():
+                found = found[int(step)]
+            elif isinstance(found, Mapping) and step in found:
+                found = found[step]
+            else:
+                raise LookupError(step)
+        return found
     if is_literal(value):
         return value["value"]
     if isinstance(value, dict):
-        return {key: _filled(one, (*place, key), fixed, open_) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_filled(one, (*place, at), fixed, open_) for at, one in enumerate(value)]
-    return value
+        return {key: _filled(one, fixed) for key, one in value.items()}
+    return [_filled(one, fixed) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _followed(value: Any, path: tuple[str, ...]) -> Any:
-    for step in path:
-        if isinstance(value, list) and step.isdigit():
-            value = value[int(step)]
-        elif isinstance(value, dict) or hasattr(value, "keys"):
-            value = value[step]
-        else:
-            raise LookupError(step)
-    return value
-
-
-def _concerns(problem: ArgumentProblem, path: str) -> bool:
-    """Return whether a problem may come from the unknown value at a path: it is there, inside it, or about its surroundings."""
-    if problem.path == path or problem.path.startswith((f"{path}.", f"{path}[")):
-        return problem.what != "unknown"
-    around = not problem.path or path.startswith((f"{problem.path}.", f"{problem.path}["))
-    return around and problem.what == "wrong"
+def _concerns(problem: ArgumentProblem, later: set[str]) -> bool:
+    """Return whether a problem may come from an argument that is not known yet: it is in it, or about the whole."""
+    inside = any(problem.path == one or problem.path.startswith((f"{one}.", f"{one}[")) for one in later)
+    return (inside and problem.what != "unknown") or (
+        not problem.path and bool(later) and problem.what == "wrong"
+    )

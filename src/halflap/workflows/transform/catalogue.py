@@ -12,10 +12,9 @@ from halflap.workflows.model.build import build
 from halflap.workflows.model.reduce import structure_of
 from halflap.workflows.transform.choices import filter_first, merge_identical
 from halflap.workflows.transform.constraints import Constraints
-from halflap.workflows.transform.duplicates import drop_duplicates
 from halflap.workflows.transform.ground import Changed, Ground
 from halflap.workflows.transform.parallel import parallelise, serialise
-from halflap.workflows.transform.tidy import flatten, remove_dead, remove_silent
+from halflap.workflows.transform.tidy import drop_duplicates, flatten, remove_dead, remove_silent
 
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Net

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from halflap.core.text import join
-from halflap.workflows.analysis.order import data_by_label
 from halflap.workflows.score.timing import Timing
 
 if TYPE_CHECKING:
@@ -30,11 +29,6 @@ class Ground:
     facts: Facts
     constraints: Constraints
     timing: Timing = field(init=False)
-    by_label: Facts | None = field(init=False)
-    """The same tasks, each with the data of all that share its label; None where that is the same.
-
-    Verdicts go by labels: where two tasks share one and differ in their data, one may be taken for the other.
-    """
     arranged: dict[Block, tuple[Block, ...]] = field(default_factory=dict)
     """Arrangements of a block, so that each is made once."""
     plans: dict[tuple[tuple[Block, ...], tuple[int, ...], int | None], Block] = field(default_factory=dict)
@@ -44,16 +38,6 @@ class Ground:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "timing", Timing(self.facts, quick=True))
-        net = self.facts.net
-        data = data_by_label(net)
-        tasks = {
-            name: task
-            if task.label is None
-            else replace(task, reads=data[task.label].reads, writes=data[task.label].writes)
-            for name, task in net.tasks.items()
-        }
-        by_label = None if tasks == net.tasks else self.constraints.facts(replace(net, tasks=tasks))
-        object.__setattr__(self, "by_label", by_label)
 
 
 def named(tasks: Iterable[str]) -> str:

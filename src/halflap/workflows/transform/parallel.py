@@ -7,7 +7,7 @@ compared by their estimated times and become blocks only when one is chosen: the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from halflap.workflows.analysis.states import bits_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from halflap.workflows.model.block import Block
-    from halflap.workflows.score.facts import Facts
     from halflap.workflows.transform.ground import Ground
 
 __all__ = ["parallelise", "serialise"]
@@ -69,11 +68,9 @@ def _arrangements(ground: Ground, old: Block) -> Iterator[Block]:
         return
     most = ground.constraints.max_parallel
     widths: list[int | None] = [None] if most is None else [None, *range(most, 1, -1)]
-    arrangers = [_Arranger(ground, old)]
-    if ground.by_label is not None:
-        arrangers.append(_Arranger(ground, old, ground.by_label))
+    arranger = _Arranger(ground, old)
     seen = {old}
-    for arranger, width in product(arrangers, widths):
+    for width in widths:
         key = (tuple(arranger.atoms), tuple(arranger.needs), width)
         if key not in ground.plans:
             ground.plans[key] = arranger.arranged(width)
@@ -123,10 +120,9 @@ class _Plan:
 class _Arranger:
     """The atoms of a block, and what each needs."""
 
-    def __init__(self, ground: Ground, block: Block, facts: Facts | None = None) -> None:
-        """`facts` other than those of the workflow may state what needs what."""
+    def __init__(self, ground: Ground, block: Block) -> None:
         found = Atoms(block)
-        needed = found.needed(facts or ground.facts)
+        needed = found.needed(ground.facts)
         # A condition or silent task that does nothing would be a branch of its own.
         left = _in_known_order(
             ground, found.atoms, needed, [at for at, one in enumerate(found.atoms) if not _idle(ground, one)]

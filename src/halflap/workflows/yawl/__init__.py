@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.yawl.older import read_process_model
-from halflap.workflows.yawl.read import read_set
+from halflap.workflows.yawl.read import read_process_model, read_set
 from halflap.workflows.yawl.write import write_yawl
 from halflap.workflows.yawl.xml import children, local, read_xml
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from halflap.sandbox.check.inside.arguments import argument_verdict
 from halflap.sandbox.check.inside.awaits import unawaited_calls
 from halflap.sandbox.check.inside.context import Context
-from halflap.sandbox.check.inside.parameters import parameter_reads
 from halflap.sandbox.check.inside.probes import Probes
 from halflap.sandbox.check.inside.reads import AWAITABLE, LIST, Reads, Record, Verdict, describe, not_awaited
 from halflap.sandbox.check.inside.rewrite import DECLARATIONS, as_plain_functions, rewrite
@@ -110,23 +109,14 @@ class _Examination:
 
     def _judge(self) -> Iterator[tuple[Any, Verdict]]:
         judged = [(one, nodes, self._about(nodes)) for one, nodes in self._objections]
-        in_functions = [
-            (read, [self._reads.verdict(read, value) for value in values])
-            for read, values in parameter_reads(self._tree)
-        ]
         touched = {node for _, nodes in self._objections for node in nodes}
         # An addition that is a mistake itself adds no doubt.
         added = [one for one in self._context.added if touched.isdisjoint(ast.walk(one))]
-        anything = [self._may_be_anything(one) for one in added if judged or in_functions]
+        anything = [self._may_be_anything(one) for one in added if judged]
         shaky = any(anything) or any(
             verdict is None and any(map(self._context.is_stored, nodes)) and not self._is_quiet(nodes)
             for _, nodes, (_, verdict) in judged
         )
-        for read, verdicts in in_functions:
-            # Whatever is passed, it fails.
-            failing = [one for one in verdicts if one is not None and one.certain]
-            if failing and len(failing) == len(verdicts):
-                yield _marked(read), failing[0]._replace(certain=not shaky)
         for diagnostic, nodes, (node, verdict) in judged:
             if verdict is not None:
                 fresh = isinstance(getattr(node, "value", None), ast.Await)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.check.inside import system_calls
 from halflap.sandbox.check.inside.examine import examine
-from halflap.sandbox.check.inside.toolchain import find_tool, leave_for_a_place, make_a_place
-from halflap.sandbox.check.inside.ty import Diagnostic, Ty, TyError, read_report
+from halflap.sandbox.check.inside.toolchain import Toolchain
+from halflap.sandbox.check.inside.ty import Ty, TyError, read_report
 from halflap.sandbox.jail.inside import locks, seccomp, server
 
 if TYPE_CHECKING:
-    from halflap.sandbox.check.inside.toolchain import Place, Tool
+    from halflap.sandbox.check.inside.ty import Diagnostic
 
 __all__ = ["LARGEST_ANSWER", "LARGEST_QUESTION", "QUESTION", "Profile"]
 
@@ -33,27 +33,21 @@ LARGEST_ANSWER = 1024 * 1024
 _IS_LINUX = sys.platform.startswith("linux")
 _FIRST, _SECOND = "1", "2"
 """A folder for each run of ty."""
-_LIMITS = {
-    "RLIMIT_STACK": 16 * 1024 * 1024,
-    "RLIMIT_CORE": 0,
-    "RLIMIT_MEMLOCK": 0,
-    "RLIMIT_MSGQUEUE": 0,
-    "RLIMIT_NOFILE": 128,
-}
+_STACK_BYTES = 16 * 1024 * 1024
+_OPEN_FILES = 128
 _PROCESSES = 64
 _READABLE = locks.READ | locks.LIST
 _WRITABLE = _READABLE | locks.WRITE | locks.MAKE
-_Filters = tuple["seccomp.Filter | None", "seccomp.Filter | None"]
 
 
 class Profile(server.Profile):
     """Processes that write into one folder and execute ty, which can only read there."""
 
     _orders: dict[str, Any]
-    _tool: Tool
-    _place: Place | None = None
-    _limits: dict[str, int]
-    _filters: _Filters = (None, None)
+    _toolchain: Toolchain
+    _limits: dict[int, int]
+    _filter: seccomp.Filter | None = None
+    _filter_of_ty: seccomp.Filter | None = None
     _is_fenced = False
 
     def __init__(self) -> None:
@@ -63,31 +57,34 @@ class Profile(server.Profile):
         """Load everything, find ty and what it needs, then give up rights."""
         _warm_up()
         self._orders = orders
-        self._tool = find_tool(orders["executable"], tuple(orders["also"]))
-        found = self._confine() if _IS_LINUX else locks.Confinement(["rlimits"], {"locks": "needs Linux"})
-        place = self._place = self._place or make_a_place(self._tool, orders["temporary"])
-        return {
-            "layers": found.layers,
-            "missing": found.missing,
-            "place": None if place.is_private else place.root,
-        }
+        self._toolchain = toolchain = Toolchain(orders["executable"], orders["also"])
+        found = self._confine() if _IS_LINUX else locks.Confinement([], {"locks": "needs Linux"})
+        if toolchain.root is None:
+            toolchain.make_folder(orders["temporary"])
+        place = None if toolchain.is_private else toolchain.root
+        return {"layers": found.layers, "missing": found.missing, "place": place}
 
     def _confine(self) -> locks.Confinement:
         orders = self._orders
-        self._limits = _LIMITS | {
-            "RLIMIT_AS": locks.address_space() + orders["memory_bytes"],
-            "RLIMIT_CPU": orders["cpu_seconds"],
-            "RLIMIT_FSIZE": LARGEST_QUESTION,
+        self._limits = {
+            resource.RLIMIT_AS: locks.address_space() + orders["memory_bytes"],
+            resource.RLIMIT_CPU: orders["cpu_seconds"],
+            resource.RLIMIT_FSIZE: LARGEST_QUESTION,
+            resource.RLIMIT_STACK: _STACK_BYTES,
+            resource.RLIMIT_NOFILE: _OPEN_FILES,
+            **dict.fromkeys((resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE), 0),
         }
         if os.getuid() == 0:
             # Counted over all that a user runs: a bound is possible for one who runs nothing else.
-            self._limits["RLIMIT_NPROC"] = _PROCESSES
-        trouble = self._build_filters()
-
-        def enter() -> None:
-            self._place = leave_for_a_place(self._tool)
-
-        found = locks.confine(orders, enter)
+            self._limits[resource.RLIMIT_NPROC] = _PROCESSES
+        trouble = "" if orders["seccomp"] else "switched off"
+        try:
+            if not trouble:
+                self._filter = seccomp.build(orders["machine"], system_calls.EXAMINATION)
+                self._filter_of_ty = seccomp.build(orders["machine"], system_calls.TY)
+        except OSError as error:
+            trouble = str(error)
+        found = locks.confine(orders, self._toolchain.leave_files)
         self._is_fenced = found.has_landlock
         if trouble:
             found.missing["seccomp"] = trouble
@@ -95,21 +92,9 @@ class Profile(server.Profile):
             found.layers.insert(0, "seccomp")
         return found
 
-    def _build_filters(self) -> str:
-        if not self._orders["seccomp"]:
-            return "switched off"
-        machine = self._orders["machine"]
-        try:
-            examination, ty = system_calls.EXAMINATION, system_calls.TY
-            self._filters = seccomp.build(machine, examination), seccomp.build(machine, ty)
-        except OSError as error:
-            return str(error)
-        return ""
-
     def forking(self, number: int) -> None:
-        """Choose the child's folder. The others cannot be listed, so that only who can guess this name gets to it."""
-        assert self._place is not None
-        self._folders[number] = f"{self._place.folders}/{os.urandom(12).hex()}"
+        """Choose a child's folder: a name that another one would have to guess."""
+        self._folders[number] = f"{self._toolchain.folders}/{os.urandom(12).hex()}"
 
     def child(self, channel: int, number: int) -> None:
         """Lock the process, examine the program that comes over the channel, and answer."""
@@ -128,27 +113,23 @@ class Profile(server.Profile):
         os._exit(0)
 
     def _enter(self, folder: str) -> None:
-        Path(folder).mkdir(mode=0o700)
+        for name in ("", _FIRST, _SECOND):
+            Path(folder, name).mkdir(mode=0o700)
         os.chdir(folder)
-        for run in (_FIRST, _SECOND):
-            Path(run).mkdir(mode=0o700)
         # ty has no business beside the folder of its run.
         Path(folder).chmod(0o300)
-        if not self._orders["lockdown"]:
-            return
-        for number in (signal.SIGCHLD, signal.SIGPIPE):
-            signal.signal(number, signal.SIG_DFL)
-        for name, value in self._limits.items() if _IS_LINUX else ():
-            locks.limit(getattr(resource, name), value)
-        if _IS_LINUX:
+        if self._orders["lockdown"] and _IS_LINUX:
+            for number in (signal.SIGCHLD, signal.SIGPIPE):
+                signal.signal(number, signal.SIG_DFL)
+            for which, value in self._limits.items():
+                locks.limit(which, value)
             # A layer that was reported is put on, or nothing is examined.
-            locks.lock(locks.Locks({}, self._filters[0], self._fence(_WRITABLE)))
+            locks.lock(locks.Locks({}, self._filter, self._fence(_WRITABLE)))
 
     def _fence(self, rights: int) -> list[tuple[int, int]] | None:
-        assert self._place is not None
         if not self._is_fenced:
             return None
-        return [*self._place.readable, (os.open(".", os.O_PATH | os.O_DIRECTORY), rights)]
+        return [*self._toolchain.readable, (os.open(".", os.O_PATH | os.O_DIRECTORY), rights)]
 
     def _examine(self, talk: socket.socket) -> dict[str, Any]:
         # It is locked while there is nothing else to do.
@@ -163,27 +144,25 @@ class Profile(server.Profile):
         return examine(question, run)
 
     def _ty(self, folder: str) -> Ty:
-        assert self._place is not None
-        place, tool = self._place, self._tool
-        executable = tool.descriptor if os.execve in os.supports_fd else tool.path
-        arguments = (*(self._orders["command"] or ["ty"]), *place.arguments)
+        toolchain = self._toolchain
+        arguments = (*(self._orders["command"] or ["ty"]), *toolchain.arguments)
 
         def execute() -> None:
-            os.execve(executable, arguments, place.environment)  # noqa: S606 -- the whole point
+            os.execve(toolchain.executable, arguments, toolchain.environment)  # noqa: S606 -- the whole point
 
         return Ty(folder, self._lock_ty, execute)
 
     def _lock_ty(self) -> None:
         """Lock the process that is about to become ty further: it writes nothing, and starts nothing."""
-        if _IS_LINUX:
-            locks.die_with_parent()
-        if not self._orders["lockdown"] or not _IS_LINUX:
+        if not _IS_LINUX:
             return
-        locks.limit(resource.RLIMIT_FSIZE, 0)
-        if (fence := self._fence(_READABLE)) is not None:
-            locks.restrict(fence)
-        if self._filters[1] is not None:
-            seccomp.install(self._filters[1])
+        locks.die_with_parent()
+        if self._orders["lockdown"]:
+            locks.limit(resource.RLIMIT_FSIZE, 0)
+            if (fence := self._fence(_READABLE)) is not None:
+                locks.restrict(fence)
+            if self._filter_of_ty is not None:
+                seccomp.install(self._filter_of_ty)
 
     def ended(self, number: int) -> None:
         folder = Path(self._folders.pop(number))
@@ -194,8 +173,7 @@ class Profile(server.Profile):
     def close(self) -> None:
         for number in list(self._folders):
             self.ended(number)
-        if self._place is not None:
-            self._place.clear()
+        self._toolchain.clear()
 
 
 def _exactly(talk: socket.socket, size: int) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.text import visible
@@ -36,8 +35,8 @@ _MAX_KEYS = 20
 _MAX_KEY = 60
 _MAX_SHOWN = 60
 _SHORTEST = 4
-_SHORTEST_PART = 5
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
+_SHORTEST_END = 5
+_MAX_COMPARED = 200
 
 
 class Record(NamedTuple):
@@ -73,11 +72,11 @@ class Reads:
         self._records = [one for one in records if one.source != "input" and one.name not in tree.bindings]
         self._probes = probes
 
-    def verdict(self, read: ast.AST, value: ast.expr | None = None) -> Verdict | None:
-        """Judge a read, of a parameter with a value that is passed for it; None if nothing is known about the value."""
+    def verdict(self, read: ast.AST) -> Verdict | None:
+        """Judge a read; None if nothing is known about the value."""
         match read:
             case ast.Subscript(slice=ast.Constant(value=str(key)), ctx=ast.Load()):
-                found = self._key(read, value or read.value, key)
+                found = self._key(read, key)
             case ast.Subscript(
                 slice=ast.Constant(value=int())
                 | ast.UnaryOp(operand=ast.Constant(value=int()))
@@ -90,7 +89,7 @@ class Reads:
             case _:
                 return None
         assert isinstance(read, ast.Subscript | ast.Attribute)
-        found = self._unawaited(read, value or read.value) or found
+        found = self._unawaited(read) or found
         if found is None or not found.certain:
             return found
         return found._replace(certain=not (self.is_excused(read) or self._context.is_guarded(read)))
@@ -109,12 +108,13 @@ class Reads:
         # Any method may have changed an attribute in the meantime.
         return isinstance(root, ast.Attribute)
 
-    def _unawaited(self, read: ast.expr, value: ast.expr) -> Verdict | None:
+    def _unawaited(self, read: ast.Subscript | ast.Attribute) -> Verdict | None:
         # A task can be given attributes; a coroutine cannot.
         kinds = _COROUTINE if isinstance(read, ast.Attribute) else AWAITABLE
-        return not_awaited(shown(value)) if self._probes.all_are(value, kinds) else None
+        return not_awaited(shown(read.value)) if self._probes.all_are(read.value, kinds) else None
 
-    def _key(self, read: ast.Subscript, value: ast.expr, key: str) -> Verdict | None:
+    def _key(self, read: ast.Subscript, key: str) -> Verdict | None:
+        value = read.value
         failing = tuple(one.name for one in self._records if _certainly_lacks(key, one))
         others = tuple(kind for kinds, _ in _KINDS.values() for kind in kinds)
         sure = self._probes.all_are(value, (*failing, *others, "None", "BaseException"))
@@ -227,11 +227,14 @@ def _certainly_lacks(key: str, record: Record) -> bool:
 
 
 def is_slip(key: str, known: str) -> bool:
-    """Return whether a key is a declared one with a letter wrong, in another style, or cut short by a word."""
-    mine, its = _words(key), _words(known)
-    if mine and (mine == its or _is_part(mine, its)):
+    """Return whether a key is a declared one with a letter wrong, in another style, or without its first words.
+
+    `orderId` for `order_id`, `revenue` for `total_revenue`. Not `order` for `order_id`: that may well be another field.
+    """
+    if len(key) >= _SHORTEST_END and known.endswith((f"_{key}", key[:1].upper() + key[1:])):
         return True
-    return max(len(key), len(known)) >= _SHORTEST and _is_one_edit(key.casefold(), known.casefold())
+    mine, its = _letters(key), _letters(known)
+    return mine == its or (max(len(key), len(known)) >= _SHORTEST and _is_one_edit(mine, its))
 
 
 def _is_one_edit(one: str, other: str) -> bool:
@@ -250,14 +253,8 @@ def _is_one_edit(one: str, other: str) -> bool:
     )
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.casefold() for word in _WORD.findall(text[:200]))
-
-
-def _is_part(short: tuple[str, ...], long: tuple[str, ...]) -> bool:
-    if not 0 < len(short) < len(long) or short not in {long[-len(short) :], long[: len(short)]}:
-        return False
-    return any(len(word) >= _SHORTEST_PART for word in short)
+def _letters(key: str) -> str:
+    return "".join(letter for letter in key[:_MAX_COMPARED].casefold() if letter.isalnum())
 
 
 def _keys(records: Sequence[Record]) -> list[str]:

@@ -22,25 +22,6 @@ from halflap.sandbox.jail.inside import seccomp
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = [
-    "EXECUTE",
-    "LIST",
-    "MAKE",
-    "READ",
-    "WRITE",
-    "Confinement",
-    "Locks",
-    "NamespaceError",
-    "address_space",
-    "confine",
-    "die_with_parent",
-    "leave_files",
-    "limit",
-    "lock",
-    "mount_folder",
-    "restrict",
-]
-
 EXECUTE, WRITE, READ, LIST, MAKE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 8
 """Landlock's rights over files: run, write, read; over folders: list, make plain files in."""
 
@@ -61,16 +42,8 @@ _CAPSET = {"x86_64": 126, "aarch64": 91}
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _NEW_NAMESPACES = 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 """Mounts, host name, inter-process communication, users, processes, network."""
-_READ_ONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT, _RECURSIVE, _PRIVATE, _DETACH = (
-    1,
-    2,
-    4,
-    8,
-    32,
-    1 << 14,
-    1 << 18,
-    2,
-)
+_READ_ONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT = 1, 2, 4, 8, 32
+_RECURSIVE, _PRIVATE, _DETACH = 1 << 14, 1 << 18, 2
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 _LANDLOCK_BENEATH = _LANDLOCK_VERSION = 1
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
