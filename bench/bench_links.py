@@ -3,7 +3,8 @@
 For each flow that is known to be true: does the best link of every parameter start at the right field? With tools named
 by operation ids and renamed to verb and noun, in all and by API area. `--weights` moves each weight down and up and shows
 the flows gained and lost by area: a change that helps one area and hurts others is fitted to that area. `--sample FILE`
-writes seeded edges of high confidence, without the confidence, to be judged by a reader.
+writes seeded edges of high confidence, without the confidence, to be judged by a reader. `--plans` times suggestions,
+`--large` six copies of the API with the other catalogues. All times are CPU seconds.
 
 The data are not part of the project: pass their folder, or put it beside the project as `shared/data`.
 """
@@ -16,6 +17,7 @@ import json
 import random
 import re
 import resource
+import statistics
 import time
 from collections import Counter
 from pathlib import Path
@@ -24,6 +26,9 @@ from typing import Any
 from halflap.core.values import Tool
 from halflap.graph.edges import Graph, evidence
 from halflap.graph.inputs import ports_of
+from halflap.graph.paths import path_text
+from halflap.graph.plan import Target, plan, workflow_json
+from halflap.schema import compact
 
 VERBS = re.compile(
     "add|approve|cancel|check|clear|close|convert|create|delete|disable|dismiss|download|enable|export|get|list|lock|"
@@ -33,6 +38,7 @@ VERBS = re.compile(
 PREPOSITIONS = {"as", "at", "by", "for", "from", "in", "of", "on", "to", "with"}
 CONFIDENT = 0.8
 SAMPLED = 100
+PLANNED = 200
 
 
 def verb_noun(names: list[str]) -> dict[str, str]:
@@ -126,11 +132,10 @@ def weights(definitions: list[dict[str, Any]], flows: list[dict[str, Any]]) -> N
         setattr(evidence, name, value)
 
 
-def sample(definitions: list[dict[str, Any]], file: Path) -> None:
-    tools = tools_of(definitions, "api", {})
-    graph = Graph(ports_of(one) for one in tools)
+def sample(definitions: list[dict[str, Any]], file: Path, seed: int) -> None:
+    graph = Graph(ports_of(one) for one in tools_of(definitions, "api", {}))
     edges = [edge for edge in graph.edges() if edge.confidence >= CONFIDENT and not edge.is_pagination]
-    chosen = random.Random(20).sample(edges, SAMPLED)
+    chosen = random.Random(seed).sample(edges, SAMPLED)
     lines = [
         f"# {SAMPLED} links to be judged",
         "",
@@ -138,16 +143,22 @@ def sample(definitions: list[dict[str, Any]], file: Path) -> None:
         "",
     ]
     for at, edge in enumerate(chosen, 1):
-        link = edge.to_json()["mappings"][0]
+        link = edge.links[0]
         source, target = (graph.tools[end] for end in (edge.source, edge.target))
-        slot = next(one for one in target.slots if one.path == edge.links[0].target)
+        place = next(one for one in source.places if one.path == link.source)
+        slot = next(one for one in target.slots if one.path == link.target)
         lines += [
-            f"{at}. `{source.name}` ({source.description.splitlines()[0][:90]})",
-            f"   → `{target.name}` ({target.description.splitlines()[0][:90]}; takes {', '.join(sorted(target.required))})",
-            f"   `{link['from']}` → `{link['to']}` ({' '.join(slot.description.split())[:120]})",
+            f"{at}. from `{source.name}`: {described(source.description)}",
+            f"   - field `{path_text(place.path)}`, {compact(place.type)[:60]}: {described(place.description)}",
+            f"   - to `{target.name}`: {described(target.description)} (requires {', '.join(sorted(target.required)) or 'nothing'})",
+            f"   - parameter `{path_text(slot.path)}`, {compact(slot.type)[:60]}: {described(slot.description)}",
         ]
     file.write_text("\n".join(lines) + "\n")
     print(f"{len(edges)} edges of confidence {CONFIDENT} or more; {SAMPLED} written to {file}")
+
+
+def described(text: str) -> str:
+    return " ".join(text.split())[:160] or "not described"
 
 
 def large(definitions: list[dict[str, Any]], folder: Path) -> None:
@@ -163,6 +174,23 @@ def large(definitions: list[dict[str, Any]], folder: Path) -> None:
     print(f"{len(tools)} tools: graph {built:.1f} s, {edges} edges {time.process_time() - began:.1f} s")
 
 
+def plans(definitions: list[dict[str, Any]]) -> None:
+    """Time suggestions for seeded tools of the API: the first after the graph was built, and many after that."""
+    graph = Graph(ports_of(one) for one in tools_of(definitions, "api", {}))
+    took = []
+    for name in random.Random(1).sample(sorted(graph.tools), PLANNED):
+        began = time.process_time()
+        found = plan(graph, want=[Target("tool", name)], have={"org": "acme", "username": "ada"})
+        for one in found.suggestions:
+            workflow_json(one)
+        took.append(1000 * (time.process_time() - began))
+    first, *later = took
+    late = statistics.quantiles(later, n=100)
+    print(
+        f"plans: first {first:.0f} ms, median {late[49]:.0f} ms, p95 {late[94]:.0f} ms, with three programs each"
+    )
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument(
@@ -170,7 +198,9 @@ def main() -> None:
     )
     arguments.add_argument("--weights", action="store_true")
     arguments.add_argument("--large", action="store_true")
+    arguments.add_argument("--plans", action="store_true")
     arguments.add_argument("--sample", type=Path)
+    arguments.add_argument("--seed", type=int, default=20)
     given = arguments.parse_args()
     with gzip.open(given.folder / "github_tools.json.gz", "rt") as file:
         definitions = json.load(file)
@@ -178,10 +208,12 @@ def main() -> None:
     report(definitions, flows)
     if given.weights:
         weights(definitions, flows)
+    if given.plans:
+        plans(definitions)
     if given.large:
         large(definitions, given.folder)
     if given.sample:
-        sample(definitions, given.sample)
+        sample(definitions, given.sample, given.seed)
 
 
 if __name__ == "__main__":

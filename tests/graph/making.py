@@ -72,18 +72,18 @@ def tool(
     *,
     learned: Any = NOTHING,
     sure: float = 0.5,
-    catalogue_name: str = "",
+    schema_: Mapping[str, Any] | None = None,
 ) -> Ports:
     """Make a tool's ports by way of its definition, as a server would give it."""
     output = None if gives is NOTHING else schema(gives)
     if output is not None and output.get("type") != "object":
         output = {"type": "object", "properties": {"result": output}, "required": ["result"]}
     made = Tool(
-        name=catalogue_name or f"mcp__{server}__{name}",
+        name=f"mcp__{server}__{name}",
         server=server,
         original_name=name,
         description=description,
-        input_schema=inputs(takes),
+        input_schema=schema_ or inputs(takes),
         output_schema=output,
     )
     seen = None if learned is NOTHING else read_type(schema(learned))

@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 from graph.making import tool
-from halflap.core.values import Tool
-from halflap.graph.inputs import ports_of
 from halflap.graph.paths import path_text
-from halflap.schema import read_type
-
-if TYPE_CHECKING:
-    from halflap.graph.ports import Ports
 
 
 def places(ports: Any) -> set[str]:
@@ -46,16 +42,7 @@ def test_only_the_data_of_an_envelope_are_outputs() -> None:
 
 
 def test_a_declared_object_without_fields_is_replaced_by_what_was_learned() -> None:
-    made = Tool(
-        name="t",
-        server="s",
-        original_name="t",
-        description="",
-        input_schema={},
-        output_schema={"type": "object"},
-    )
-    learned = read_type({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]})
-    ports = ports_of(made, learned)
+    ports = tool("s", "t", "", {"type": "object"}, learned={"id": str})
     assert [(path_text(one.path), one.declared) for one in ports.places] == [("$", False), ("id", False)]
 
 
@@ -98,6 +85,7 @@ def test_a_default_makes_a_parameter_optional() -> None:
 
 def test_recursive_types_end() -> None:
     tree = {
+        "type": "object",
         "$ref": "#/$defs/Node",
         "$defs": {
             "Node": {
@@ -109,10 +97,7 @@ def test_recursive_types_end() -> None:
             }
         },
     }
-    made = Tool(
-        name="t", server="s", original_name="t", description="", input_schema=tree, output_schema=tree
-    )
-    ports = ports_of(made)
+    ports = tool("s", "t", schema_=tree, gives=tree)
     assert "id" in places(ports)
     assert "id" in slots(ports)
 
@@ -127,30 +112,20 @@ def test_huge_schemas_are_bounded_and_keep_their_outermost_fields() -> None:
     assert "last" in slots(made)
 
 
-class TestAlternatives:
-    def ports(self, **more: Any) -> Ports:
-        own = {"member_id": {"type": "string"}, "wallet_id": {"type": "integer"}, "note": {"type": "string"}}
-        made = Tool(
-            name="mcp__x__either",
-            server="x",
-            original_name="either",
-            description="",
-            input_schema={"type": "object", "properties": own, **more},
-            output_schema=None,
-        )
-        return ports_of(made)
-
-    def test_the_first_alternative_is_required(self) -> None:
-        for key in ("anyOf", "oneOf"):
-            found = self.ports(**{key: [{"required": ["member_id"]}, {"required": ["wallet_id"]}]})
-            assert found.required == {"member_id"}
-            assert found.choices == (frozenset({"member_id"}), frozenset({"wallet_id"}))
-            assert {one.parameter for one in found.slots if one.required} == {"member_id"}
-
-    def test_what_all_of_them_require_is_required(self) -> None:
-        parts = [{"required": ["member_id", "note"]}, {"required": ["wallet_id", "note"]}]
-        assert self.ports(anyOf=parts).required == {"member_id", "note"}
-        assert self.ports(required=["note"], anyOf=[{"required": ["wallet_id"]}]).required == {
-            "note",
-            "wallet_id",
-        }
+@pytest.mark.parametrize(
+    ("more", "required"),
+    [
+        ({"anyOf": [{"required": ["member_id"]}, {"required": ["wallet_id"]}]}, "member_id"),
+        ({"oneOf": [{"required": ["member_id"]}, {"required": ["wallet_id"]}]}, "member_id"),
+        (
+            {"anyOf": [{"required": ["member_id", "note"]}, {"required": ["note", "wallet_id"]}]},
+            "member_id note",
+        ),
+        ({"required": ["note"], "anyOf": [{"required": ["wallet_id"]}]}, "note wallet_id"),
+    ],
+)
+def test_of_alternatives_the_smallest_or_first_is_required(more: Any, required: str) -> None:
+    own = {name: {"type": "string"} for name in ("member_id", "wallet_id", "note")}
+    made = tool("s", "either", schema_={"type": "object", "properties": own, **more})
+    assert made.required == set(required.split())
+    assert {one.parameter for one in made.slots if one.required} == made.required

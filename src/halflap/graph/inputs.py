@@ -80,25 +80,24 @@ def _discriminates(field: Field, objects: Sequence[Type]) -> bool:
 
 def _slots(field: Field) -> Iterator[Slot]:
     """Yield what a value can be put into, breadth-first: a key itself unless it is an array, and all inside it."""
-    todo: deque[tuple[Type, Path, Field, bool]] = deque([(field.type, (key(field.name),), field, False)])
+    todo: deque[tuple[Type, Path, Field]] = deque([(field.type, (key(field.name),), field)])
     made = 0
     while todo and made < MAX_PORTS:
-        kind, path, own, alone = todo.popleft()
+        kind, path, own = todo.popleft()
         parts = parts_of(kind)
         objects = [one for one in parts if one.kind == "object"]
         taken = taken_part(parts)
         if taken is not None:
             made += 1
             description = own.description or kind.description
-            yield Slot(path, taken, own.required, own.has_default, description, own.default, alone)
+            yield Slot(path, taken, own.required, own.has_default, description, own.default)
         if len(path) > MAX_DEPTH:
             continue
-        todo.extend((one.type, (*path, key(one.name)), one, alone) for one in _taken(objects) if objects)
+        todo.extend((one.type, (*path, key(one.name)), one) for one in _taken(objects) if objects)
         extra = extra_of(objects)
         if extra is not None and is_informative(extra):
             # No key of a map is required.
             inside = replace(own, required=False, description=extra.description)
-            todo.append((extra, (*path, VALUE), inside, alone))
+            todo.append((extra, (*path, VALUE), inside))
         for array in (one for one in parts if one.kind == "array"):
-            single = array.bounds is not None and array.bounds.longest == 1
-            todo.append((array.items or Type("any"), (*path, EACH), own, alone or single))
+            todo.append((array.items or Type("any"), (*path, EACH), own))

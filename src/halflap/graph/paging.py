@@ -24,67 +24,40 @@ if TYPE_CHECKING:
 __all__ = ["More", "Pages", "lists_of", "main_list", "more_of", "pages_of", "takes_page"]
 
 _NUMBERS = frozenset({"integer", "number"})
-_CURSORS = frozenset(
-    {
-        "cursor", "token", "marker", "bookmark", "continuation", "continuation token", "scroll id", "skiptoken", "skip token",
-        "page state", "paging state", "evaluated key", "key", "after", "batch", "sync token", "offset",
-    }
-)  # fmt: skip
+
+
+def _phrases(text: str) -> frozenset[str]:
+    return frozenset(text.split(", "))
+
+
+_CURSORS = _phrases(
+    "cursor, token, marker, bookmark, continuation, continuation token, scroll id, skiptoken, skip token, page state, "
+    "paging state, evaluated key, key, after, batch, sync token, offset"
+)
 """What leads to the next page, without the words below."""
-_ONWARD = frozenset(
-    {"next", "page", "pagination", "paging", "start", "starting", "end", "exclusive", "last", "list"}
-)
+_ONWARD = _phrases("next, page, pagination, paging, start, starting, end, exclusive, last, list")
 """Words that say that something is about pages or leads on."""
-_LEADS = frozenset(
-    {"next", "end", "last", "continuation", "cursor", "bookmark", "scroll", "marker", "after", "skiptoken"}
-)
-_PAGE_NUMBERS = frozenset({"page", "page number", "page index", "p", "pg"})
-_OFFSETS = frozenset({"offset", "skip", "start index", "start at", "start offset", "first result"})
-_BARE_OFFSETS = frozenset({"from", "start"})
+_LEADS = _phrases("next, end, last, continuation, cursor, bookmark, scroll, marker, after, skiptoken, page")
+_PAGE_NUMBERS = _phrases("page, page number, page index, p, pg")
+_OFFSETS = _phrases("offset, skip, start index, start at, start offset, first result")
+_BARE_OFFSETS = _phrases("from, start")
 """Offsets where the call also takes a size; alone they may be anything."""
-_SIZES = frozenset(
-    {
-        "limit", "size", "page size", "per page", "max result", "max item", "max key", "count", "top", "take", "row", "first",
-        "result per page", "page limit",
-    }
-)  # fmt: skip
-_LAST_SEEN = frozenset({"starting after", "after", "after id", "last id", "since id", "start after"})
-_TOTALS = frozenset({"total", "found", "number found", "hit count", "item count", "count total"})
-_COUNTED = frozenset(
-    {"count", "item", "result", "record", "hit", "element", "entry", "row", "size", "object", "number"}
+_SIZES = _phrases(
+    "limit, size, page size, per page, max result, max item, max key, count, top, take, row, first, result per page, "
+    "page limit"
 )
-_PAGE_COUNTS = frozenset(
-    {"total page", "page count", "page total", "number page", "last page", "num page", "nb page"}
+_LAST_SEEN = _phrases("starting after, after, after id, last id, since id, start after")
+_TOTALS = _phrases("total, found, number found, hit count, item count, count total")
+_COUNTED = _phrases("count, item, result, record, hit, element, entry, row, size, object, number")
+_PAGE_COUNTS = _phrases("total page, page count, page total, number page, last page, num page, nb page")
+_MORE = _phrases(
+    "has more, has next, has next page, more, more result, is truncated, truncated, has more result"
 )
-_MORE = frozenset(
-    {
-        "has more",
-        "has next",
-        "has next page",
-        "more",
-        "more result",
-        "is truncated",
-        "truncated",
-        "has more result",
-    }
+_DONE = _phrases("is last, last, is last page, done, complete, is done, end")
+_AROUND = _phrases(
+    "meta, metadata, response metadata, pagination, paging, page, page info, cursor, link, url, next, info"
 )
-_DONE = frozenset({"is last", "last", "is last page", "done", "complete", "is done", "end"})
-_AROUND = frozenset(
-    {
-        "meta",
-        "metadata",
-        "response metadata",
-        "pagination",
-        "paging",
-        "page",
-        "page info",
-        "cursor",
-        "link",
-        "url",
-        "next",
-        "info",
-    }
-)
+"""Objects that hold what tells about the page around them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,28 +117,22 @@ def pages_of(ports: Ports) -> Pages | None:
     lists = lists_of(ports)
     if not slots or not (lists or main_list(ports) is not None):
         return None
-    told = [one for one in ports.told if one.path and all(step.kind == "key" for step in one.path)]
+    told = _around(ports)
     return _by_cursor(slots, told, lists) or _by_number(ports, slots, told) or _by_last(ports, slots, told)
 
 
 def more_of(ports: Ports) -> tuple[More, ...]:
     """Return what tells that a result is only a part, where its pages cannot be asked for."""
     lists, main = lists_of(ports), main_list(ports)
-    found: list[More] = []
     is_paged = any(takes_page(one.path) for one in ports.slots)
-    for place in ports.told if lists else ():
-        if (
-            not place.path
-            or any(step.kind != "key" for step in place.path)
-            or not _is_about(place.path, lists)
-        ):
+    found: list[More] = []
+    for place in _around(ports) if lists else ():
+        if not _is_about(place.path, lists):
             continue
-        name = phrase(_words(place.path[-1].key))
+        name = _name(place.path)
         if is_boolean(place.type):
-            kind: Literal["more", "done"] | None = (
-                "more" if name in _MORE else "done" if name in _DONE and is_paged else None
-            )
-            found += [More(kind, place.path)] if kind is not None else []
+            if name in _MORE or (name in _DONE and is_paged):
+                found.append(More("more" if name in _MORE else "done", place.path))
         elif _leads_on(place) and (is_paged or name != "next"):
             found.append(More("next", place.path))
         elif main is not None and is_paged and _is_total(place, main):
@@ -185,6 +152,11 @@ def _full(ports: Ports, main: Path | None) -> tuple[More, ...]:
         if is_size and type(slot.default) is int and slot.default > 0:
             return (More("full", main, main, slot.parameter, slot.default),)
     return ()
+
+
+def _around(ports: Ports) -> list[Place]:
+    """Return the places outside all lists."""
+    return [one for one in ports.told if one.path and all(step.kind == "key" for step in one.path)]
 
 
 def lists_of(ports: Ports) -> tuple[Path, ...]:
@@ -227,17 +199,15 @@ def _by_cursor(slots: list[Slot], told: list[Place], lists: tuple[Path, ...]) ->
     if not found:
         return None
     *_, place, slot = max(found, key=lambda one: one[:2])
-    ends = next(
-        (
-            (one.path, name in _DONE)
-            for one in told
-            if is_boolean(one.type) and (name := phrase(_words(one.path[-1].key))) in _MORE | _DONE
-            if place.path[: len(one.path) - 1] == one.path[:-1]
-        ),
-        None,
-    )
+    flags = [
+        (one.path, _name(one.path) in _DONE)
+        for one in told
+        if is_boolean(one.type) and _name(one.path) in _MORE | _DONE
+        if place.path[: len(one.path) - 1] == one.path[:-1]
+    ]
     texts = bool(kinds_of(place.type) & {"string", "any"})
     may_be_address = texts and _is_next(place.path) and "url" not in _words(slot.path[-1].key)
+    ends = flags[0] if flags else None
     return Pages("cursor", place.path, slot.path, "cursor", lists, ends=ends, may_be_address=may_be_address)
 
 
@@ -246,45 +216,35 @@ def _by_number(ports: Ports, slots: list[Slot], told: list[Place]) -> Pages | No
     if items is None:
         return None
     for slot in slots:
-        name = phrase(_words(slot.path[-1].key))
+        name = _name(slot.path)
         by: Literal["page", "offset"] = "page" if name in _PAGE_NUMBERS else "offset"
         if not kinds_of(slot.type) <= _NUMBERS or name not in _PAGE_NUMBERS | _OFFSETS | _BARE_OFFSETS:
             continue
         for place in told:
             tells = _tells(place, items)
             if tells is not None and _is_about(place.path, (items,)):
-                first = (
-                    slot.default
-                    if type(slot.default) is int and slot.default in {0, 1}
-                    else int(by == "page")
-                )
+                first = int(by == "page")
+                if type(slot.default) is int and slot.default in {0, 1}:
+                    first = slot.default
                 return Pages(by, place.path, slot.path, tells, (items,), first=first)
     return None
 
 
 def _by_last(ports: Ports, slots: list[Slot], told: list[Place]) -> Pages | None:
     items = main_list(ports)
-    if items is None:
+    more = [(one, tells) for one in told if items is not None and (tells := _tells(one, items))]
+    ends = next(((one, tells) for one, tells in more if tells in {"more", "done"}), None)
+    slot = next((one for one in slots if _name(one.path) in _LAST_SEEN), None)
+    if items is None or ends is None or slot is None:
         return None
-    for slot in slots:
-        if phrase(_words(slot.path[-1].key)) not in _LAST_SEEN:
-            continue
-        ids = [
-            one.path
-            for one in ports.places
-            if len(one.path) == len(items) + 2
-            and one.path[: len(items)] == items
-            and one.path[-1].kind == "key"
-            if words_of(one.path[-1].key)[-1:] == ("id",) and kinds_of(one.type) & kinds_of(slot.type)
-        ]
-        own = [
-            path for path in ids if words_of(path[-1].key) in {("id",), (*ports.subject.thing, "id")}
-        ] or ids
-        more = next((one for one in told if _tells(one, items) in {"more", "done"}), None)
-        tells = None if more is None else _tells(more, items)
-        if len(own) >= 1 and more is not None and tells in {"more", "done"}:
-            return Pages("last", more.path, slot.path, tells, (items,), last=own[0])
-    return None
+    ids = [
+        one.path
+        for one in ports.places
+        if one.path[:-1] == (*items, EACH) and kinds_of(one.type) & kinds_of(slot.type)
+        if words_of(one.path[-1].key)[-1:] == ("id",)
+    ]
+    own = [path for path in ids if words_of(path[-1].key) in {("id",), (*ports.subject.thing, "id")}] or ids
+    return Pages("last", ends[0].path, slot.path, ends[1], (items,), last=own[0]) if own else None
 
 
 # Names -----------------------------------------------------------------------------------------------
@@ -296,6 +256,10 @@ def _words(name: str) -> Words:
     for mark in (".", ":", "@", "$"):
         name = name.rpartition(mark)[2] or name
     return words_of(name)
+
+
+def _name(path: Path) -> str:
+    return phrase(_words(path[-1].key))
 
 
 def _leading(words: Words) -> str:
@@ -341,12 +305,12 @@ def _leads_on(place: Place) -> bool:
     is_cursor = rest in _CURSORS - {"key", "offset"} or (
         rest in _CURSORS and bool({"next", "last"} & set(words))
     )
-    return is_cursor and bool(_LEADS & set(words) or "page" in words)
+    return is_cursor and not _LEADS.isdisjoint(words)
 
 
 def _belongs(place: Place, slot: Slot) -> bool:
     """Return whether a slot takes the cursor of a place: a number only by the same name or from an address."""
-    asked = phrase(_words(slot.path[-1].key))
+    asked = _name(slot.path)
     kinds, takes = kinds_of(place.type), kinds_of(slot.type)
     if _is_next(place.path):
         return bool(kinds & takes) or "any" in kinds | takes or "string" in kinds
@@ -366,7 +330,7 @@ def _closeness(place: Place, slot: Slot) -> int:
 
 
 def _tells(place: Place, items: Path) -> Literal["items", "pages", "more", "done"] | None:
-    name = phrase(_words(place.path[-1].key))
+    name = _name(place.path)
     if is_boolean(place.type):
         return "more" if name in _MORE else "done" if name in _DONE else None
     if not kinds_of(place.type) <= _NUMBERS:

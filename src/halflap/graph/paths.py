@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -18,7 +16,6 @@ __all__ = [
     "keys_of",
     "many",
     "path_text",
-    "read_path",
     "slot_text",
 ]
 
@@ -39,11 +36,6 @@ NAME = Step("name")
 
 Path = tuple[Step, ...]
 
-_STEP = re.compile(
-    r"(?P<each>\[\])|\.?(?P<name>\{key\})|\.?(?P<value>\{\})|\[(?P<quoted>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\]"
-    r"|\.?(?P<key>[^.\[\]{}]+)"
-)
-
 
 @lru_cache(maxsize=1 << 14)
 def key(name: str) -> Step:
@@ -62,29 +54,6 @@ def path_text(path: Path) -> str:
             part = {"value": "{}", "name": "{key}"}.get(step.kind, step.key)
             text += f".{part}" if text else part
     return text or "$"
-
-
-def read_path(text: str) -> Path | None:
-    """Read what `path_text` wrote; None for any other text."""
-    path: list[Step] = []
-    at = 0
-    while at < len(text) and text != "$":
-        found = _STEP.match(text, at)
-        if found is None:
-            return None
-        at = found.end()
-        if found["quoted"] is not None:
-            try:
-                path.append(key(ast.literal_eval(found["quoted"])))
-            except (ValueError, SyntaxError):
-                return None
-        elif found["key"] is not None:
-            if not found["key"].isidentifier():
-                return None
-            path.append(key(found["key"]))
-        else:
-            path.append(EACH if found["each"] else NAME if found["name"] else VALUE)
-    return tuple(path)
 
 
 def many(path: Path) -> int:

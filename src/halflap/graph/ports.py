@@ -53,8 +53,6 @@ class Slot:
     has_default: bool = False
     description: str = ""
     default: Any = field(default=None, compare=False)
-    is_alone: bool = False
-    """Whether it is the item of an array that takes one item only."""
 
     @property
     def parameter(self) -> str:

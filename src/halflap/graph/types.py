@@ -10,7 +10,7 @@ from halflap.schema import fields_of, object_types
 if TYPE_CHECKING:
     from halflap.schema import Type
 
-__all__ = ["ANYTHING", "Form", "conflict", "form_of"]
+__all__ = ["ANYTHING", "Form", "admits", "conflict", "form_of"]
 
 _PLAIN = frozenset({"string", "number", "integer", "boolean"})
 _ANYTHING = _PLAIN | {"object", "array"}
@@ -84,9 +84,27 @@ def _usual(form: str | None) -> str | None:
     return None if form is None else _SAME_FORMAT.get(form.lower(), form.lower())
 
 
+def admits(kind: Type, value: Any) -> bool:
+    """Return whether a value can be of a type; of arrays, only that they are."""
+    return not _conflict(_form_of_value(value), form_of(kind))
+
+
+def _form_of_value(value: Any, depth: int = 0) -> Form:
+    kind = frozenset({_kind_of(value)}) - {"null"}
+    if isinstance(value, dict):
+        inner = {} if depth == _DEEPEST else value
+        fields = ((name, True, _form_of_value(one, depth + 1)) for name, one in inner.items())
+        return Form(kind, fields=tuple(fields), is_map=not value)
+    return Form(kind, values=None if isinstance(value, list) else frozenset({(type(value).__name__, value)}))
+
+
 @lru_cache(maxsize=1 << 15)
 def conflict(given: Form, asked: Form) -> str:
     """Return why no value of the one can go where the other is asked for; empty if it can."""
+    return _conflict(given, asked)
+
+
+def _conflict(given: Form, asked: Form) -> str:
     fitting = {
         kind for kind in given.kinds if kind in asked.kinds or (kind == "integer" and "number" in asked.kinds)
     }
@@ -109,7 +127,7 @@ def _objects(given: Form, asked: Form) -> str:
     has = {name: form for name, _, form in given.fields}
     for name, required, form in asked.fields:
         if name in has:
-            problem = conflict(has[name], form)
+            problem = _conflict(has[name], form)
             if problem:
                 return f"{name!r}: {problem}"
         elif required:
@@ -119,10 +137,10 @@ def _objects(given: Form, asked: Form) -> str:
 
 
 def _kind_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    if value is None:
-        return "null"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    if isinstance(value, float) and value.is_integer():
+        return "integer"
     plain = {str: "string", int: "integer", float: "number", dict: "object", list: "array"}
     return next((name for kind, name in plain.items() if isinstance(value, kind)), "string")
 

@@ -38,8 +38,6 @@ class Given:
     """The value in `have`; None where it is supplied later."""
     each: bool = False
     """Whether `have` holds a list, and the call is made for each item."""
-    is_alone: bool = False
-    """Whether the slot is in an array that takes one item, so that each of many values gets a call."""
     step: str = ""
     source: Path = ()
     """Where it is in the result of that step."""
@@ -54,7 +52,7 @@ class Given:
     @property
     def holds(self) -> int:
         """How many of the source's loops the argument takes in."""
-        return 0 if self.is_alone else many(self.slot)
+        return many(self.slot)
 
     def to_json(self) -> dict[str, Any]:
         told: dict[str, Any] = {"from": self.origin}

@@ -126,8 +126,13 @@ class Observer:
     def _column(self, place: Place, values: Sequence[Any], level: int, key: str | None) -> None:
         """Count values that one result has at the same place."""
         kinds = set(map(type, values))
-        for kind in kinds:
-            alike = values if len(kinds) == 1 else [one for one in values if type(one) is kind]
+        by_kind: dict[type, Sequence[Any]] = dict.fromkeys(kinds, values)
+        if len(kinds) > 1:
+            lists: dict[type, list[Any]] = {kind: [] for kind in kinds}
+            for one in values:
+                lists[type(one)].append(one)
+            by_kind.update(lists)
+        for kind, alike in by_kind.items():
             name = KIND_OF.get(kind)
             if name is None:
                 self._odd(place, alike, level, key)

@@ -23,7 +23,7 @@ PATIENT = Orders(seconds=20.0, cpu_seconds=20)
 
 
 def soon(true: Callable[[], object]) -> bool:
-    """Say whether something becomes true."""
+    """Return whether something becomes true."""
     return eventually(lambda: bool(true()))
 
 
@@ -81,7 +81,7 @@ class Room:
         return sorted(Told(one.rule, *one.at[:2], one.wrong) for one in found)
 
     def running(self) -> list[int]:
-        """Give the processes in which ty, or what stands in for it, runs."""
+        """Return the processes in which ty, or what is run instead, runs."""
         found = []
         for pid in children_of(self.pid):
             with contextlib.suppress(OSError):

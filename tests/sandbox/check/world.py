@@ -75,19 +75,19 @@ class Program:
 
 @cache
 def programs() -> tuple[Program, ...]:
-    """Give all programs of the corpus, by name."""
+    """Return all programs of the corpus, by name."""
     return tuple(Program(path.stem, path.read_text()) for path in sorted(CORPUS.glob("*.py")))
 
 
 @cache
 def more_programs() -> tuple[Program, ...]:
-    """Give the short programs, many to a file, each under a line `#= name`; most ask the crm server."""
+    """Return the short programs, many to a file, each under a line `#= name`; most ask the crm server."""
     parts = [part for path in sorted(_MORE.glob("*.txt")) for part in _HEADING.split(path.read_text())[1:]]
     return tuple(map(Program, parts[::2], parts[1::2]))
 
 
 def missing_servers() -> frozenset[str]:
-    """Say which servers cannot be started here: those from npm, where npm has not installed them."""
+    """Return the servers that cannot be started here: those from npm, where npm has not installed them."""
     names = {"everything": "everything", "files": "filesystem", "memory": "memory"}
     return frozenset(
         name
@@ -143,7 +143,7 @@ def open_world(folder: Path, **config: Any) -> Iterator[Desk]:
 
 
 def catalogue(desk: Desk) -> Mapping[str, Tool]:
-    """Give the tools of a desk, by the name that programs use."""
+    """Return the tools of a desk, by the name that programs use."""
     snapshot = desk.gateway.snapshot
     return {name: snapshot.tools[name] for name in snapshot.callable}
 

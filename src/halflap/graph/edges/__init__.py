@@ -1,8 +1,8 @@
 """Edges: whose results can fill whose parameters, and how certain that is.
 
 Read `model` first (edge, link, evidence), then `evidence` (how one field and one parameter are scored, with all weights)
-and `graph` (which fields are scored at all, computed when asked for). `assembly` makes edges of the best, `index` finds candidates, `types` rules out values
-of the wrong type, `relations` reads what servers declare, `explain` says why there is an edge or none.
+and `graph` (which fields are scored at all, computed when asked for). `index` finds candidates, `relations` reads what
+servers say about their own tools, `assembly` makes edges of the best, `explain` says why there is an edge or none.
 """
 
 from halflap.graph.edges.explain import Explanation, explain

@@ -57,27 +57,25 @@ def _rank(one: Candidate) -> tuple[float, int, int]:
 def together(by_slot: dict[Path, list[Candidate]]) -> dict[Path, list[Candidate]]:
     """Choose for each slot the place nearest to those chosen for the others: parts of one key travel together.
 
-    Slots with one place that is better than all others choose first, and the others follow them. One place fills one slot
-    only: whatever takes `from_id` and `to_id` does not mean the same.
+    Each slot chooses a second time, when the others have. One place fills one slot only: whatever takes `from_id` and
+    `to_id` does not mean the same.
     """
-    chosen: dict[Path, list[Candidate]] = {}
-    taken: set[Path] = set()
-    for slot in sorted(by_slot, key=lambda path: _doubt(by_slot[path])):
+    order = sorted(by_slot, key=lambda path: -by_slot[path][0].confidence)
+    chosen: dict[Path, Candidate] = {}
+    for slot in order * 2 if len(order) > 1 else order:
+        chosen.pop(slot, None)
+        taken = {one.given.place.path for one in chosen.values()}
         free = [one for one in by_slot[slot] if one.given.place.path not in taken]
         if free:
-            best = max(free, key=lambda one: one.confidence + _BESIDE * _nearness(one, taken))
-            # Beside the others it is as certain as any.
-            best = best._replace(confidence=max(one.confidence for one in free))
-            others = [one for one in free if one.given is not best.given]
-            chosen[slot] = [best, *others[: _SHOWN - 1]]
-            taken.add(best.given.place.path)
-    return {slot: chosen[slot] for slot in by_slot if slot in chosen}
-
-
-def _doubt(found: list[Candidate]) -> tuple[float, float]:
-    """Rank a slot: by how close its second best place is, then by its best."""
-    best = found[0].confidence
-    return (found[1].confidence / best if len(found) > 1 else 0.0), -best
+            chosen[slot] = max(free, key=lambda one: one.confidence + _BESIDE * _nearness(one, taken))
+    found: dict[Path, list[Candidate]] = {}
+    taken = {one.given.place.path for one in chosen.values()}
+    for slot in (one for one in by_slot if one in chosen):
+        others = [one for one in by_slot[slot] if one.given.place.path not in taken]
+        # Beside the others it is as certain as any.
+        confidence = max(one.confidence for one in (chosen[slot], *others))
+        found[slot] = [chosen[slot]._replace(confidence=confidence), *others[: _SHOWN - 1]]
+    return found
 
 
 def _nearness(one: Candidate, others: Iterable[Path]) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from halflap.graph.edges.evidence import LEAST
 from halflap.graph.naming import is_secret, words_of
 from halflap.graph.paging import takes_page
-from halflap.graph.paths import path_text
+from halflap.graph.paths import keys_of, path_text
 from halflap.graph.types import conflict, form_of
 
 if TYPE_CHECKING:
@@ -70,14 +70,14 @@ def explain(graph: Graph, source: str, target: str) -> Explanation:
     edge = graph.edge(source, target)
     if edge is not None:
         return Explanation(source, target, edge)
-    for name in (source, target):
-        if name not in graph.tools:
-            return Explanation(
-                source, target, None, (Near(None, None, "unknown tool", f"there is no tool {name}"),)
-            )
-    one, other = graph.tools[source], graph.tools[target]
-    near = sorted(_near(graph, one, other), key=lambda found: -found.strength)
-    return Explanation(source, target, None, tuple(near[:_MAX_NEAR]) or (_nothing(one, other),))
+    unknown = next((name for name in (source, target) if name not in graph.tools), None)
+    if unknown is not None:
+        near = [Near(None, None, "unknown tool", f"there is no tool {unknown}")]
+    else:
+        one, other = graph.tools[source], graph.tools[target]
+        near = sorted(_near(graph, one, other), key=lambda found: -found.strength)[:_MAX_NEAR]
+        near = near or [_nothing(one, other)]
+    return Explanation(source, target, None, tuple(near))
 
 
 def _near(graph: Graph, source: Ports, target: Ports) -> Iterator[Near]:
@@ -88,20 +88,14 @@ def _near(graph: Graph, source: Ports, target: Ports) -> Iterator[Near]:
         detail = f"{link.confidence:.2f} is not enough; a required parameter needs {LEAST}"
         yield Near(link.source, link.target, "too weak", detail, link.confidence)
     for slot in target.slots:
-        name = slot.path[-1].key if slot.path[-1].kind == "key" else slot.parameter
-        own = takes_page(slot.path) or is_secret(words_of(name))
+        name = keys_of(slot.path)[-1]
         for place in source.places:
-            if (
-                not place.path
-                or place.path[-1].kind != "key"
-                or words_of(place.path[-1].key) != words_of(name)
-            ):
+            if words_of(name) != words_of(place.path[-1].key if place.path else ""):
                 continue
             problem = conflict(place.form, form_of(slot.type))
-            if own:
-                yield Near(
-                    place.path, slot.path, "each call's own", f"{name} is not taken from other results"
-                )
+            if takes_page(slot.path) or is_secret(words_of(name)):
+                detail = f"{name} is not taken from other results"
+                yield Near(place.path, slot.path, "each call's own", detail)
             elif problem:
                 yield Near(place.path, slot.path, "type conflict", problem)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.graph.paths import VALUE, path_text, read_path
+from halflap.graph.paths import VALUE, path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -138,22 +139,14 @@ def fitted(lineage: Lineage, tools: Mapping[str, Ports]) -> Lineage:
     )
 
 
-def _fit(text: str, paths: Sequence[Path]) -> str:
-    seen = read_path(text)
-    if seen is None or any(path == seen for path in paths):
-        return text
+def _fit(text: str, paths: Iterable[Path]) -> str:
+    known = {path_text(path): path for path in paths}
     fitting = [
-        path
-        for path in paths
-        if len(path) == len(seen)
-        and all(a == b or (a == VALUE and b.kind == "key") for a, b in zip(path, seen, strict=True))
+        one
+        for one, path in known.items()
+        if VALUE in path and re.fullmatch(re.escape(one).replace(r"\{\}", r"\w+"), text)
     ]
-    best = max(
-        fitting,
-        key=lambda path: (sum(a == b for a, b in zip(path, seen, strict=True)), path_text(path)),
-        default=None,
-    )
-    return text if best is None else path_text(best)
+    return text if text in known else min(fitting, key=lambda one: (one.count("{}"), one), default=text)
 
 
 def _summed(counts: Iterable[tuple[Flow, Count]]) -> Lineage:

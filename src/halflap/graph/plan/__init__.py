@@ -1,31 +1,13 @@
-"""Plans: the cheapest way from the values at hand to a wanted tool or field.
+"""Plans: the cheapest way from the values in `have` to a wanted tool or field.
 
-Read `model` first (a workflow and its parts), then `search` (what is minimised, and how) and `plan` (the entry point).
-`have` and `need` match the values in `have` with parameters, `offers` says what one tool can give another, and `build`
-makes steps, loops, filters and pages of what was found. Nothing here calls a tool.
+Read `plan` first (the entry point), then `search` (what is minimised, and how). `have` and `need` match the values in
+`have` with parameters, `offers` says what one tool can give another, `want` finds fields, and `build` makes steps, loops,
+filters and pages of what was found. Nothing here calls a tool.
 """
 
-from halflap.graph.paths import many, slot_text
-from halflap.graph.plan.have import Have, admits
 from halflap.graph.plan.plan import Missing, Planned, plan, workflow_json
 from halflap.graph.plan.want import target_of
-from halflap.graph.workflow import Axis, Given, Match, Target, Task, Wanted, Workflow
+from halflap.graph.types import admits
+from halflap.graph.workflow import Target, Workflow
 
-__all__ = [
-    "Axis",
-    "Given",
-    "Have",
-    "Match",
-    "Missing",
-    "Planned",
-    "Target",
-    "Task",
-    "Wanted",
-    "Workflow",
-    "admits",
-    "many",
-    "plan",
-    "slot_text",
-    "target_of",
-    "workflow_json",
-]
+__all__ = ["Missing", "Planned", "Target", "Workflow", "admits", "plan", "target_of", "workflow_json"]

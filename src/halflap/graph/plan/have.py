@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from halflap.graph.naming import slot_identity, words_of
 from halflap.graph.paths import keys_of, many, path_text
+from halflap.graph.types import admits
 from halflap.graph.workflow import Given
 from halflap.schema import compact
 
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from halflap.graph.workflow import Workflow
     from halflap.schema import Type
 
-__all__ = ["Have", "admits"]
-
-_MAX_DEPTH = 20
+__all__ = ["Have", "as_taken"]
 
 
 class Have:
@@ -127,37 +125,3 @@ def as_taken(kind: Type, value: Any) -> Any:
 def _is_number_as_text(kind: Type, value: Any) -> bool:
     is_integer = isinstance(value, int) and not isinstance(value, bool)
     return is_integer and not admits(kind, value) and admits(kind, str(value))
-
-
-def admits(kind: Type, value: Any, depth: int = 0) -> bool:
-    """Return whether a value can be of a type; where that is not known, it can."""
-    if kind.kind == "union":
-        return any(admits(one, value, depth) for one in kind.members)
-    if kind.kind == "values":
-        return any(one == value and isinstance(one, bool) == isinstance(value, bool) for one in kind.values)
-    if depth > _MAX_DEPTH:
-        return True
-    if kind.kind == "array":
-        return isinstance(value, list) and (
-            kind.items is None or all(admits(kind.items, one, depth + 1) for one in value)
-        )
-    if kind.kind == "object":
-        return isinstance(value, dict) and all(
-            admits(one.type, value[one.name], depth + 1) if one.name in value else not one.required
-            for one in kind.fields
-        )
-    return _admits_plain(kind.kind, value)
-
-
-def _admits_plain(kind: str, value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind == "integer":
-        return is_number and (isinstance(value, int) or (math.isfinite(value) and value == int(value)))
-    checks = {
-        "string": isinstance(value, str),
-        "number": is_number,
-        "boolean": isinstance(value, bool),
-        "null": value is None,
-        "never": False,
-    }
-    return checks.get(kind, True)

@@ -12,7 +12,7 @@ from halflap.graph.paths import Path, items_of, keys_of, many
 from halflap.graph.workflow import Given
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from halflap.graph.edges import Link
     from halflap.graph.naming import Words
@@ -38,11 +38,8 @@ class Offer(NamedTuple):
 
     cost: float
     given: tuple[Given, ...]
-
-    @property
-    def repeats(self) -> bool:
-        """Whether the tool that takes it is called for each of many."""
-        return any(one.fan_out for one in self.given)
+    repeats: bool = False
+    """Whether the tool that takes it is called for each of many."""
 
 
 def link_cost(confidence: float) -> float:
@@ -70,17 +67,16 @@ def offers(
             if (path := _path_into(link, slot, source)) is not None
             and not _is_old_value(changed, slot, source, path)
         ]
-        ways = (
-            _array(unit, into, source.tool, have, need.ports) if unit.is_array else _single(into, source.tool)
-        )
+        ways: Iterable[tuple[Given, ...]] = ((_given(*one, source.tool),) for one in into)
+        if unit.is_array:
+            ways = _array(unit, into, source.tool, have, need.ports)
         for given in ways:
             if once and _is_of_many(need.ports, given):
                 continue
             cost = sum(link_cost(one.confidence) for one in given if one.origin == "step") + crossing
             if any(one.fan_out for one in given):
-                cost += (
-                    FAN_OUT if any(_lists(need.ports, one, source) for one in given) else FAN_OUT + MENTIONED
-                )
+                is_list = any(_lists(need.ports, one, source) for one in given)
+                cost += FAN_OUT + (0.0 if is_list else MENTIONED)
             found.append((cost, at, given))
     chosen: dict[int, Offer] = {}
     taken: set[Path] = set()
@@ -88,7 +84,7 @@ def offers(
         places = {one.source for one in given if one.origin == "step"}
         # One place fills one slot: whatever takes `from_id` and `to_id` does not mean the same.
         if at not in chosen and not places & taken:
-            chosen[at] = Offer(cost, given)
+            chosen[at] = Offer(cost, given, any(one.fan_out for one in given))
             taken |= places
     return sorted(chosen.items())
 
@@ -104,9 +100,10 @@ def _path_into(link: Link, slot: Slot, source: Ports) -> Path | None:
     return None
 
 
-def _single(into: Sequence[tuple[Slot, Link, Path]], tool: str) -> Iterator[tuple[Given, ...]]:
-    for slot, link, path in into:
-        yield (_given(slot, link, path, tool),)
+def _given(slot: Slot, link: Link, path: Path, tool: str) -> Given:
+    return Given(
+        slot.path, "step", step=tool, source=path, confidence=link.confidence, evidence=link.evidence
+    )
 
 
 def _array(
@@ -130,18 +127,6 @@ def _array(
             items_of(one.source) == items for one in chosen if one.step
         ):
             yield tuple(chosen)
-
-
-def _given(slot: Slot, link: Link, path: Path, tool: str) -> Given:
-    return Given(
-        slot.path,
-        "step",
-        step=tool,
-        source=path,
-        confidence=link.confidence,
-        evidence=link.evidence,
-        is_alone=slot.is_alone,
-    )
 
 
 def _lists(target: Ports, given: Given, source: Ports) -> bool:

@@ -1,4 +1,4 @@
-"""Check programs before they run: types for the tools that a program names, an examination, a judgement."""
+"""Checks programs before they run: writes types for the tools that a program names, and has it examined."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Known:
 
     schema: ToolSchema
     observed: Type | None
-    """What its result is thought to be, where no declaration makes that certain."""
+    """The likely type of its result, where no declaration makes that certain."""
 
     @cached_property
     def stub(self) -> Stub:
@@ -54,7 +54,7 @@ class _Known:
 
     @cached_property
     def traced(self) -> Stub:
-        """The stub by which ty can tell declared values from the program's own, and from what was only observed."""
+        """The stub of the second run: declared values have types that the program's own and observed ones do not have."""
         return self._stub(traced=True)
 
     @cached_property
@@ -84,17 +84,17 @@ class Checker:
         self._snapshot = snapshot
         self._settle = settle
         self._servers = servers
-        """All that are configured, also those that have not said yet what tools they have."""
+        """All configured servers, also those that have not listed their tools yet."""
         self._is_broken = is_broken
-        """Says whether there is something by a name that only cannot be called; a call says why."""
+        """Whether something by that name exists but cannot be called; a call reports why."""
         self._is_breached = is_breached
         self._learned = learned
-        """Says what a tool was seen to return, and gives a text that is another one when that is."""
+        """Returns the type that a tool was observed to return, and a version of it."""
         self._stubs: OrderedDict[tuple[str, str, bool, str], _Known] = OrderedDict()
         self._kept: OrderedDict[bytes, Checked] = OrderedDict()
 
     async def ready(self) -> Readiness:
-        """Have the process started that examines, and say what holds it."""
+        """Start the process that examines, and return the layers that confine it."""
         try:
             await self.examiner.ready()
         except CheckSkipped as skipped:
@@ -102,7 +102,7 @@ class Checker:
         return Readiness("ty", layers=self.examiner.layers, missing=self.examiner.missing)
 
     async def check(self, code: str) -> Checked:
-        """Say what is wrong with a program, what may be, or why that could not be found out."""
+        """Return the mistakes and doubts in a program, or why it could not be checked."""
         known = await self._known(code)
         key = _key(code, known.values())
         if key in self._kept:
@@ -113,7 +113,7 @@ class Checker:
         except CheckSkipped as skipped:
             return Checked(skipped=skipped.reason)
         except Exception:
-            # A mistake of ours is no reason to keep anybody's program from running.
+            # A bug of ours must not stop a program from running.
             logger.exception("The check crashed.")
             return Checked(skipped="it crashed; the log says where")
         if not any(name.startswith(PREFIXES) and name not in known for name in names_in(code)):
@@ -124,7 +124,7 @@ class Checker:
         return checked
 
     async def _known(self, code: str) -> dict[str, _Known]:
-        """Give the tools that a program names."""
+        """Return the tools that a program names."""
         names = names_in(code)
         tools = self._snapshot().tools
         if any(name.startswith(PREFIXES) and name not in tools for name in names):
@@ -184,7 +184,7 @@ class Checker:
         return None
 
     async def close(self) -> None:
-        """End what examines."""
+        """End the process that examines."""
         await self.examiner.close()
 
 

@@ -1,4 +1,4 @@
-"""What the check has to say of a program."""
+"""What the check finds in a program, as data and as text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Finding:
     """A mistake or a doubt: where, what is wrong, and what is right as far as that is known."""
 
     rule: str
-    """In a word or two what kind it is: `unknown-tool`, `unknown-key`, `not-awaited`; of a doubt, what ty calls it."""
+    """Its kind: `unknown-tool`, `unknown-key`, `not-awaited`; of a doubt, the name of ty's rule."""
     line: int
     column: int
     end_column: int
@@ -61,12 +61,12 @@ class Checked:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing stands against running the program."""
+        """Whether the program may run."""
         return not self.mistakes
 
 
 def mistakes_text(mistakes: Sequence[Finding]) -> str:
-    """Tell the mistakes, and how to run the program all the same."""
+    """Return the mistakes as text, and how to override the check."""
     one = len(mistakes) == 1
     lines = [
         f"The program was not run: the check found {'a mistake' if one else f'{len(mistakes)} mistakes'} in it."
@@ -82,7 +82,7 @@ def mistakes_text(mistakes: Sequence[Finding]) -> str:
 
 
 def doubts_text(doubts: Sequence[Finding], traceback: str) -> str:
-    """Tell what may have to do with a failure: of the lines that it came by, if there is anything to say of them."""
+    """Return the doubts about the lines in a traceback as text; if there are none, all doubts."""
     lines_failed = {int(number) for number in _LINE.findall(traceback)}
     doubts = [one for one in doubts if one.line in lines_failed] or doubts
     if not doubts:
@@ -95,7 +95,7 @@ def doubts_text(doubts: Sequence[Finding], traceback: str) -> str:
 
 
 def _around(source: str, column: int) -> tuple[str, int]:
-    """Give the part of a line that has the place, and where in it the place is; tabs as one blank each."""
+    """Return the part of a line around a column, and where the column is in it; tabs become blanks."""
     source = source.replace("\t", " ")
     cut = max(0, column - _LONGEST_SOURCE // 2) if len(source) > _LONGEST_SOURCE else 0
     text = source[cut : cut + _LONGEST_SOURCE]

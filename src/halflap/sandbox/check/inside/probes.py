@@ -103,14 +103,15 @@ class Probes:
 
     def read(self, rewritten: Rewritten, failed: Collection[Place]) -> None:
         """Take the places at which ty objects as answers; from now on, questions are answered."""
-        place = Positions(rewritten.text).place
+        positions = Positions(rewritten.text)
         starts = {one[:2] for one in failed}
         looked: set[ast.expr] = set()
         passed: set[tuple[ast.expr, str]] = set()
         for node in ast.walk(rewritten.parsed):
             match node:
                 case ast.Call(func=ast.Name(id="assert_type"), args=[asked, _]):
-                    objected = not starts.isdisjoint(_starts(node, place))
+                    parts = [one for one in ast.walk(node) if isinstance(one, ast.expr)]
+                    objected = not starts.isdisjoint(positions.place(one)[:2] for one in parts)
                     match asked:
                         case ast.Name(id=variable) if objected:
                             looked.add(self._variables[variable])
@@ -119,7 +120,3 @@ class Probes:
                         ):
                             passed.add((self._variables[variable], question))
         self._passed = {one for one in passed if one[0] in looked}
-
-
-def _starts(node: ast.Call, place: object) -> list[tuple[int, ...]]:
-    return [place(one)[:2] for one in ast.walk(node) if isinstance(one, ast.expr)]  # type: ignore[operator]
