@@ -179,8 +179,8 @@ async def _read_only(config: Config, trouble: str) -> AsyncIterator[Store]:
 
 
 def _run_data(run: RunRecord) -> dict[str, Any]:
-    data = {key: value for key, value in asdict(run).items() if key != "output"}
-    return _camel({**data, "started_at": _moment(run.started_at), "call_count": data.pop("calls")})
+    data = {key: value for key, value in asdict(run).items() if key not in {"output", "calls"}}
+    return _camel({**data, "started_at": _moment(run.started_at), "call_count": run.calls})
 
 
 def _call_data(call: CallRecord) -> dict[str, Any]:
