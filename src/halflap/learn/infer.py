@@ -13,7 +13,7 @@ from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from halflap.learn.formats import ALL, format_of
-from halflap.learn.layout import KIND_OF, MATCHER_OF, Group, Layout, fold, keep, known_layout
+from halflap.learn.layout import KIND_OF, MATCHER_OF, WIDEST, Group, Layout, fold, keep, known_layout
 from halflap.learn.merge import (
     bounded,
     cut_below,
@@ -57,8 +57,6 @@ MOST_LAYOUTS = 4_000
 """Layouts remembered at once. Doubling it doubles what irregular results take beside their shape, about 4 MB."""
 MOST_AT_ONCE = 8_192
 """Items of arrays in one column. Doubling it doubles what a long array takes beside its shape, about 1 MB a level."""
-_WIDEST = 2 * MOST_KEYS
-"""Objects with more keys are not remembered."""
 _DIGESTS = 1 << 64
 _DATA = "\0"
 """Instead of a name: the key of values under keys that are data, none of which are kept."""
@@ -271,7 +269,8 @@ class Observer:
         record = _record_of(place, tag)
         if place.mixed:
             tag, tag_keys = None, []
-        names = [] if record.crowded else [key for key in one if is_name(key)]
+        # One name too many decides it; a hostile object may have millions.
+        names = [] if record.crowded else list(islice(filter(is_name, one), MOST_KEYS + 1))
         if len(record.keys.keys() | names) > MOST_KEYS:
             _crowd(place, record)
         if record.crowded or not names:
@@ -283,7 +282,7 @@ class Observer:
                     place.cut = True
                     return None
                 record.keys[key] = Key(Place(), add(record.seen, NEVER))
-        if len(one) > _WIDEST:
+        if len(one) > WIDEST:
             self._objects(place, [{key: one[key] for key in names}], level, None)
             data = [value for key, value in one.items() if key not in record.keys]
             self._rest(place, record, data, level)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.learn.formats import ALL, MATCHERS, format_of
 from halflap.learn.merge import merge_formats
 from halflap.learn.names import TAG_KEYS, is_tag_value
-from halflap.learn.shape import MOST_VALUES, NEVER, Formats, Key, Place, Record, Tag, Tally, add
+from halflap.learn.shape import MOST_KEYS, MOST_VALUES, NEVER, Formats, Key, Place, Record, Tag, Tally, add
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     Visit = Callable[[Place, Sequence[Any], int, str | None], None]
     """Looks at values of one type at a place, given its level and the key it is under."""
 
-__all__ = ["KIND_OF", "MATCHER_OF", "Group", "Layout", "fold", "keep", "known_layout"]
+__all__ = ["KIND_OF", "MATCHER_OF", "WIDEST", "Group", "Layout", "fold", "keep", "known_layout"]
 
 KIND_OF: dict[type, str] = {
     type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object",
 }  # fmt: skip
 """The types that a JSON reader returns."""
+WIDEST = 2 * MOST_KEYS
+"""Objects with more keys are not remembered."""
 MATCHER_OF = {1 << at: matcher for at, matcher in enumerate(MATCHERS.values())}
 
 
@@ -114,6 +116,8 @@ class Group:
 
 
 def known_layout(place: Place, one: dict[Any, Any]) -> Layout | None:
+    if len(one) > WIDEST:
+        return None
     group: Group | None = place.groups.get((*one, *map(type, one.values())))
     if group is None:
         return None

@@ -51,8 +51,8 @@ class Simulated:
     """Whether these are samples, and not every case."""
 
 
-def simulate(net: Net, facts: Facts) -> Simulated:
-    """Play every case if there are few, else samples."""
+def simulate(net: Net, facts: Facts, *, critical: bool = False) -> Simulated:
+    """Play every case if there are few, else samples; the critical path takes longest, so only on request."""
     plan = _Plan(net, facts)
     played = _every_case(plan)
     sampled = played is None
@@ -63,7 +63,7 @@ def simulate(net: Net, facts: Facts) -> Simulated:
         ]
     return Simulated(
         gathered(((case.clock, likely) for case, likely in played), exact=not sampled),
-        sum(likely * case.critical() for case, likely in played),
+        sum(likely * case.critical() for case, likely in played) if critical else 0.0,
         sum(likely * case.cost for case, likely in played),
         max(case.most for case, _ in played),
         sampled,

@@ -197,7 +197,7 @@ def _by_states(study: Study, facts: Facts) -> Performance:
         why = judged.problem or judged.failures[0].why
         what = "it is not sound" if judged.sound is False else "its soundness is unknown"
         return Performance(None, problem=f"The makespan is unknown, since {what}: {why}")
-    cases = simulate(study.net, facts)
+    cases = simulate(study.net, facts, critical=True)
     makespan, critical = cases.durations.mean, cases.critical
     method: Method = "simulated" if cases.sampled else "exact"
     error = cases.durations.deviation / math.sqrt(SAMPLES) if cases.sampled else None
