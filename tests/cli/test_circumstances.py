@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import PLAIN, configure, definitions, environment, halflap
+from cli.program import configure, definitions, environment, halflap
 from support import HALFLAP, PATIENCE, alive, children_of, eventually, python_server
 
 if TYPE_CHECKING:
@@ -41,14 +41,6 @@ def test_a_store_that_cannot_be_opened_is_reported_once(tmp_path: Path) -> None:
     done = halflap(*LIST, home=tmp_path)
     assert (done.code, done.out) == (0, "mcp__replay__one\tGrüße ✓\n")
     assert done.err.count("memory") == 1
-
-
-def test_arguments_come_from_stdin_and_must_be_text(tmp_path: Path) -> None:
-    configure(tmp_path, PLAIN)
-    echo = ("call", "-c", "halflap-test.json", "mcp__plain__echo", "--json-args", "-")
-    done = halflap(*echo, home=tmp_path, stdin=b'{"text": "from stdin"}')
-    assert (done.code, done.out) == (0, "from stdin\n")
-    assert halflap(*echo, home=tmp_path, stdin=b"\xff\xfe\x80").code == 2
 
 
 @pytest.mark.slow

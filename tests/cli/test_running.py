@@ -1,13 +1,13 @@
-"""`halflap run`: programs from a file, from stdin and by the name of a script."""
+"""`halflap run`: programs from a file, from stdin and by the name of a script, and the check alone."""
 
 from __future__ import annotations
 
-from functools import partial
+import ast
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.program import PLAIN, configure, halflap, in_terminal, side_by_side
+from cli.program import PLAIN, configure, in_terminal, inside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,29 +27,20 @@ FILES = {
     "escapes.py": "print('\\x1b[31mred')",
     "broken.py": "def main(\n    a: bytes,\n): ...",
     "destroys.py": "print(await mcp__plain__echo(text='gone'))",
+    "doubtful.py": "import random\nif random.random() > 5:\n    print(nothing)\n",
+    "syntax.py": "print((1\n",
 }
 SETTINGS: dict[str, Any] = {
     "execution": {"confirm_destructive": True},
     "tools": {"destructive": ["mcp__plain__echo"]},
 }
-RUNS: dict[str, tuple[str, ...]] = {
-    "lines": ("lines.py",),
-    "file with arguments": ("add.py", "--arg", "a=40", "--arg", "note=40"),
-    "saved --json": ("add", "--arg", "a=40", "--json"),
-    "fails": ("fails.py", "--yes"),
-    "destroys": ("destroys.py",),
-    "destroys --yes": ("destroys.py", "--yes"),
-}
 MISTAKES: dict[str, tuple[str, ...]] = {
     "missing argument": ("add.py",),
-    "wrong argument": ("add.py", "-a", "a=x"),
     "argument of a script": ("add", "--arg", "a=x"),
     "argument without main": ("lines.py", "-a", "a=1"),
     "bad annotation": ("broken.py",),
-    "no such file": ("nothing.py",),
-    "no such script": ("ad",),
     "a folder": ("..",),
-    "nothing": (),
+    "not text": ("-",),
 }
 
 
@@ -62,72 +53,47 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scripts = home / "data" / "scripts"
     scripts.mkdir(parents=True)
     (scripts / "add.py").write_text(ADD)
-    assert halflap("list", *CONFIG, home=home).code == 0
     return home
 
 
-@pytest.fixture(scope="module")
-def done(place: Path) -> dict[str, Done]:
-    run = partial(halflap, "run", *CONFIG, home=place)
-    jobs = {name: partial(run, *words) for name, words in {**RUNS, **MISTAKES}.items()}
-    return side_by_side(
-        {
-            **jobs,
-            "stdin": partial(run, "-", stdin=b"print(6 * 7)"),
-            "arguments from stdin": partial(run, "add", "--json-args", "-", stdin=b'{"a": 1}'),
-            "not text": partial(run, "-", stdin=b"\n\xff"),
-        }
-    )
+def run(place: Path, *words: str, stdin: bytes = b"") -> Done:
+    return inside("run", *CONFIG, *words, home=place, stdin=stdin)
 
 
 @pytest.mark.parametrize(
-    ("name", "printed"),
+    ("words", "stdin", "printed"),
     [
-        ("lines", "one\ntwo\n"),
-        ("stdin", "42\n"),
-        ("file with arguments", "adding 40\n42\n"),
-        ("arguments from stdin", "adding \n3\n"),
-        ("destroys --yes", "gone\n"),
+        (("lines.py",), b"", "one\ntwo\n"),
+        (("add.py", "--arg", "a=40", "--arg", "note=40"), b"", "adding 40\n42\n"),
+        (("add", "--json-args", "-"), b'{"a": 1}', "adding \n3\n"),
+        (("destroys.py", "--yes"), b"", "gone\n"),
     ],
 )
 def test_stdout_is_what_the_program_printed_and_its_value(
-    done: dict[str, Done], name: str, printed: str
+    place: Path, words: tuple[str, ...], stdin: bytes, printed: str
 ) -> None:
-    assert (done[name].code, done[name].out) == (0, printed)
+    done = run(place, *words, stdin=stdin)
+    assert (done.code, done.out) == (0, printed)
 
 
-@pytest.mark.parametrize("name", [*MISTAKES, "not text"])
-def test_a_mistake_exits_with_2_and_leaves_stdout_empty(done: dict[str, Done], name: str) -> None:
-    assert (done[name].code, done[name].out) == (2, "")
-    assert "Error [" in done[name].err
-    assert "Traceback" not in done[name].err
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_exits_with_2_and_leaves_stdout_empty(place: Path, name: str) -> None:
+    done = run(place, *MISTAKES[name], stdin=b"\n\xff")
+    assert (done.code, done.out) == (2, "")
+    assert "Error [" in done.err
 
 
-def test_a_failing_program_exits_with_1_and_lists_its_calls(done: dict[str, Done]) -> None:
-    failed = done["fails"]
+def test_a_failing_program_exits_with_1_and_lists_its_calls(place: Path) -> None:
+    failed = run(place, "fails.py", "--yes")
     assert (failed.code, failed.out) == (1, "so far\n")
-    assert "Error [run-failed]" in failed.err
-    assert "ValueError: no" in failed.err
-    assert "mcp__plain__echo" in failed.err
+    for part in ("Error [run-failed]", "ValueError: no", "mcp__plain__echo"):
+        assert part in failed.err
     assert "halflap/" not in failed.err
 
 
-def test_json_has_output_value_and_calls(done: dict[str, Done]) -> None:
-    saved = done["saved --json"].json
-    assert {key: saved[key] for key in ("outcome", "output", "value", "error")} == {
-        "outcome": "ok",
-        "output": "adding \n",
-        "value": 42,
-        "error": None,
-    }
-    assert [(call["tool"], call["outcome"]) for call in saved["calls"]] == [("mcp__plain__add", "ok")]
-    assert saved["run"]
-    assert saved["duration_ms"] > 0
-
-
-def test_without_a_terminal_a_destructive_tool_is_refused(done: dict[str, Done]) -> None:
-    assert done["destroys"].code == 1
-    assert "--yes" in done["destroys"].err
+def test_without_a_terminal_a_destructive_tool_is_refused(place: Path) -> None:
+    refused = run(place, "destroys.py")
+    assert (refused.code, "--yes" in refused.err) == (1, True)
 
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), pytest.param("n\n", 1, marks=pytest.mark.slow)])
@@ -137,7 +103,25 @@ def test_on_a_terminal_a_destructive_tool_is_confirmed(place: Path, answer: str,
     assert (done.code, "gone" in done.out) == (code, code == 0)
 
 
+@pytest.mark.slow
 def test_control_characters_of_a_program_do_not_reach_the_terminal(place: Path) -> None:
     done = in_terminal("run", *CONFIG, "escapes.py", home=place)
     assert "\x1b[31m" not in done.out
     assert "red" in done.out
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "shown"),
+    [("lines.py", 0, ""), ("doubtful.py", 0, "line 3"), ("syntax.py", 1, "line 1")],
+)
+def test_the_check_alone_runs_nothing(place: Path, file: str, code: int, shown: str) -> None:
+    done = run(place, file, "--check-only")
+    assert (done.code, shown in done.out, "one" in done.out) == (code, True, False)
+
+
+def test_stubs_are_python(place: Path) -> None:
+    done = inside("schema", "stubs", "--server", "plain", "-o", "__builtins__.pyi", *CONFIG, home=place)
+    assert (done.code, done.out) == (0, "")
+    stubs = (place / "__builtins__.pyi").read_text()
+    assert "async def mcp__plain__add(*, a: int, b: int)" in stubs
+    ast.parse(stubs)

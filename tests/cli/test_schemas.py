@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import logging
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
-from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.program import Done, configure, environment, halflap
+from cli.program import Done, configure, inside
 from halflap import Gateway, load_config
-from halflap.cli.app import app
 from support import python_server, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 RECORDS = python_server("r", "records.py", protocol="legacy")
@@ -49,53 +45,28 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def inside(*arguments: str) -> Done:
-    """Run a command in this process."""
-    out, err = BytesIO(), BytesIO()
-    logger = logging.getLogger()
-    before = (logger.level, logger.handlers[:])
-    levels = {name: logging.getLogger(name).level for name in list(logger.manager.loggerDict)}
-    with (
-        redirect_stdout(TextIOWrapper(out, encoding="utf-8", write_through=True)),
-        redirect_stderr(TextIOWrapper(err, encoding="utf-8", write_through=True)),
-    ):
-        code = app([*arguments, "-c", "halflap-test.json"], standalone_mode=False)
-        written = out.getvalue().decode(), err.getvalue().decode()
-    # A command sets up logging for its whole process, which is not its own here.
-    logger.handlers[:] = before[1]
-    logger.setLevel(before[0])
-    for name in list(logger.manager.loggerDict):
-        logging.getLogger(name).setLevel(levels.get(name, logging.NOTSET))
-    return Done(code or 0, *written)
-
-
 @pytest.fixture(scope="module")
-def done(place: Path) -> Iterator[dict[str, Done]]:
-    show = ("schema", "show", ONE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(place)
-        for name, value in environment(place).items():
-            patch.setenv(name, value)
-        yield {
-            "show": halflap(*show, "-c", "halflap-test.json", home=place),
-            "show --json": inside(*show, "--json", "--history"),
-            "python": inside(*show, "--python"),
-            "json schema": inside(*show, "--json-schema"),
-            "no schema": inside("schema", "show", "mcp__r__many", "--json-schema"),
-            "two": inside(*show, "--json-schema", "--python"),
-            "drift --json": inside("schema", "drift", "--json"),
-            "no drift": inside("schema", "drift", ONE),
-            "export": inside("schema", "export", "-"),
-            "inspect": inside("inspect", ONE),
-            "doctor": halflap("doctor", "--json", "-c", "halflap-test.json", home=place),
-        }
+def done(place: Path) -> dict[str, Done]:
+    show, config = ("schema", "show", ONE), ("-c", "halflap-test.json")
+    asked: dict[str, tuple[str, ...]] = {
+        "show": show,
+        "show --json": (*show, "--json", "--history"),
+        "python": (*show, "--python"),
+        "json schema": (*show, "--json-schema"),
+        "no schema": ("schema", "show", "mcp__r__many", "--json-schema"),
+        "two": (*show, "--json-schema", "--python"),
+        "drift --json": ("schema", "drift", "--json"),
+        "export": ("schema", "export", "-"),
+        "inspect": ("inspect", ONE),
+        "doctor": ("doctor", "--json"),
+    }
+    return {name: inside(*words, *config, home=place) for name, words in asked.items()}
 
 
-@pytest.mark.slow
 def test_show_lists_each_field_and_its_origin(done: dict[str, Done]) -> None:
     lines = [" ".join(line.split()) for line in done["show"].out.splitlines()]
     assert lines[0] == ONE
-    assert "email string (email) always learned" in lines
+    assert "email string always learned" in lines
     assert "address.city string always learned" in lines
 
 
@@ -124,7 +95,6 @@ def test_drift_lists_changes_and_violated_declarations(done: dict[str, Done]) ->
         ("mcp__r__odd", "new-type", True),
         ("mcp__s__breach", "breaks-declared-schema", True),
     ]
-    assert (done["no drift"].code, done["no drift"].out) == (0, "")
 
 
 def test_inspect_and_doctor_include_what_was_learned(done: dict[str, Done]) -> None:
@@ -145,7 +115,7 @@ def test_an_export_can_be_imported_and_counts_once(done: dict[str, Done], tmp_pa
     configure(tmp_path)
     take = ("schema", "import", "-", "--json", "-c", "halflap-test.json")
     for new in (66, 0):
-        taken = halflap(*take, home=tmp_path, stdin=done["export"].out.encode())
+        taken = inside(*take, home=tmp_path, stdin=done["export"].out.encode())
         assert taken.json == {"tools": 3, "origins": 1, "observations": 66, "new": new, "own": 0}
 
 
@@ -168,7 +138,7 @@ def test_a_damaged_export_is_refused_whole(
     configure(tmp_path)
     file = tmp_path / "learned.json"
     file.write_text(change(done["export"].out))
-    taken = halflap("schema", "import", str(file), "-c", "halflap-test.json", home=tmp_path)
+    taken = inside("schema", "import", str(file), "-c", "halflap-test.json", home=tmp_path)
     assert (taken.code, taken.out) == (1, "")
     assert "Error [" in taken.err
-    assert halflap("schema", "export", "-c", "halflap-test.json", home=tmp_path).json["learned"] == []
+    assert inside("schema", "export", "-c", "halflap-test.json", home=tmp_path).json["learned"] == []

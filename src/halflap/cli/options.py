@@ -40,12 +40,10 @@ __all__ = [
     "ServerOption",
     "ToolArgument",
     "YesOption",
-    "arguments_of",
     "check_server",
     "confirm",
     "confirmed",
     "given_arguments",
-    "json_object",
     "key_values",
     "naming",
     "program_names",
@@ -53,7 +51,6 @@ __all__ = [
     "read_workflow",
     "resolve",
     "run_ids",
-    "save",
     "script_names",
     "tool_names",
     "write_text",
@@ -196,64 +193,45 @@ def confirm(question: str, refusal: str, *, yes: bool) -> None:
         raise typer.Exit(1)
 
 
-def json_object(pairs: Sequence[str] | None, text: str | None) -> dict[str, Any] | None:
-    """Return the arguments given with --json-args; None if there are none."""
+def given_arguments(
+    pairs: Sequence[str] | None, text: str | None, schema: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments given with --arg, read as the schema says, or with --json-args."""
     if text is None:
-        return None
+        properties = schema.get("properties")
+        wanted = properties if isinstance(properties, dict) else {}
+        texts = key_values("--arg", pairs or [])
+        return {key: _value(value, wanted.get(key), schema) for key, value in texts.items()}
     if pairs:
         raise UsageError("Use --arg or --json-args, not both.")
     try:
         value = json.loads(sys.stdin.buffer.read() if text == "-" else text)
-    except ValueError as error:
-        raise UsageError(
-            f'--json-args is not JSON: {error}. Write an object, like {{"path": "README.md"}}.'
-        ) from None
-    except RecursionError:
-        raise UsageError("--json-args is nested too deeply.") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--json-args is not JSON: {error}.") from None
     if not isinstance(value, dict):
         raise UsageError('--json-args must be a JSON object, like {"path": "README.md"}.')
     return value
 
 
-def given_arguments(
-    pairs: Sequence[str] | None, text: str | None, schema: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the arguments given with --arg or --json-args."""
-    found = json_object(pairs, text)
-    return arguments_of(pairs or [], schema) if found is None else found
-
-
 def key_values(option: str, pairs: Sequence[str]) -> dict[str, str]:
-    """Split NAME=VALUE pairs."""
+    """Split KEY=VALUE pairs."""
     found: dict[str, str] = {}
     for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{option} {pair!r} is not NAME=VALUE.")
-        if name in found:
-            raise UsageError(f"{option} {name!r} is given twice.")
-        found[name] = value
-    return found
-
-
-def arguments_of(pairs: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Read KEY=VALUE pairs as the schema says."""
-    properties = schema.get("properties")
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        key, equals, text = pair.partition("=")
+        key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise UsageError(f"--arg {pair!r} is not KEY=VALUE. Write it like --arg path=README.md.")
+            raise UsageError(f"{option} {pair!r} is not KEY=VALUE.")
         if key in found:
-            raise UsageError(f"--arg {key!r} is given twice. A list is one argument: --arg '{key}=[1, 2]'.")
-        wanted = properties.get(key) if isinstance(properties, dict) else None
-        found[key] = _value(text, wanted if isinstance(wanted, dict) else {}, schema)
+            raise UsageError(
+                f"{option} {key!r} is given twice. A list is one value: {option} '{key}=[1, 2]'."
+            )
+        found[key] = value
     return found
 
 
-def _value(text: str, wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+def _value(text: str, wanted: Any, schema: Mapping[str, Any]) -> Any:
     from halflap.schema import compile_schema
 
+    wanted = wanted if isinstance(wanted, dict) else {}
     if wanted.get("type") == "string":
         return text
     try:
@@ -267,10 +245,9 @@ def _value(text: str, wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> A
     return text if is_text else value
 
 
-def read_at_most(file: Path, limit: int, where: str = "", too_large: str = "") -> bytes:
+def read_at_most(file: Path, limit: int) -> bytes:
     """Read a file, or stdin for `-`; a larger one is refused."""
-    where = where or ("stdin" if str(file) == "-" else str(file))
-    too_large = too_large or f"{limit // 1_000_000} MB."
+    where = "stdin" if str(file) == "-" else str(file)
     try:
         if str(file) == "-":
             data = sys.stdin.buffer.read(limit + 1)
@@ -281,7 +258,7 @@ def read_at_most(file: Path, limit: int, where: str = "", too_large: str = "") -
         reason = getattr(error, "strerror", None) or "its name is not valid"
         raise FileError(f"{where} can't be read: {reason}. Name a file that you may read.") from None
     if len(data) > limit:
-        raise FileError(f"{where} is larger than {too_large}")
+        raise FileError(f"{where} is larger than {limit // 1_000_000} MB.")
     return data
 
 
@@ -290,8 +267,14 @@ def write_text(text: str, output: Path | None) -> None:
     text = text if text.endswith("\n") else f"{text}\n"
     if output is None or str(output) == "-":
         write(text, exact=True)
-    else:
-        save(text, output)
+        return
+    try:
+        output.write_text(text, encoding="utf-8", errors="surrogatepass")
+    except OSError as error:
+        raise FileError(
+            f"{output} can't be written: {error.strerror}. Name a file that you may write."
+        ) from None
+    note(f"Written to {output}.")
 
 
 def read_workflow(file: Path, *, structure: bool = True) -> Specification:
@@ -334,14 +317,3 @@ def confirmed(tools: Sequence[Tool], code: str, *, yes: bool) -> CallContext:
         note("It was not run.")
         raise typer.Exit(1)
     return CallContext(confirmations=names)
-
-
-def save(text: str, output: Path) -> None:
-    """Write a text to a file, and say so."""
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileError(
-            f"{output} can't be written: {error.strerror}. Name a file that you may write."
-        ) from None
-    note(f"Written to {output}.")

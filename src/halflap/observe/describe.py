@@ -58,7 +58,7 @@ def usage_note(known: Known) -> str:
     if known.confidence > 0:
         # Rounded down: it is a lower bound.
         return note + f"The next result fits it with a chance of at least {int(known.confidence * 100)} %."
-    return note + "They are too few, or too much alike, to say how sure that is: look at the value, too."
+    return note + "Too few results to be sure: look at the value, too."
 
 
 def drift_json(events: Sequence[DriftEvent], breaches: Sequence[Breach]) -> list[dict[str, Any]]:

@@ -217,7 +217,10 @@ def _facts(examined: Mapping[str, Any]) -> dict[str, Any]:
         "check": sandbox
         and (sandbox["check"]["trouble"] or {key: sandbox["check"][key] for key in ("layers", "missing")}),
         "store": store
-        and {key: store[key] for key in ("place", "bytes", "runs", "calls", "record", "writable")},
+        and {
+            **{key: store[key] for key in ("place", "runs", "calls", "record", "writable")},
+            "size": store["bytes"] and f"{store['bytes'] / 1e6:,.1f} MB",
+        },
         "skipped": examined["unfinished"],
     }
 

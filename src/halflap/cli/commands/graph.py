@@ -111,7 +111,9 @@ async def explain(invocation: Invocation, source: ToolName, target: ToolName) ->
             warn_about_servers(gateway)
     data = found.to_json()
     verdict = "No link" if found.edge is None else "Linked"
-    invocation.show(data, [f"{verdict}: {ends[0]} → {ends[1]}", *outline(data)])
+    details = data["edge"] or data
+    shown = {key: value for key, value in details.items() if key not in {"from", "to"}}
+    invocation.show(data, [f"{verdict}: {ends[0]} → {ends[1]}", *outline(shown)])
 
 
 @command()
@@ -226,40 +228,9 @@ def _suggestion_lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{number}. {' → '.join(map(one_line, one['tools']))}  ({state})"
         if one.get("signature"):
             yield f"   {one_line(one['signature'], 300)}"
-        for step in one["steps"]:
-            yield from _step_lines(step)
         for unused in one["unused"]:
             yield f"   Not used: {one_line(unused['name'])}: {one_line(unused['why'], 300)}"
-        yield ""
     yield from outline({"missing": found["missing"]})
     if found["suggestions"]:
-        yield "The program of the first: the same command with --program; as a net: --net. Everything: --json."
-
-
-def _step_lines(step: Mapping[str, Any]) -> Iterator[str]:
-    each = ", ".join(f"{one['step']}: {one['path']}" for one in step["fan_out"] or ())
-    marks = [f"for each of {each}"] if each else []
-    marks += ["all pages"] if step["paginates"] else []
-    marks += ["may change something"] if step.get("may_change_something") else []
-    sources = ", ".join(sorted({one["from"] for one in step["crosses_servers"]}))
-    marks += [f"takes data from {sources}"] if sources else []
-    aside = f"  ({one_line('; '.join(marks), 300)})" if marks else ""
-    yield f"   {step['id']}  {one_line(step['tool'])}{aside}"
-    for name, given in step["arguments"].items():
-        yield f"       {one_line(name)} {_source(given)}"
-    for one in step["only_where"]:
-        value = one["name"] if one["value"] is None else json.dumps(one["value"])
-        how = "is one of" if one.get("each") else "="
-        yield f"       only where {one_line(one['path'], 120)} {how} {one_line(value, 80)}"
-
-
-def _source(given: Mapping[str, Any]) -> str:
-    match given["from"]:
-        case "have":
-            value = one_line(json.dumps(given.get("value")), 80)
-            return "is available" if value == "null" else f"= {'each of ' * bool(given.get('each'))}{value}"
-        case "step":
-            return f"← {given['step']}: {one_line(given['path'], 120)}  {given['confidence']:.2f}"
-        case "default":
-            return "has a default"
-    return "is missing"
+        yield from ("", "The program of the first; --json has every step and where its values come from:", "")
+        yield found["suggestions"][0]["program"].rstrip()

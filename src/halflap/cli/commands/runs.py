@@ -7,6 +7,7 @@ import re
 import sys
 import time
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -178,44 +179,20 @@ async def _read_only(config: Config, trouble: str) -> AsyncIterator[Store]:
 
 
 def _run_data(run: RunRecord) -> dict[str, Any]:
-    return {
-        "id": run.id,
-        "principal": run.principal,
-        "kind": run.kind,
-        "name": run.name,
-        "startedAt": _moment(run.started_at),
-        "durationMs": run.duration_ms,
-        "outcome": run.outcome,
-        "error": run.error,
-        "callCount": run.calls,
-        "outputBytes": run.output_bytes,
-        "cpuMs": run.cpu_ms,
-        "memoryBytes": run.memory_bytes,
-        "sandbox": run.sandbox,
-        "codeHash": run.code_hash,
-        "code": run.code,
-    }
+    data = {key: value for key, value in asdict(run).items() if key not in {"output", "calls"}}
+    return _camel({**data, "started_at": _moment(run.started_at), "call_count": run.calls})
 
 
 def _call_data(call: CallRecord) -> dict[str, Any]:
-    return {
-        "id": call.id,
-        "parent": call.parent,
-        "server": call.server,
-        "tool": call.tool,
-        "definitionHash": call.definition_hash,
-        "startedAt": _moment(call.started_at),
-        "durationMs": call.duration_ms,
-        "outcome": call.outcome,
-        "error": call.error,
-        "breach": call.breach,
-        "argumentBytes": call.argument_bytes,
-        "resultBytes": call.result_bytes,
-        "arguments": None if call.arguments is None else json.loads(call.arguments),
-        "argumentsCut": call.arguments_cut,
-        "result": None if call.result is None else json.loads(call.result),
-        "resultCut": call.result_cut,
-    }
+    """Return a call within its run, with arguments and result as data."""
+    data = {key: value for key, value in asdict(call).items() if key not in {"run", "principal"}}
+    for key in ("arguments", "result"):
+        data[key] = None if data[key] is None else json.loads(data[key])
+    return _camel({**data, "started_at": _moment(call.started_at)})
+
+
+def _camel(data: dict[str, Any]) -> dict[str, Any]:
+    return {re.sub(r"_(\w)", lambda part: part[1].upper(), key): value for key, value in data.items()}
 
 
 def _summary(run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def call_mistakes(call: ToolCall, schema: ToolSchema, *, closed: bool) -> Iterat
     positional = schema.positional if len(unnamed) == 1 and not call.by_text else None
     if unnamed and not positional:
         # One unnamed argument is for the one parameter that it can be for.
-        yield Wrong(call.at, "unnamed-argument", "arguments of tools are named.", takes)
+        yield Wrong(call.at, "unnamed-argument", "Tools take keyword arguments only.", takes)
         return
     named = {one.name or positional or "": one for one in call.arguments}
     known = {one.name: one for one in schema.parameters}

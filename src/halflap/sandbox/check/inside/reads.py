@@ -192,13 +192,13 @@ class Reads:
 
 
 def not_awaited(what: str) -> Verdict:
-    """Return the verdict on a call, or a value, that is used without being awaited."""
+    """Return the verdict on a call, or a value, without `await`."""
     called, bracket, _ = what.partition("(")
     wrong = f"`{called}(…)`" if bracket else f"`{what}`" if what else "the value"
     return Verdict(
         certain=True,
         rule="not-awaited",
-        wrong=f"{wrong} is used without being awaited: the call is not made by that.",
+        wrong=f"Missing `await` before {wrong}: the call is never made.",
         right=f"Write `await {called}(…)`."
         if bracket
         else "Write `await` before the call that it comes from.",
