@@ -62,7 +62,8 @@ def expand(text: str, scope: Scope) -> str:
 def empty_variables(text: str, scope: Scope) -> list[str]:
     """Return the variables in a text that are set, or default, to nothing."""
     named = (_VARIABLE.match(match["body"]) for match in _PIECE.finditer(text) if match["body"])
-    return [one["name"] for one in named if one and not (scope.environ.get(one["name"]) or one["default"])]
+    values = {one["name"]: scope.environ.get(one["name"]) or one["default"] for one in named if one}
+    return [name for name, value in values.items() if not value and (value == "" or name in scope.environ)]
 
 
 def _value(body: str | None, scope: Scope) -> str:
