@@ -86,7 +86,7 @@ FAILING = {
         python_server("lists nothing", "unwilling.py", "list", protocol="legacy"),
     ),
     "too old": ("answer-unusable", python_server("too old", "unwilling.py", "old", protocol="legacy")),
-    "prose": ("not-mcp", python_server("prose", "unwilling.py", "text", start_timeout_seconds=3)),
+    "prose": ("not-mcp", python_server("prose", "unwilling.py", "text", start_timeout_seconds=10)),
     "no command": ("command-not-found", {"name": "no command", "command": "no-such-program"}),
     "no folder": ("command-not-run", {"name": "no folder", "command": "cat", "cwd": "/no/such/folder"}),
 }

@@ -27,17 +27,24 @@ async def _status_of_a_child(mode: str) -> dict[str, str]:
     jail = new_jail(mode)
     visitor = Visitor()
     running = asyncio.create_task(visit(jail, "await call_tool('wait')", visitor))
-    # The next children, too, are to be locked by now: any of them will do.
     while not visitor.calls:
         await asyncio.sleep(0.01)
     assert jail._server is not None
     assert jail._server._process is not None
+    # The youngest child waits for the next program; it locks itself before it says that it is ready.
     youngest = max(children_of(jail._server._process.pid))
-    status = await asyncio.to_thread(Path(f"/proc/{youngest}/status").read_text, encoding="ascii")
+    for _ in range(500):
+        text = await asyncio.to_thread(Path(f"/proc/{youngest}/status").read_text, encoding="ascii")
+        status = {
+            name: value.strip() for name, _, value in (line.partition(":") for line in text.splitlines())
+        }
+        if status["Seccomp"] != "0":
+            break
+        await asyncio.sleep(0.01)
     running.cancel()
     await asyncio.wait([running])
     await jail.close()
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in status.splitlines())}
+    return status
 
 
 @pytest.mark.parametrize(

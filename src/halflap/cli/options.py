@@ -181,9 +181,9 @@ def confirm(question: str, refusal: str, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise ConfirmationNeededError(f"{refusal} No terminal to confirm on; use --yes.")
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
     try:
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
         answer = sys.stdin.readline().strip().lower()
     except KeyboardInterrupt:
         note(f"\n{refusal}")
