@@ -226,6 +226,7 @@ def test_no_text_of_a_definition_can_forge_another_line() -> None:
     assert "\n" not in parse_schema(hostile).format_compact()
 
 
+@pytest.mark.slow
 def test_a_large_definition_is_written_within_bounds() -> None:
     large = tool({"properties": {f"p{number}": {"enum": list(range(1_000))} for number in range(2_000)}})
     assert len(parse_schema(large).format_for_llm()) < 500_000
