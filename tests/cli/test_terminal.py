@@ -84,11 +84,3 @@ def test_json_escapes_invisible_characters(capsys: pytest.CaptureFixture[str]) -
     assert not set(UNSEEN) & set(shown)
     assert "ä" in shown
     assert json.loads(shown) == {"text": f"ä{UNSEEN}😀"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("asked", [("explain", "not-reached"), ("call", "nothing", "--config", "none.yaml")])
-def test_messages_fit_the_terminal(place: Path, asked: tuple[str, ...]) -> None:
-    shown = in_terminal(*asked, home=place, columns=40).out.splitlines()
-    assert len(shown) > 3
-    assert all(len(line) <= 40 or " " not in line.strip() for line in shown)
