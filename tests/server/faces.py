@@ -152,7 +152,7 @@ def served(home: Path, *servers: dict[str, Any], address: str = ":0", **more: An
             said = ""
             for line in process.stderr:
                 said += line
-                if "oken is in" in line or line.startswith(("  ", "Let in")):
+                if "oken is in" in line or line.startswith(("  ", "Tokens are")):
                     break
             found = re.search(r"Serving at (http://\S+)", said)
             assert found is not None, said
