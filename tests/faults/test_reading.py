@@ -56,8 +56,8 @@ def unusable(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("command", "then"),
     [
-        (("runs",), "What is recorded in it cannot be read."),
-        (("runs", "show", RUN), "What is recorded in it cannot be read."),
+        (("runs",), "The recorded runs can't be read."),
+        (("runs", "show", RUN), "The recorded runs can't be read."),
         (PURGE, "Nothing was deleted."),
     ],
     ids=["list", "show", "purge"],
@@ -139,7 +139,7 @@ def test_changes_that_are_only_in_the_log_are_not_passed_over(mounted: Path) -> 
     _mount("-o", "remount,ro", str(mounted / "data"))
     done = halflap("runs", "show", RUN, "--output", home=mounted)
     assert (done.code, done.out) == (1, "")
-    assert "What is recorded in it cannot be read." in done.err
+    assert "The recorded runs can't be read." in done.err
 
 
 # Within --------------------------------------------------------------------------------------------------
