@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import enum
+import random
 import sys
 from collections import OrderedDict
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.learn import infer, schema_of
-from halflap.learn.shape import Tally
+from halflap.learn import Observer, infer, schema_of
+from halflap.learn.shape import MOST_PLACES, Tally
 from learn.anything import ODD
 
 
@@ -73,3 +75,22 @@ def places(place: Any) -> int:
         below += [key.place for key in record.keys.values()]
         below += [] if record.rest is None else [record.rest]
     return 1 + sum(map(places, below))
+
+
+@pytest.mark.slow
+def test_ever_changing_results_take_bounded_memory() -> None:
+    chance = random.Random(1)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+
+    def anything(depth: int) -> Any:
+        if not depth:
+            return 1
+        return {"".join(chance.choices(letters, k=2)): anything(depth - 1) for _ in range(9)}
+
+    inference = Observer()
+    for number in range(8):
+        inference.observe(anything(4), number)
+    shape = inference.shape()
+    assert places(shape.root) <= MOST_PLACES
+    assert shape.depth < 32
+    assert shape.observations == 8

@@ -211,3 +211,12 @@ HOSTILE: dict[str, Any] = {
 def test_a_hostile_schema_is_read_quickly(name: str) -> None:
     with little_work():
         assert compact(read_type(HOSTILE[name]))
+
+
+def test_references_that_fan_out_are_bounded() -> None:
+    definitions: dict[str, Any] = {"d0": {"type": "string"}}
+    for level in range(1, 40):
+        inner = {"$ref": f"#/$defs/d{level - 1}"}
+        definitions[f"d{level}"] = {"type": "object", "properties": {"a": inner, "b": inner}}
+    with little_work():
+        read_type({"$ref": "#/$defs/d39", "$defs": definitions})

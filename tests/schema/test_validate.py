@@ -187,3 +187,8 @@ def test_nullable_allows_null(nullable: dict[str, Any]) -> None:
 def chain(length: int) -> dict[str, Any]:
     parts: dict[str, Any] = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(length)}
     return {"$defs": {**parts, f"d{length}": {"type": "string"}}, "$ref": "#/$defs/d0"}
+
+
+def test_many_pathological_patterns_are_bounded() -> None:
+    schema = {"properties": {"a": {"items": {"pattern": r"^(a|aa)+(?!x)\1$"}}}}
+    problems(schema, {"a": ["a" * 1_000 + "!"] * 20_000})
