@@ -5,7 +5,7 @@ root, which makes every part and gives it what it needs. `tools`, `execution`, `
 `linter` and `doctor` answer questions that need several parts. Nothing here speaks MCP to clients or prints.
 """
 
-from halflap.gateway.findings import NO_SERVER_TODO
+from halflap.gateway.findings import NO_SERVER_ADVICE
 from halflap.gateway.gateway import Gateway
 
-__all__ = ["NO_SERVER_TODO", "Gateway"]
+__all__ = ["NO_SERVER_ADVICE", "Gateway"]

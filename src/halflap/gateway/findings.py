@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from halflap.config import Config
 
-__all__ = ["NO_SERVER_TODO", "SLOW", "findings", "rules", "summary"]
+__all__ = ["NO_SERVER_ADVICE", "SLOW", "findings", "rules", "summary"]
 
-NO_SERVER_TODO = (
+NO_SERVER_ADVICE = (
     "Import servers from your other clients with `halflap init`, or add one: halflap add NAME -- COMMAND"
 )
 SLOW = "it took more than"

@@ -13,7 +13,7 @@ from halflap.cli.options import read_at_most
 from halflap.cli.output import note, one_line, plural, print_lines, working
 from halflap.core.errors import UsageError
 from halflap.core.text import join
-from halflap.gateway import NO_SERVER_TODO
+from halflap.gateway import NO_SERVER_ADVICE
 from halflap.lint import drafts_of, read_definitions
 from halflap.lint import lint as apply
 
@@ -72,7 +72,7 @@ async def lint(
         report, linted, unavailable = live.report, live.servers, live.unavailable
     if not unavailable and not any(one.tools for one in report.servers):
         names = join([one_line(one.server, 80) for one in report.servers], limit=20)
-        why = f"There are no tools in {names}." if names else f"No server is configured. {NO_SERVER_TODO}"
+        why = f"There are no tools in {names}." if names else f"No server is configured. {NO_SERVER_ADVICE}"
         raise UsageError(f"{why} With --file, a file of definitions can be linted.")
     if suggest:
         drafts = [draft for server in linted for draft in drafts_of(server)]

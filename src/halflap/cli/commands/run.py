@@ -26,7 +26,7 @@ from halflap.cli.options import (
 from halflap.cli.output import note, one_line, plural, print_json, visible, working, write
 from halflap.core.errors import ScriptError, UsageError
 from halflap.core.values import SCRIPTS, Tool
-from halflap.gateway import NO_SERVER_TODO
+from halflap.gateway import NO_SERVER_ADVICE
 from halflap.sandbox.run.report import calls_made
 from halflap.schema import parse_schema
 from halflap.scripts import decode, read_definition, read_file
@@ -71,7 +71,7 @@ async def run(
     code = _read_code(what, follow=True) if is_file else None
     config = invocation.config()
     if not config.servers:
-        note(f"No server is configured yet, so the program has no tools. {NO_SERVER_TODO}")
+        note(f"No server is configured yet, so the program has no tools. {NO_SERVER_ADVICE}")
     async with invocation.gateway(config) as gateway:
         name = what.removeprefix(_PREFIX)
         if check:

@@ -36,7 +36,7 @@ from halflap.cli.output import (
 )
 from halflap.core.text import clean
 from halflap.core.values import DSPY, SCRIPTS, CallContext
-from halflap.gateway import NO_SERVER_TODO
+from halflap.gateway import NO_SERVER_ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +97,7 @@ async def list_tools(
         if tools := getattr(changes, word):
             note(f"{word}: {', '.join(tools)}")
     if not config.servers:
-        note(f"No server is configured yet. {NO_SERVER_TODO}")
+        note(f"No server is configured yet. {NO_SERVER_ADVICE}")
 
 
 def _rows(gateway: Gateway) -> Iterator[dict[str, Any]]:
@@ -139,7 +139,7 @@ async def search(
             invocation.show([asdict(hit) for hit in hits], lines)
         else:
             warn_about_servers(gateway, server)
-            more = "" if gateway.config.servers else f" No server is configured yet. {NO_SERVER_TODO}"
+            more = "" if gateway.config.servers else f" No server is configured yet. {NO_SERVER_ADVICE}"
             note(f"No tool found.{more}")
 
 
