@@ -1,8 +1,7 @@
 """Executions of a DSPy program that the model has answered before, beside the bare `program.acall` of the same module.
 
 The claim: at the median, an execution takes at most 2 ms more. Bare, the module runs with DSPy's own model and its own
-cache; an execution checks the inputs, takes the answer from our cache, checks the outputs, and sets up and takes down a
-context of its own. Both are done in turn, round after round, for a program of one step and for one of three.
+cache; an execution also validates inputs and outputs, and goes through the child process. Both are done in turn, round after round, for a program of one step and for one of three.
 """
 
 from __future__ import annotations
@@ -23,33 +22,32 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 import dspy  # noqa: E402
 
 from dspy_programs.chat_server import Asked, chatting  # noqa: E402
-from dspy_programs.running import configured, predictor, runtime, stored  # noqa: E402
-from halflap.core.values import CallContext  # noqa: E402
+from dspy_programs.running import configured, program, running, step  # noqa: E402
 from halflap.dspy.child.modules import Program  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from halflap.dspy.library import Stored
+    from halflap.dspy.library import SavedProgram
 
 ROUNDS = int(os.environ.get("HALFLAP_BENCH_ROUNDS", "300"))
 MOST_EXTRA_MS = 2.0
 INPUTS = {"question": "Where is it warm in November, and not too far?"}
 
 
-def programs() -> dict[str, Stored]:
-    """Give a program of one step, and one of three."""
+def programs() -> dict[str, SavedProgram]:
+    """Return a program of one step, and one of three."""
     names = ("first", "second", "third")
     fields = ("question", "draft", "review", "reply")
     steps = [
-        predictor(name, "ChainOfThought", inputs=[{"name": taken}], outputs=[{"name": given}])
+        step(name, "ChainOfThought", inputs=[{"name": taken}], outputs=[{"name": given}])
         for name, taken, given in zip(names, fields, fields[1:], strict=False)
     ]
-    return {"one step": stored(), "three steps": stored("three", predictors=steps)}
+    return {"one step": program(), "three steps": program("three", predictors=steps)}
 
 
 async def timed(work: Callable[[], Awaitable[Any]]) -> float:
-    """Give how long something takes, in milliseconds."""
+    """Return how long something takes, in milliseconds."""
     began = time.perf_counter()
     await work()
     return (time.perf_counter() - began) * 1000
@@ -58,7 +56,7 @@ async def timed(work: Callable[[], Awaitable[Any]]) -> float:
 async def measure(
     bare: Callable[[], Awaitable[Any]], whole: Callable[[], Awaitable[Any]]
 ) -> tuple[float, float]:
-    """Do both in turn, round after round; give the medians."""
+    """Do both in turn, round after round; return the medians."""
     for _ in range(20):
         await bare()
         await whole()
@@ -74,19 +72,19 @@ async def main() -> int:
     with tempfile.TemporaryDirectory() as folder, chatting(answer) as model:
         dspy.configure_cache(disk_cache_dir=str(Path(folder) / "dspy"))
         lm = dspy.LM("openai/tiny", api_base=model.url, api_key="key")
-        async with runtime(configured(model.url), Path(folder)) as ours:
-            for label, program in programs().items():
-                module = Program.build(ours.described(program)).module
+        async with running(configured(model.url), Path(folder)) as ours:
+            for label, saved in programs().items():
+                module = Program.build(ours.runner.describe(saved)).module
 
                 async def bare(module: Any = module) -> None:
                     with dspy.context(lm=lm):
                         await module.acall(**INPUTS)
 
-                async def whole(program: Stored = program) -> None:
-                    await ours.execute(program, INPUTS, CallContext())
+                async def whole(saved: SavedProgram = saved) -> None:
+                    await ours.run(saved, INPUTS)
 
                 one, other = await measure(bare, whole)
-                assert (await ours.execute(program, INPUTS, CallContext())).cache_hit
+                assert (await ours.run(saved, INPUTS)).cache_hit
                 holds = holds and other - one < MOST_EXTRA_MS
                 print(
                     f"  {label:<12} bare {one:6.2f} ms   executed {other:6.2f} ms   {other / one:4.2f} times   "

@@ -31,7 +31,7 @@ from halflap.config.models import SECTIONS, ConfigFile, LmConfig, ServerEntry, T
 from halflap.core import errors
 from halflap.core.errors import HalflapError
 from halflap.core.text import join
-from halflap.dspy.spec import Manifest
+from halflap.dspy.manifest import Manifest
 from halflap.gateway import Gateway
 from halflap.server.app import Front
 from halflap.workflows.model.form import net_schema

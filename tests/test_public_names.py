@@ -30,11 +30,11 @@ def loaded_by(statement: str) -> set[str]:
 
 def test_importing_loads_only_what_is_needed() -> None:
     package = loaded_by("import halflap")
-    assert not {name for name in package if name.startswith(("halflap.", "mcp", "sqlalchemy"))}
-    assert not {"mcp", "sqlalchemy", "rich", "typer"} & loaded_by("from halflap import Gateway")
+    assert not {name for name in package if name.startswith(("halflap.", "mcp", "sqlite3"))}
+    assert not {"mcp", "sqlite3", "rich", "typer"} & loaded_by("from halflap import Gateway")
     assert not {"halflap.config", "halflap.gateway"} & loaded_by("import halflap.cli.app")
 
 
 @pytest.mark.slow
 def test_serving_over_stdio_does_not_load_the_database_before_it_answers() -> None:
-    assert "sqlalchemy" not in loaded_by("import halflap.server")
+    assert "sqlite3" not in loaded_by("import halflap.server")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 CORPUS = ROOT / "tests" / "sandbox" / "check"
 HERE = Path(__file__).parent
-LINES_A_PROGRAM = 25
+LINES_A_PROGRAM = 12
 DEEPEST = 4
 SHORTEST = 5
 """A shorter key is no longer like itself when two letters are swapped."""

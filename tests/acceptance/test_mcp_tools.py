@@ -43,14 +43,8 @@ def test_a_tool_answers_as_agreed(session: dict[str, Any], tool: str) -> None:
     golden.check(f"answers/{tool}", answers(session, tool))
 
 
-@pytest.mark.parametrize(
-    "families",
-    [
-        ("core",),
-        *(pytest.param(one, marks=pytest.mark.slow) for one in [("dspy",), ("gepa",), ("core", "gepa")]),
-    ],
-    ids="-".join,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("families", [("core",), ("dspy",), ("gepa",), ("core", "gepa")], ids="-".join)
 def test_clients_see_the_families_that_are_configured(
     session: dict[str, Any], families: tuple[str, ...], home: Path
 ) -> None:

@@ -163,12 +163,3 @@ async def test_a_listing_from_a_clock_that_went_wrong_is_stale() -> None:
     living = await catalog(listing("s", "a"), clock=clock)
     clock.now -= 1_000
     assert living.is_stale("s")
-
-
-def test_a_definition_that_cannot_be_written_takes_no_other_tool_away(
-    run: Run, caplog: pytest.LogCaptureFixture
-) -> None:
-    odd = {**definition("odd"), "inputSchema": {"type": "object", "maximum": 10**5_000}}
-    living = run(catalog(listing("s", "a", odd, "b")))
-    assert sorted(living.snapshot.tools) == ["mcp__s__a", "mcp__s__b"]
-    assert "tool 'odd' was left out" in caplog.text

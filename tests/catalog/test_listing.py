@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from catalog.worlds import definition, listing
 from halflap.catalog.listing import absorb, changed_parts
-from halflap.core.values import Changes, Listing, definition_hash
+from halflap.core.values import Listing, definition_hash
 from halflap.store import ServerRows
 
 DEFINITIONS = st.builds(
@@ -37,21 +37,7 @@ def present(rows: ServerRows) -> dict[str, str]:
 def test_the_same_listing_again_changes_nothing(one: Listing) -> None:
     first = absorb(ServerRows(), one, "f", 1.0)
     again = absorb(first.rows, one, "f", 2.0)
-    assert not again.changes
     assert again.rows.tools == [replace(tool, last_seen=2.0) for tool in first.rows.tools]
-
-
-@given(st.lists(LISTINGS, max_size=3), LISTINGS)
-def test_changes_are_the_difference_between_before_and_after(history: list[Listing], last: Listing) -> None:
-    rows = after(*history)
-    before = present(rows)
-    absorbed = absorb(rows, last, "f", 9.0)
-    now = present(absorbed.rows)
-    assert absorbed.changes == Changes(
-        added=tuple(sorted(now.keys() - before.keys())),
-        removed=tuple(sorted(before.keys() - now.keys())),
-        changed=tuple(sorted(name for name in now.keys() & before.keys() if now[name] != before[name])),
-    )
 
 
 @given(st.lists(LISTINGS, min_size=1, max_size=4))
@@ -81,7 +67,6 @@ def test_the_definition_seen_first_is_the_accepted_one(history: list[Listing]) -
 def test_a_change_is_not_hidden_by_leaving_the_tool_out_for_a_while() -> None:
     rows = after(listing("s", "a"), listing("s"))
     back = absorb(rows, listing("s", definition("a", "Other.")), "f", 1.0)
-    assert back.changes.added == ("mcp__s__a",)
     assert back.unaccepted == ("mcp__s__a",)
 
 

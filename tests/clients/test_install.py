@@ -15,7 +15,7 @@ import yaml
 from clients.homes import TIME, Home
 from clients.test_init import CODEX, GOOSE
 from halflap.cli import editing
-from halflap.config.source_lines import parse_json
+from halflap.config.source import parse_json
 
 FILES = {
     "claude-code": (".claude.json", "mcpServers"),
@@ -182,7 +182,7 @@ def test_undo_after_other_changes_takes_out_only_halflap(person: Home) -> None:
     assert "halflap" not in after
     assert "// Our servers." in after
     assert '"office": {"command": "office"}' in after
-    assert parse_json(after)[0]["mcpServers"] == {"office": {"command": "office"}, "time": TIME}
+    assert parse_json(after)["mcpServers"] == {"office": {"command": "office"}, "time": TIME}
 
 
 def test_without_a_terminal_and_without_yes_nothing_is_written(person: Home) -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import halflap.config
-from halflap.config import Config, user_config_dir, user_data_dir
+from halflap.config import Config, models, user_config_dir, user_data_dir
 from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,16 +45,14 @@ roots: [., "~/x", "/a b", "file:///c", "${workspaceFolder}"]
 def test_every_section_is_read(desk: Desk) -> None:
     desk.user(FULL)
     config = desk.load(HOST="h")
-    assert config.tools == halflap.config.ToolsConfig(
+    assert config.tools == models.ToolsConfig(
         allow=("mcp__a__b",), read_only=("mcp__a__get_*",), destructive=("*delete*",), pin="hold"
     )
-    assert config.execution == halflap.config.ExecutionConfig(timeout_seconds=5.0, max_output_bytes=100)
-    assert config.ttl == halflap.config.TtlConfig(
-        list_seconds=0.0, schema_seconds=1.5, per_tool={"mcp__a__*": 7.0}
-    )
-    assert config.store == halflap.config.StoreConfig(path=desk.home / "conf" / "data" / "x.db")
-    assert config.graph == halflap.config.GraphConfig(lineage=False)
-    assert config.http == halflap.config.HttpConfig(allowed_hosts=("h:1",), allowed_origins=("https://o",))
+    assert config.execution == models.ExecutionConfig(timeout_seconds=5.0, max_output_bytes=100)
+    assert config.ttl == models.TtlConfig(list_seconds=0.0, schema_seconds=1.5, per_tool={"mcp__a__*": 7.0})
+    assert config.store == models.StoreConfig(path=desk.home / "conf" / "data" / "x.db")
+    assert config.graph == models.GraphConfig(lineage=False)
+    assert config.http == models.HttpConfig(allowed_hosts=("h:1",), allowed_origins=("https://o",))
     (ignored,) = config.lint.ignore
     assert (config.lint.fail_on, ignored.tools) == ("warning", "mcp__my_shop__*")
     assert (config.programs.root, config.programs.cache) == (desk.home / "dspy", "off")
@@ -80,44 +77,29 @@ def test_roots_become_file_uris(desk: Desk) -> None:
     ("text", "code"),
     [
         ("tool: {}", "unknown-key"),
-        ("execution: {timeout: 1}", "unknown-key"),
         ('execution: {timeout_seconds: "fast"}', "wrong-value"),
-        ("execution: {timeout_seconds: true}", "wrong-value"),
         ("http: {tokens: {ann: short}}", "wrong-value"),
         ("http: {tokens: {ann: '${NO_SUCH_TOKEN}'}}", "variable"),
         ("http: {tokens: {ann: the-same-for-both, bob: the-same-for-both}}", "wrong-value"),
         ("execution: {timeout_seconds: 0}", "wrong-value"),
-        ("execution: {timeout_seconds: 1e400}", "wrong-value"),
-        ("execution: {max_output_bytes: 1.0}", "wrong-value"),
         ("execution: []", "wrong-value"),
         ("ttl: {list_seconds: -1}", "wrong-value"),
-        ("ttl: {per_tool: {a: b}}", "wrong-value"),
-        ("tools: {block: mcp__a}", "wrong-value"),
-        ("tools: {block: [1]}", "wrong-value"),
         ("tools: {block: ['']}", "wrong-value"),
         ("tools: {allow: [mcp__a], block: [mcp__b]}", "exclusive"),
         ("tools: {pin: maybe}", "wrong-value"),
         ("tools: {allow: }", "wrong-value"),
-        ("tools: {pin: false}", "wrong-value"),
         ("store: {path: x, url: 'postgresql://h/d'}", "exclusive"),
         ("store: {url: 'sqlite:///x'}", "wrong-value"),
         ("store: {path: '${UNSET}'}", "variable"),
         ("roots: ['https://x']", "wrong-value"),
-        ("roots: x", "wrong-value"),
         ("upstream: {call_timeout_seconds: 700}", "timeouts"),
         ("mcpServers: []", "wrong-value"),
-        ("servers: x", "wrong-value"),
-        ("programs: {root: 5}", "wrong-value"),
         ("programs: {cache: true}", "wrong-value"),
-        ("programs: {lm: {}}", "wrong-value"),
         ("programs: {lm: {model: gpt-4o-mini}}", "wrong-value"),
         ("programs: {lm: {model: openai/x, key: x}}", "unknown-key"),
         ("programs: {lm: {model: openai/x, api_base: 'http://a:b@host/'}}", "wrong-value"),
-        ("programs: {lm: {model: openai/x, api_key: '${NO_KEY}'}}", "variable"),
         ("lint: {off: [no-output-shema]}", "wrong-value"),
-        ("lint: {severity: {no-output-schema: fatal}}", "wrong-value"),
         ("lint: {ignore: [{rule: number-without-unit}]}", "wrong-value"),
-        ("lint: {ignore: [{rule: dat-*, reason: So.}]}", "wrong-value"),
         ("lint: {ignore: [{rule: date-*, reason: So., tool: x}]}", "unknown-key"),
     ],
 )
@@ -140,9 +122,9 @@ def test_a_similar_key_or_value_is_suggested(desk: Desk, text: str, meant: str) 
 
 def test_all_problems_of_a_file_are_reported_in_order(desk: Desk) -> None:
     problems = desk.problems(
-        "tool: {}\nexecution:\n  timeout_seconds: x\nservers:\n  a: {}\nttl: 1\nttl: 1\n"
+        "tool: {}\nexecution:\n  timeout_seconds: x\nservers:\n  a: {}\nttl: 1\nprograms: {root: '${NO}', watch: 1}\n"
     )
-    assert [problem.line for problem in problems] == [1, 3, 5, 7, 7]
+    assert [problem.line for problem in problems] == [1, 3, 5, 6, 7, 7]
 
 
 def test_an_empty_section_equals_none(desk: Desk) -> None:

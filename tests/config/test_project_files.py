@@ -16,7 +16,6 @@ from halflap.config import (
     preview,
     trust_project_file,
 )
-from halflap.config.problems import Problems
 from halflap.config.project import read_project_servers
 from halflap.core.errors import ConfigError
 
@@ -102,7 +101,7 @@ def test_the_content_read_is_the_content_of_the_digest(desk: Desk) -> None:
     trust(desk, path)
     (found,) = find_project_files(desk.work, desk.environ)
     desk.project("servers: {local: {command: evil}}")
-    servers = read_project_servers(found, Problems(path), scope=Scope.of(desk.environ, desk.work))
+    _, servers = read_project_servers(found, Scope.of(desk.environ, desk.work))
     assert [server.command for server in servers] == ["tool"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from cli.program import Done, at_once, halflap
 from halflap.demo import demo_config
-from halflap.scripts.annotations import POSSIBLE
+from halflap.scripts.annotations import SUPPORTED
 from support import ROOT
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def test_the_script_gives_what_it_says(done: dict[str, Done]) -> None:
     ]
 
 
-def test_the_table_names_every_annotation_that_is_possible() -> None:
+def test_the_table_names_every_supported_annotation() -> None:
     table = PAGE.replace("\\|", "|")
-    for word in re.findall(r"\w+", POSSIBLE.partition(", and")[0]):
+    for word in re.findall(r"\w+", SUPPORTED.partition(", and")[0]):
         assert word in table

@@ -23,19 +23,13 @@ _NAMED = re.compile(r"`(?:\[\[ ## )?(\w+)(?: ## \]\])?`")
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as it came, and what is in it of DSPy's own form."""
+    """One request as it came, and the parts that DSPy put into it."""
 
-    path: str
     headers: Mapping[str, str]
     """With names in lower case."""
-    body: Mapping[str, Any]
+    messages: list[dict[str, Any]]
     number: int
     """How many came before it."""
-
-    @property
-    def messages(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.body.get("messages", [])
-        return found
 
     @property
     def last(self) -> str:
@@ -75,7 +69,7 @@ class Answer:
 
 
 def said(outputs: Mapping[str, Any], *, as_json: bool = False) -> str:
-    """Write output fields as DSPy's chat form (or its JSON form) wants them."""
+    """Write output fields in DSPy's chat form, or its JSON form."""
     if as_json:
         return json.dumps(dict(outputs))
     parts = [
@@ -86,18 +80,15 @@ def said(outputs: Mapping[str, Any], *, as_json: bool = False) -> str:
 
 
 class ChatServer:
-    """Holds what was asked; `answer` may be replaced at any time."""
+    """Keeps what was asked; `answer` may be replaced at any time."""
 
     def __init__(self, answer: Callable[[Asked], Answer | str | Mapping[str, Any]]) -> None:
         self.answer = answer
         self.requests: list[Asked] = []
         self.most_at_once = 0
-        self.failures: list[BaseException] = []
-        """What the script raised: a test of it would otherwise only see a 500."""
         self._now = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._sockets: set[socket.socket] = set()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.chat = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
@@ -105,7 +96,7 @@ class ChatServer:
 
     @property
     def url(self) -> str:
-        """What `programs.lm.api_base` is to be."""
+        """For `programs.lm.api_base`."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     @property
@@ -117,33 +108,17 @@ class ChatServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(5)
-        with self._lock:
-            for one in self._sockets:
-                one.close()
 
-    def opened(self, connection: socket.socket) -> None:
+    def respond(self, headers: Mapping[str, str], messages: list[dict[str, Any]]) -> Answer:
         with self._lock:
-            self._sockets.add(connection)
-
-    def closed(self, connection: socket.socket) -> None:
-        with self._lock:
-            self._sockets.discard(connection)
-
-    def respond(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Answer:
-        with self._lock:
-            asked = Asked(path=path, headers=headers, body=body, number=len(self.requests))
+            asked = Asked(headers, messages, len(self.requests))
             self.requests.append(asked)
             self._now += 1
             self.most_at_once = max(self.most_at_once, self._now)
         try:
             answer = self.answer(asked)
-        except BaseException as error:
-            self.failures.append(error)
-            raise
-        else:
             if not isinstance(answer, Answer):
-                text = answer if isinstance(answer, str) else said(answer, as_json=asked.wants_json)
-                answer = Answer(text)
+                answer = Answer(answer if isinstance(answer, str) else said(answer, as_json=asked.wants_json))
             if answer.delay:
                 self._closing.wait(answer.delay)
             return answer
@@ -154,7 +129,7 @@ class ChatServer:
 
 @contextmanager
 def chatting(answer: Callable[[Asked], Answer | str | Mapping[str, Any]]) -> Iterator[ChatServer]:
-    """Run a model that answers each request with what `answer` gives for it."""
+    """Run a model that answers each request with what `answer` returns for it."""
     server = ChatServer(answer)
     try:
         yield server
@@ -169,7 +144,7 @@ class _Server(http.server.ThreadingHTTPServer):
     chat: Any = None
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: whoever hung up, or what the script raised, is the test's affair."""
+        """A client that hung up is no concern of the server's."""
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -177,36 +152,18 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     wbufsize = -1
     server: _Server
 
-    def setup(self) -> None:
-        super().setup()
-        self.server.chat.opened(self.connection)
-
-    def finish(self) -> None:
-        self.server.chat.closed(self.connection)
-        super().finish()
-
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the library's name for it
         """Keep stderr clean."""
 
     def do_POST(self) -> None:
-        content = self.rfile.read(int(self.headers.get("content-length", 0)))
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        body = json.loads(content)
-        answer = self.server.chat.respond(self.path, headers, body)
+        answer = self.server.chat.respond(headers, body.get("messages", []))
         if answer.drop:
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
             return
-        self._send(answer, str(body.get("model", "")))
-
-    def _send(self, answer: Answer, model: str) -> None:
-        if answer.raw is not None:
-            content = answer.raw
-        elif answer.status != http.HTTPStatus.OK:
-            text = answer.text or f"the model answers with {answer.status}"
-            content = json.dumps({"error": {"message": text, "type": "error", "code": None}}).encode()
-        else:
-            content = json.dumps(_completion(answer.text, model)).encode()
+        content = answer.raw if answer.raw is not None else json.dumps(_body(answer, body)).encode()
         self.send_response(answer.status)
         sent = {"content-type": "application/json", "content-length": str(len(content)), **answer.headers}
         for name, value in sent.items():
@@ -216,13 +173,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
 
 
-def _completion(text: str, model: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": text}
+def _body(answer: Answer, request: Mapping[str, Any]) -> dict[str, Any]:
+    if answer.status != http.HTTPStatus.OK:
+        text = answer.text or f"the model answers with {answer.status}"
+        return {"error": {"message": text, "type": "error", "code": None}}
+    message = {"role": "assistant", "content": answer.text}
     return {
         "id": "chatcmpl-test",
         "object": "chat.completion",
         "created": int(time.time()),
-        "model": model,
+        "model": str(request.get("model", "")),
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
     }

@@ -1,4 +1,4 @@
-"""Programs to run in tests, and a runtime whose tools belong to the test."""
+"""Programs to run in tests, and a runner whose tools belong to the test."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dspy_programs import saved
 from halflap.config import LmConfig, ProgramsConfig
 from halflap.core.values import CallContext, Result, Tool
-from halflap.dspy.library import Stored
+from halflap.dspy.library import SavedProgram
 from halflap.dspy.manifest import read_manifest
-from halflap.dspy.runtime import Runtime
+from halflap.dspy.runner import Outcome, Runner
 from halflap.dspy.state import read_state
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
-    from pathlib import Path
 
     from dspy_programs.chat_server import Asked
 
@@ -30,45 +31,18 @@ def echo(asked: Asked) -> dict[str, Any]:
     return {name: f"{name} of {asked.inputs}" for name in asked.wanted}
 
 
-def stored(name: str = "answerer", state: Mapping[str, Any] | None = None, **manifest: Any) -> Stored:
-    """Give a program as it is read from its two files: by itself, one step that answers a question."""
-    said = {
-        "name": name,
-        "version": "1.0.0",
-        "description": "Answers.",
-        "dspy_version": "3.4.1",
-        "optimizer": "none",
-        "validation_score": None,
-        "serialized_at": "2026-02-28T00:00:00Z",
-        "predictors": [predictor()],
-        **manifest,
-    }
-    files = [json.dumps(said).encode()]
-    read = read_manifest(files[0], name=name)
-    empty: dict[str, Any] = {key: {"demos": []} for one in read.predictors for key in one.signatures}
-    files.append(json.dumps(state or empty).encode())
-    return Stored(
-        read,
-        read_state(files[1], read),
-        sha256(b"".join(files)).hexdigest(),
-        None,
-        ("1.0.0",),
-    )
+def program(name: str = "answerer", state: Mapping[str, Any] | None = None, **changes: Any) -> SavedProgram:
+    """Return a program as it is read from its two files; by default, one step that answers a question."""
+    described = {**saved.manifest(name, step()), **changes}
+    files = [json.dumps(described).encode(), json.dumps(state or saved.state(described)).encode()]
+    manifest = read_manifest(files[0], name=name)
+    source_hash = sha256(b"".join(files)).hexdigest()
+    return SavedProgram(manifest, read_state(files[1], manifest), source_hash, Path(), ("1.0.0",))
 
 
-def predictor(name: str = "answer", kind: str = "Predict", **settings: Any) -> dict[str, Any]:
-    return {
-        "name": name,
-        "kind": kind,
-        "instructions": "Answer the question.",
-        "inputs": [{"name": "question", "description": "What is asked"}],
-        "outputs": [{"name": "reply", "description": "The answer"}],
-        **settings,
-    }
-
-
-def of_type(name: str, kind: str, **rest: Any) -> dict[str, Any]:
-    return {"name": name, "schema": {"type": kind, **rest}}
+def step(name: str = "answer", kind: str = "Predict", **changes: Any) -> dict[str, Any]:
+    made = saved.predictor(name, [saved.field("question")], [saved.field("reply")], kind)
+    return {**made, **changes}
 
 
 @dataclass
@@ -92,16 +66,32 @@ class Tools:
         return answer if isinstance(answer, Result) else Result(content=({"type": "text", "text": answer},))
 
 
-def configured(url: str | None, *, timeout: float = 300.0, cache: Any = None, **lm: Any) -> ProgramsConfig:
+def configured(url: str | None, *, cache: Any = None, **lm: Any) -> ProgramsConfig:
     model = LmConfig(**{"model": "openai/tiny", "api_base": url, "api_key": KEY, "timeout": 60.0, **lm})
-    return ProgramsConfig(timeout_seconds=timeout, cache=cache, lm=model)
+    return ProgramsConfig(timeout_seconds=300.0, cache=cache, lm=model)
+
+
+@dataclass
+class Running:
+    runner: Runner
+    tools: Tools
+
+    async def run(
+        self, program: SavedProgram, inputs: Mapping[str, Any], context: CallContext | None = None
+    ) -> Outcome:
+        return await self.runner.run(program, inputs, context or CallContext(), self.tools.call)
+
+    @property
+    def pid(self) -> int:
+        assert self.runner._process is not None
+        return self.runner._process._process.pid
 
 
 @asynccontextmanager
-async def runtime(config: ProgramsConfig, folder: Path, tools: Tools | None = None) -> AsyncIterator[Runtime]:
+async def running(config: ProgramsConfig, folder: Path, tools: Tools | None = None) -> AsyncIterator[Running]:
     tools = tools or Tools()
-    made = Runtime(config, call=tools.call, tool=tools.find, data_dir=folder)
+    runner = Runner(config, tool=tools.find, data_dir=folder)
     try:
-        yield made
+        yield Running(runner, tools)
     finally:
-        await made.aclose()
+        await runner.close()

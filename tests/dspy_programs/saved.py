@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ WORKLET_OUTPUTS = {
     "rationale": "Standard loan process for amounts under $100k with good credit",
     "confidence": 0.94,
 }
-
 _ENDINGS = {"Predict": [""], "ChainOfThought": [".predict"], "ReAct": [".react", ".extract.predict"]}
 """What DSPy's own predictors are called within each kind, in its states."""
 
@@ -54,16 +54,22 @@ def manifest(name: str, *predictors: Any, **more: Any) -> dict[str, Any]:
     }
 
 
-def write(root: Path, said: dict[str, Any], demos: dict[str, list[Any]] | None = None) -> Path:
-    """Write a program's folder; what is there of that name is replaced, each file whole."""
-    folder: Path = root / said["name"]
-    folder.mkdir(parents=True, exist_ok=True)
-    keys = [f"{one['name']}{ending}" for one in said["predictors"] for ending in _ENDINGS[one["kind"]]]
-    state: dict[str, Any] = {
+def state(described: Mapping[str, Any], demos: Mapping[str, list[Any]] | None = None) -> dict[str, Any]:
+    """Return a state as DSPy saves it for a manifest."""
+    keys = [
+        f"{step['name']}{ending}" for step in described["predictors"] for ending in _ENDINGS[step["kind"]]
+    ]
+    return {
         key: {"traces": [], "train": [], "demos": (demos or {}).get(key, []), "signature": {}, "lm": None}
         for key in keys
     }
-    for file, value in (("manifest.json", said), ("state.json", state)):
+
+
+def write(root: Path, described: Mapping[str, Any], demos: Mapping[str, list[Any]] | None = None) -> Path:
+    """Write a program's folder; each file of an existing one is replaced whole."""
+    folder: Path = root / described["name"]
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, value in (("manifest.json", described), ("state.json", state(described, demos))):
         beside = root / f".{file}.new"
         beside.write_text(json.dumps(value, indent=1))
         beside.replace(folder / file)
@@ -71,14 +77,23 @@ def write(root: Path, said: dict[str, Any], demos: dict[str, list[Any]] | None =
 
 
 def worklet(name: str = "worklet_selector", **more: Any) -> dict[str, Any]:
-    """Give the manifest of the program that the documents of this form have as their example."""
     step = predictor(
         "select",
         [field("workflow_description"), field("case_context")],
         [field("worklet_id"), field("rationale"), field("confidence", "number", minimum=0, maximum=1)],
-        **more.pop("step", {}),
     )
     return manifest(name, step, **more)
+
+
+_SORT = predictor("sort", [field("message")], [field("topic", enum=["BILL", "OTHER"])], "ChainOfThought")
+_REPLY = predictor(
+    "reply", [field("message"), field("topic")], [field("answer"), field("score", "number", minimum=0)]
+)
+
+
+def triage(**changes: Any) -> dict[str, Any]:
+    """Return a valid manifest with two steps, to be broken in one place."""
+    return copy.deepcopy({**manifest("triage", _SORT, _REPLY, version="1.2.0"), **changes})
 
 
 def say_worklet(_asked: Asked) -> Mapping[str, Any]:
@@ -87,7 +102,7 @@ def say_worklet(_asked: Asked) -> Mapping[str, Any]:
 
 
 def settings(root: Path, chat: ChatServer, **more: Any) -> dict[str, Any]:
-    """Give a configuration with this folder, and this model."""
+    """Return a configuration with this folder, and this model."""
     lm = {"model": "openai/test", "api_base": chat.url, "api_key": "sk-test"}
     programs = {"root": str(root), "lm": lm, **more.pop("programs", {})}
     return {"programs": programs, **more}

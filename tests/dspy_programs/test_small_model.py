@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dspy_programs.running import runtime
+from dspy_programs.running import running
 from halflap.config import LmConfig, ProgramsConfig
 from halflap.core.errors import ProgramFailedError
-from halflap.core.values import CallContext
 from halflap.dspy.library import Library
 from support import ROOT, alive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from halflap.dspy.runtime import Outcome, Runtime
+    from dspy_programs.running import Running
+    from halflap.dspy.runner import Outcome
 
 pytest.importorskip("dspy", reason="needs the extra: pip install 'halflap[dspy]'")
 
@@ -68,12 +68,12 @@ def small_model() -> Iterator[str]:
     assert not alive(process.pid)
 
 
-async def first_that_fits(programs: Runtime, program: Any) -> tuple[dict[str, str], Outcome]:
+async def first_that_fits(programs: Running, program: Any) -> tuple[dict[str, str], Outcome]:
     """Run cases until an answer is of use. So small a model may be 130 % sure: that has to be refused by name."""
     refused = []
     for case in CASES:
         try:
-            return case, await programs.execute(program, case, CallContext())
+            return case, await programs.run(program, case)
         except ProgramFailedError as error:
             refused.append(str(error))
             if not any(told in refused[-1] for told in ("does not match the manifest", "cannot be read")):
@@ -91,7 +91,7 @@ def test_a_bundled_program_returns_typed_outputs_with_a_real_model(
     async def story(url: str) -> None:
         model = LmConfig(model="openai/smollm2", api_base=url, adapter="json", max_tokens=600)
         config = ProgramsConfig(timeout_seconds=280, lm=model)
-        async with runtime(config, tmp_path) as programs:
+        async with running(config, tmp_path) as programs:
             case, outcome = await first_that_fits(programs, program)
             assert set(outcome.outputs) == {"worklet_id", "rationale", "confidence"}
             assert isinstance(outcome.outputs["worklet_id"], str)
@@ -101,7 +101,7 @@ def test_a_bundled_program_returns_typed_outputs_with_a_real_model(
             assert not outcome.cache_hit
             assert 0 < outcome.execution_time_ms <= outcome.total_time_ms
 
-            again = await programs.execute(program, case, CallContext())
+            again = await programs.run(program, case)
             assert again.outputs == outcome.outputs
             assert again.cache_hit
             # What a model of any size takes for each word is more than all that is done without one.

@@ -8,16 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dspy_programs.written import as_bytes, manifest
+from dspy_programs.running import program
+from dspy_programs.saved import field, predictor
 from halflap.dspy.fields import RESERVED
-from halflap.dspy.manifest import read_manifest
-from halflap.dspy.spec import _MODULE_NAMES, ADDED_FIELDS
+from halflap.dspy.manifest import ADDED_FIELDS
 from halflap.dspy.state import read_state, write_state
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
+KINDS = ("Predict", "ChainOfThought", "ReAct")
+FIELDS = [field("message"), field("count", "integer")], [field("topic")]
+TRIAGE = program(
+    "triage",
+    predictors=[
+        predictor(kind.lower(), *FIELDS, kind, **({"tools": ["mcp__a__look"]} if kind == "ReAct" else {}))
+        for kind in KINDS
+    ],
+).manifest
 
 
 @pytest.fixture(scope="module")
@@ -26,84 +35,56 @@ def dspy() -> Any:
     return pytest.importorskip("dspy", reason="needs halflap[dspy]; `make test` installs it")
 
 
-def module(dspy: Any, *kinds: str) -> Any:
+def module(dspy: Any) -> Any:
     """Make a module with one predictor of each kind, all over the same fields."""
-    signature = dspy.Signature(
-        {
-            "message": (str, dspy.InputField()),
-            "count": (int, dspy.InputField()),
-            "topic": (str, dspy.OutputField()),
-        },
-        "Sort.",
-    )
-
-    def look(question: str) -> str:
-        return question
+    inputs = {"message": (str, dspy.InputField()), "count": (int, dspy.InputField())}
+    signature = dspy.Signature({**inputs, "topic": (str, dspy.OutputField())}, "Sort.")
 
     class Module(dspy.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            for kind in kinds:
-                more = {"tools": [look]} if kind == "ReAct" else {}
-                setattr(self, kind.lower(), getattr(dspy, kind)(signature, **more))
+            self.predict = dspy.Predict(signature)
+            self.chainofthought = dspy.ChainOfThought(signature)
+            self.react = dspy.ReAct(signature, tools=[len])
 
     return Module()
 
 
-def described(*kinds: str) -> Any:
-    fields = {
-        "inputs": [{"name": "message"}, {"name": "count", "schema": {"type": "integer"}}],
-        "outputs": [{"name": "topic"}],
-    }
-    steps = [
-        {"name": kind.lower(), "kind": kind, "instructions": "Sort.", **fields}
-        | ({"tools": ["mcp__a__look"]} if kind == "ReAct" else {})
-        for kind in kinds
-    ]
-    return read_manifest(as_bytes(manifest(predictors=steps)), name="triage")
-
-
-KINDS = ("Predict", "ChainOfThought", "ReAct")
-
-
 def test_fields_match_dspy_in_order(dspy: Any) -> None:
-    made = {key: tuple(one.signature.fields) for key, one in module(dspy, *KINDS).named_parameters()}
-    said = {key: names for one in described(*KINDS).predictors for key, names in one.signatures.items()}
-    assert said == made
+    live = {key: tuple(one.signature.fields) for key, one in module(dspy).named_parameters()}
+    assert {key: names for one in TRIAGE.predictors for key, names in one.signatures.items()} == live
 
 
-def test_a_state_saved_by_dspy_is_read_whole(dspy: Any, tmp_path: Path) -> None:
-    live = module(dspy, *KINDS)
-    live.chainofthought.predict.demos = [dspy.Example(message="m", count=1, topic="t", augmented=True)]
-    live.save(tmp_path / "state.json")
-    found = read_state((tmp_path / "state.json").read_bytes(), described(*KINDS))
-    assert found.dropped == ()
+def test_a_state_saved_by_dspy_is_read_and_dspy_can_load_what_is_written(dspy: Any, tmp_path: Path) -> None:
+    live = module(dspy)
     demo = {"message": "m", "count": 1, "topic": "t", "augmented": True}
-    assert found.clean["chainofthought.predict"]["demos"] == [demo]
-
-
-def test_a_saved_state_can_be_loaded_by_dspy(dspy: Any, tmp_path: Path) -> None:
-    live, told = module(dspy, *KINDS), described(*KINDS)
-    live.predict.demos = [dspy.Example(message="m", count=1, topic="t")]
+    live.chainofthought.predict.demos = [dspy.Example(**demo)]
+    live.predict.signature = live.predict.signature.with_instructions("Better.")
     live.save(tmp_path / "state.json")
-    state = read_state((tmp_path / "state.json").read_bytes(), told)
-    (tmp_path / "again.json").write_bytes(write_state(state, told))
-    other = module(dspy, *KINDS)
+    state = read_state((tmp_path / "state.json").read_bytes(), TRIAGE)
+    assert state.ignored == ()
+    assert state.predictors["chainofthought.predict"].demos == (demo,)
+    (tmp_path / "again.json").write_bytes(write_state(state, TRIAGE))
+    other = module(dspy)
     other.load(tmp_path / "again.json")
     assert other.dump_state() == live.dump_state()
 
 
 def test_names_taken_by_dspy_are_reserved(dspy: Any) -> None:
-    of_signatures = {name for name in dir(dspy.Signature) if not name.startswith(("_", "model_"))}
-    of_calls = set(inspect.signature(dspy.Predict.load_state).parameters) & {"self"}
-    assert of_signatures | of_calls <= RESERVED
     source = inspect.getsource(dspy.Predict._forward_preprocess) + inspect.getsource(dspy.ReAct.aforward)
-    # What one of its functions hands on by keyword to another that has a parameter of that name.
-    handed_on = {*inspect.signature(dspy.Predict._forward_postprocess).parameters} - {"kwargs"}
-    assert handed_on <= RESERVED
+    popped = {name for name in RESERVED if f'pop("{name}"' in source or f'"{name}" ' in source}
+    assert popped >= {"signature", "demos", "config", "lm", "new_signature", "prediction", "max_iters"}
+    properties = inspect.getmembers(type(dspy.Signature), lambda member: isinstance(member, property))
+    assert {name for name, _ in properties if not name.startswith("_")} <= RESERVED
+    passed_on = {*inspect.signature(dspy.Predict._forward_postprocess).parameters} - {"kwargs"}
+    assert passed_on <= RESERVED
     of_react = {*inspect.signature(dspy.ReAct._async_call_with_potential_trajectory_truncation).parameters}
     assert of_react - {"input_args"} <= RESERVED | {*ADDED_FIELDS["ReAct"]}
-    popped = {name for name in RESERVED if f'pop("{name}"' in source or f'"{name}" in kwargs' in source}
-    assert popped >= {"signature", "demos", "config", "lm", "prediction", "max_iters"}
-    of_modules = {name for name in dir(module(dspy)) if not name.startswith("_")}
-    assert of_modules <= _MODULE_NAMES
+
+
+@pytest.mark.filterwarnings("ignore:Field name")
+@pytest.mark.parametrize("name", ["append", "copy", "json", "schema", "history", "items"])
+def test_other_names_of_dspy_and_pydantic_work_as_fields(dspy: Any, name: str) -> None:
+    signature = dspy.Signature({name: (str, dspy.InputField()), "reply": (str, dspy.OutputField())}, "Do.")
+    messages = dspy.ChatAdapter().format(signature, [], {name: "a value"})
+    assert "a value" in messages[-1]["content"]

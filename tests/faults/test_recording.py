@@ -75,11 +75,7 @@ async def make_unwritable(gateway: Gateway) -> None:
     """Have the database refuse every change from now on."""
     store: Any = gateway._prepared.store
 
-    def work() -> None:
-        with store._raw_connection() as connection:
-            connection.execute("PRAGMA query_only = ON").close()
-
-    await store._run(work)
+    await store._run(lambda: store._connection.execute("PRAGMA query_only = ON"))
 
 
 async def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered(

@@ -9,7 +9,7 @@ import jsonschema_rs
 
 from halflap import Gateway
 from halflap.core.errors import StoreError
-from halflap.store.sql import Store
+from halflap.store.store import Store
 from observe.answers import structured
 from servers.memory import records
 

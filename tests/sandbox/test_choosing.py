@@ -121,7 +121,7 @@ def test_choosing_loads_nothing_heavy() -> None:
         "from halflap.sandbox.choose import choose\n"
         "for sandbox in ('auto', 'jail', 'monty', 'off'):\n"
         "    choose(ExecutionConfig(sandbox=sandbox))\n"
-        "print([name for name in ('pydantic_monty', 'mcp', 'sqlalchemy') if name in sys.modules])"
+        "print([name for name in ('pydantic_monty', 'mcp', 'sqlite3') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -68,10 +68,10 @@ def test_main_may_call_tools_and_use_what_the_lines_before_made(entered: Enter) 
     assert ending.value == [["mcp__a__b", {"n": 1}], ["mcp__a__b", {"n": 2}]]
 
 
-def test_the_name_is_not_main_so_what_a_file_does_by_itself_is_left_out(entered: Enter) -> None:
-    code = "from dataclasses import dataclass\n@dataclass\nclass A:\n    a: 'int' = 1\ndef main():\n    return [__name__, A().a, A.__module__]\nif __name__ == '__main__':\n    raise SystemExit('no')"
+def test_a_guarded_block_is_left_out_of_a_script(entered: Enter) -> None:
+    code = "from dataclasses import dataclass\n@dataclass\nclass A:\n    a: 'int' = 1\ndef main():\n    return [__name__, A().a]\nif __name__ == '__main__':\n    raise SystemExit('no')"
     ending, _ = entered(code)
-    assert ending.value == ["script__it", 1, "script__it"]
+    assert ending.value == ["script__it", 1]
 
 
 def test_a_program_without_entry_does_not_call_main(entered: Enter) -> None:
@@ -79,18 +79,12 @@ def test_a_program_without_entry_does_not_call_main(entered: Enter) -> None:
     assert (ending.outcome, ending.value, printed) == ("ok", None, "__main__\n")
 
 
-@pytest.mark.parametrize("value", ["{1, 2}", "float('nan')", "object()", "{(1, 2): 3}", "main", "b'x'"])
+@pytest.mark.parametrize("value", ["{1, 2}", "float('nan')", "{(1, 2): 3}", "itself"])
 def test_a_value_that_json_cannot_hold_is_a_type_error_at_the_end(entered: Enter, value: str) -> None:
-    ending, printed = entered(f"def main():\n    print('done')\n    return {value}")
+    code = f"def main():\n    print('done')\n    itself = []\n    itself.append(itself)\n    return {value}"
+    ending, printed = entered(code)
     assert ending.failure is not None
     assert (ending.outcome, ending.failure.type, printed) == ("failed", "TypeError", "done\n")
-    assert "main() returned what JSON cannot hold" in ending.failure.traceback
-
-
-def test_a_value_that_contains_itself_is_a_type_error(entered: Enter) -> None:
-    ending, _ = entered("def main():\n    a = []\n    a.append(a)\n    return a")
-    assert ending.failure is not None
-    assert ending.failure.type == "TypeError"
 
 
 def test_a_value_that_is_too_large_names_the_setting(entered: Enter) -> None:
@@ -99,22 +93,16 @@ def test_a_value_that_is_too_large_names_the_setting(entered: Enter) -> None:
     assert "execution.max_value_bytes" in ending.failure.message
 
 
-def test_a_failure_in_main_has_a_traceback(entered: Enter) -> None:
-    ending, _ = entered("def main():\n    return {}['a']")
+def test_a_failed_program_has_a_traceback_and_no_value(entered: Enter) -> None:
+    ending, _ = entered(f"{SEND}send(b'T', b'1')\ndef main():\n    raise ValueError")
     assert ending.failure is not None
-    assert 'File "program.py", line 2, in main' in ending.failure.traceback
-    assert ending.value is None
+    assert 'File "program.py", line 6, in main' in ending.failure.traceback
+    assert (ending.outcome, ending.value) == ("failed", None)
 
 
 def test_leaving_before_main_is_no_failure_and_gives_no_value(entered: Enter) -> None:
     ending, _ = entered("import sys\ndef main():\n    return 1\nsys.exit()")
     assert (ending.outcome, ending.value) == ("ok", None)
-
-
-def test_a_main_that_was_deleted_is_an_error(entered: Enter) -> None:
-    ending, _ = entered("def main(): ...\ndel main")
-    assert ending.failure is not None
-    assert "not defined" in ending.failure.message
 
 
 @pytest.mark.parametrize(
@@ -128,18 +116,8 @@ def test_a_main_that_was_deleted_is_an_error(entered: Enter) -> None:
         ("send(b'T', b'[' * 90_000)\nsend(b'D', b'null')\ndef main(): ...", True),
         (f"send(b'T', b'1' * {LARGEST + 1})\ndef main(): ...", True),
     ],
-    ids=["nobody waits", "twice", "main again", "no JSON", "NaN", "deep", "too large"],
+    ids=["no entry", "twice", "main again", "no JSON", "NaN", "deep", "too large"],
 )
 def test_a_value_that_no_honest_program_sends_ends_it(entered: Enter, code: str, entry: bool) -> None:
     ending, _ = entered(SEND + code, entry=entry)
     assert (ending.outcome, ending.value) == ("misused", None)
-
-
-def test_a_value_after_the_end_does_not_count(entered: Enter) -> None:
-    ending, _ = entered(f"{SEND}send(b'D', b'null')\nsend(b'T', b'1')\ndef main(): ...")
-    assert (ending.outcome, ending.value) == ("ok", None)
-
-
-def test_a_failed_program_has_no_value(entered: Enter) -> None:
-    ending, _ = entered(f"{SEND}send(b'T', b'1')\ndef main():\n    raise ValueError")
-    assert (ending.outcome, ending.value) == ("failed", None)

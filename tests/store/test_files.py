@@ -20,7 +20,7 @@ from halflap import Gateway
 from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.store import open_store
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.sql import Store
+from halflap.store.store import Store
 from store import rows
 from store.rows import call, putting, server, tool
 
@@ -290,7 +290,7 @@ import asyncio, resource, signal, sys
 from pathlib import Path
 from halflap.core.errors import StoreError
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.sql import Store
+from halflap.store.store import Store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (33_000, 33_000))
 try:

@@ -20,7 +20,7 @@ from halflap.store import (
     open_store,
 )
 from halflap.store.migrations import MIGRATIONS
-from halflap.store.sql import Store
+from halflap.store.store import Store
 from store.rows import call
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ async def test_a_damaged_shape_is_ignored_and_replaced(tmp_path: Path) -> None:
     await store.open()
     await store.add_learned("live", {KEY: learned({"a": 1})})
     await store._read(
-        lambda connection: connection.exec_driver_sql("UPDATE learned SET shapes = '{\"structured\": 1}'")
+        lambda transaction: transaction.run("UPDATE learned SET shapes = '{\"structured\": 1}'")
     )
     assert await store.learned() == []
     await store.add_learned("live", {KEY: learned({"b": 1})})
@@ -155,7 +155,7 @@ async def test_what_a_newer_halflap_learned_is_not_overwritten(tmp_path: Path) -
     await store.open()
     await store.add_learned("live", {KEY: learned({"a": 1})})
     await store._read(
-        lambda connection: connection.exec_driver_sql(
+        lambda transaction: transaction.run(
             "UPDATE learned SET shapes = replace(shapes, 'version\":1', 'version\":9')"
         )
     )

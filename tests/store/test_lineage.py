@@ -9,7 +9,7 @@ from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
 from halflap.store import ToolKey, open_store
 from halflap.store.migrations import MIGRATIONS
-from halflap.store.sql import Store
+from halflap.store.store import Store
 from store.rows import call
 
 if TYPE_CHECKING:

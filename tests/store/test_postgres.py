@@ -13,7 +13,7 @@ from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
 from halflap.store import Purged, ToolKey, WatermarkChange, open_store
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.sql import Store
+from halflap.store.store import Store
 from store.rows import call, hammer, putting, run_of, server, tool
 
 if TYPE_CHECKING:
@@ -94,9 +94,19 @@ async def migrate(place: str) -> None:
     await store.close()
 
 
+async def reconnect(place: str) -> None:
+    store, other = await open_store(place), await open_store(place)
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    await other._read(lambda transaction: transaction.select(others))
+    assert len((await store.load_catalog()).names) == 1
+    await store.close()
+    await other.close()
+
+
 async def test_a_store_on_postgresql_keeps_what_one_in_a_file_does(postgres: Callable[[], str]) -> None:
     place, other = postgres(), postgres()
     await write(place)
     await read(place)
+    await reconnect(place)
     await migrate(place)
     await write_at_once(other)

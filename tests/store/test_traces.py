@@ -13,7 +13,7 @@ import pytest
 from halflap.core.errors import UsageError
 from halflap.store import Purged, open_store
 from halflap.store.migrations import MIGRATIONS
-from halflap.store.sql import Store
+from halflap.store.store import Store
 from store.rows import call, putting, run_of, server, tool
 from support import some
 
@@ -119,13 +119,11 @@ async def test_calls_of_before_there_were_traces_are_kept(place: str | Path) -> 
     store = Store(place, MIGRATIONS[:1])
     await store.open()
 
-    def work() -> None:
-        with store._opened().begin() as connection:
-            connection.exec_driver_sql(
-                "INSERT INTO calls VALUES ('1', NULL, NULL, 'local', 'one', 't', 'h', 1.5, 2.5, 'ok', 3, 4, 'b')"
-            )
-
-    await store._run(work)
+    await store._read(
+        lambda transaction: transaction.run(
+            "INSERT INTO calls VALUES ('1', NULL, NULL, 'local', 'one', 't', 'h', 1.5, 2.5, 'ok', 3, 4, 'b')"
+        )
+    )
     await store.close()
     async with opened(place) as after:
         assert await after.recent_calls(9) == [

@@ -12,9 +12,11 @@ import pytest
 from halflap.config import ServerConfig
 from halflap.core.values import CallContext
 from halflap.upstream.connection import RequestFailedError
-from halflap.upstream.send import send
+from halflap.upstream.log import ServerLog
+from halflap.upstream.upstream import Upstream
 
 if TYPE_CHECKING:
+    from halflap.upstream.lifecycle import Shared
     from halflap.upstream.session import Session
 
 SERVER = ServerConfig(name="s", transport="stdio", command="x")
@@ -37,7 +39,8 @@ def test_a_call_that_fails_when_its_caller_is_cancelled_is_no_unhandled_error(wh
             raise RequestFailedError(-32603, "Internal server error")
 
         session = cast("Session", SimpleNamespace(call=call))
-        waiting = asyncio.create_task(send(session, SERVER, "t", {}, CallContext()))
+        upstream = Upstream(SERVER, cast("Shared", SimpleNamespace(guardian=None)), ServerLog(None, "s"))
+        waiting = asyncio.create_task(upstream._send(session, "t", {}, CallContext()))
         await asyncio.sleep(0.05)
         if when == "as it is cancelled":
             failing.set()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.catalog.listing import absorb
 from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
 from halflap.core.errors import StoreBrokenError, StoreError
-from halflap.core.text import visible
+from halflap.core.text import join, visible
 from halflap.core.values import DSPY, OWN, SCRIPTS, definition_hash
 from halflap.store import ServerRows
 
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
     from halflap.catalog.listing import Absorbed
     from halflap.config import Config
-    from halflap.core.values import Changes, Listing, Tool
-    from halflap.store import Store, StoredTool
-
-__all__ = ["Catalog"]
+    from halflap.core.values import Listing, Tool
+    from halflap.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +74,7 @@ class Catalog:
                 self._rows[name] = ServerRows(server, tools, kept.names)
         self._publish()
 
-    async def absorb(self, listing: Listing) -> Changes:
+    async def absorb(self, listing: Listing) -> None:
         """Merge a server's listing; afterwards the snapshot has it."""
         fingerprint = self._fingerprints.get(listing.server, "")
         now = self._clock()
@@ -88,25 +86,13 @@ class Catalog:
 
         await self._update(listing.server, change)
         last = absorbed[-1]
-        for original in last.left_out:
-            logger.warning(
-                "server %r: tool %r was left out: its definition cannot be written as JSON",
-                listing.server, visible(original, _MAX_SHOWN),
-            )  # fmt: skip
         for original, name in last.renamed:
-            logger.warning(
-                "server %r: tool %r is known as %r, because its plain name belongs to another tool",
-                listing.server, visible(original, _MAX_SHOWN), name,
-            )  # fmt: skip
+            shown = visible(original, _MAX_SHOWN)
+            message = "server %r: tool %r is known as %r, because its plain name belongs to another tool"
+            logger.warning(message, listing.server, shown, name)
         if self._config.tools.pin != "off" and last.unaccepted:
-            shown = ", ".join(last.unaccepted[:_MAX_NAMED]) + (
-                ", …" if len(last.unaccepted) > _MAX_NAMED else ""
-            )
-            logger.warning(
-                "server %r: definitions of tools changed since they were accepted, %d in all (%s); see `halflap doctor`",
-                listing.server, len(last.unaccepted), shown,
-            )  # fmt: skip
-        return last.changes
+            message = "server %r: tools changed since they were accepted: %s. See `halflap doctor`."
+            logger.warning(message, listing.server, join(last.unaccepted, limit=_MAX_NAMED))
 
     async def absorb_changed(self, listing: Listing) -> None:
         """Merge a listing unless the catalogue has exactly these definitions already."""
@@ -147,13 +133,10 @@ class Catalog:
         if _shown(before) != _shown(after):
             self._publish()
 
-    def _stored(self) -> Iterable[StoredTool]:
-        return (tool for rows in self._rows.values() for tool in rows.tools)
-
     def _publish(self) -> None:
         self.snapshot = build_snapshot(
             self.snapshot.number + 1,
-            self._stored(),
+            (tool for rows in self._rows.values() for tool in rows.tools),
             {name: rows.server for name, rows in self._rows.items() if rows.server is not None},
             self._config.tools,
         )

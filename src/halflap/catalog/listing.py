@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from halflap.catalog.naming import choose_name
-from halflap.core.values import Changes, canonical, definition_hash
+from halflap.core.values import canonical, definition_hash
 from halflap.store import ServerRows, StoredServer, StoredTool
 
 if TYPE_CHECKING:
@@ -14,78 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from halflap.core.values import Listing
-
-__all__ = ["PARTS", "Absorbed", "absorb", "changed_parts"]
-
-
-@dataclass(frozen=True, slots=True)
-class Absorbed:
-    """The rows after a listing, and what is different."""
-
-    rows: ServerRows
-    changes: Changes
-    renamed: tuple[tuple[str, str], ...] = ()
-    """(original name, name given) of tools whose plain name belongs to another tool."""
-    unaccepted: tuple[str, ...] = ()
-    """Tools with a new definition that is not the accepted one."""
-    left_out: tuple[str, ...] = ()
-    """Original names of tools whose definition is not valid JSON."""
-
-
-def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -> Absorbed:
-    """Merge a listing into the rows of its server. Pure."""
-    known = {tool.original_name: tool for tool in before.tools}
-    taken = dict(before.names)
-    tools: dict[str, StoredTool] = {}
-    added, changed, renamed, unaccepted, left_out = [], [], [], [], []
-    for position, definition in enumerate(listing.tools):
-        original = str(definition["name"])
-        if original in tools:
-            continue
-        try:
-            digest = definition_hash(definition)
-        except (ValueError, RecursionError):
-            left_out.append(original)
-            continue
-        old = known.get(original)
-        if old is None:
-            name = choose_name(listing.server, original, taken)
-            taken[name] = (listing.server, original)
-            if name != choose_name(listing.server, original, {}):
-                renamed.append((original, name))
-            tools[original] = StoredTool(
-                listing.server, original, name, definition, digest, definition, digest, now, now, position
-            )
-            added.append(name)
-            continue
-        if old.removed:
-            added.append(old.name)
-        elif old.hash != digest:
-            changed.append(old.name)
-        if digest not in {old.hash, old.accepted_hash}:
-            unaccepted.append(old.name)
-        tools[original] = replace(
-            old, definition=definition, hash=digest, last_seen=now, position=position, removed=False
-        )
-    gone = [tool for original, tool in known.items() if original not in tools]
-    removed = [tool.name for tool in gone if not tool.removed]
-    server = StoredServer(
-        listing.server,
-        fingerprint,
-        now,
-        listing.ttl_seconds,
-        listing.protocol_version,
-        listing.server_info,
-        listing.instructions,
-    )
-    return Absorbed(
-        ServerRows(server, [*tools.values(), *(replace(tool, removed=True) for tool in gone)], taken),
-        Changes(tuple(sorted(added)), tuple(sorted(removed)), tuple(sorted(changed))),
-        tuple(renamed),
-        tuple(sorted(unaccepted)),
-        tuple(left_out),
-    )
-
 
 PARTS = {
     "title": "title",
@@ -95,6 +23,55 @@ PARTS = {
     "annotations": "annotations",
 }
 """The parts of a definition that an agent relies on, with the words for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absorbed:
+    """The rows after a listing, and what to warn of."""
+
+    rows: ServerRows
+    renamed: tuple[tuple[str, str], ...] = ()
+    """(original name, name given) of tools whose plain name belongs to another tool."""
+    unaccepted: tuple[str, ...] = ()
+    """Tools with a new definition that is not the accepted one."""
+
+
+def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -> Absorbed:
+    """Merge a listing into the rows of its server. Pure."""
+    known = {tool.original_name: tool for tool in before.tools}
+    taken = dict(before.names)
+    tools: dict[str, StoredTool] = {}
+    renamed, unaccepted = [], []
+    for position, definition in enumerate(listing.tools):
+        original, digest = str(definition["name"]), definition_hash(definition)
+        old = known.get(original)
+        if original in tools:
+            continue
+        if old is None:
+            name = choose_name(listing.server, original, taken)
+            taken[name] = (listing.server, original)
+            if name != choose_name(listing.server, original, {}):
+                renamed.append((original, name))
+            old = StoredTool(
+                listing.server, original, name, definition, digest, definition, digest, now, now, position
+            )
+        if digest not in {old.hash, old.accepted_hash}:
+            unaccepted.append(old.name)
+        tools[original] = replace(
+            old, definition=definition, hash=digest, last_seen=now, position=position, removed=False
+        )
+    gone = [replace(tool, removed=True) for original, tool in known.items() if original not in tools]
+    server = StoredServer(
+        listing.server,
+        fingerprint,
+        now,
+        listing.ttl_seconds,
+        listing.protocol_version,
+        listing.server_info,
+        listing.instructions,
+    )
+    rows = ServerRows(server, [*tools.values(), *gone], taken)
+    return Absorbed(rows, tuple(renamed), tuple(sorted(unaccepted)))
 
 
 def changed_parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:

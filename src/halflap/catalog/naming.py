@@ -11,8 +11,6 @@ from halflap.core.values import OWN
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["MAX_NAME", "choose_name", "namespaced"]
-
 MAX_NAME = 200
 """In characters; the longest of 527 real ones has 59. Names appear in every list of tools."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halflap.core.values import Changes, Listing, Tool
     from halflap.upstream import Pool, Upstream
 
-__all__ = ["FIRST_LISTING_SECONDS", "Refresher"]
-
 logger = logging.getLogger(__name__)
 
 FIRST_LISTING_SECONDS = 10.0

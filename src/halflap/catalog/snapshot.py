@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halflap.config import ToolsConfig
     from halflap.store import StoredServer, StoredTool
 
-__all__ = ["Snapshot", "build_snapshot", "matches"]
-
 
 def _nothing() -> Mapping[str, Any]:
     return MappingProxyType({})

@@ -81,10 +81,10 @@ def run_ids(context: typer.Context, incomplete: str) -> list[str]:
 
 def script_names(context: typer.Context, incomplete: str) -> list[str]:
     from halflap.config import load_config
-    from halflap.scripts import Folder
+    from halflap.scripts import ScriptFolder
 
     with contextlib.suppress(HalflapError, OSError):
-        folder = Folder(load_config(context.params.get("config")).data_dir / "scripts")
+        folder = ScriptFolder(load_config(context.params.get("config")).data_dir / "scripts")
         return [name for name in folder.read().scripts if name.startswith(incomplete)]
     return []
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from halflap.config.problems import SyntaxProblem
-from halflap.config.source_lines import parse_json
-from halflap.core.errors import ClientFileError
+from halflap.config.source import parse_json, parse_yaml
+from halflap.core.errors import ClientFileError, ConfigError, ConfigProblem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +48,8 @@ class Document(ABC):
         self.body = text.removeprefix(self._bom).replace("\r\n", "\n")
         try:
             self.value: dict[str, Any] = self._read()
-        except SyntaxProblem as problem:
+        except ConfigError as error:
+            problem = error.problems[0]
             where = f"{path}:{problem.line}" if problem.line else str(path)
             raise ClientFileError(f"{where}: {problem.message}") from None
         if not isinstance(self.value, Mapping):
@@ -84,7 +84,7 @@ class Document(ABC):
         try:
             edit()
             value = self._read()
-        except (SyntaxProblem, LookupError, TypeError, ValueError, AttributeError):
+        except (ConfigError, LookupError, TypeError, ValueError, AttributeError):
             # Whatever a parser makes of an unusual file: it can't be edited.
             value = {}
         if _without_empty(value) != _without_empty(expected):
@@ -139,7 +139,8 @@ class _Toml(Document):
         try:
             value: dict[str, Any] = self._parsed().unwrap()
         except ParseError as error:
-            raise SyntaxProblem(error.line, f"This is not TOML: {error}.") from error
+            problem = ConfigProblem(self.path, error.line, f"This is not TOML: {error}.")
+            raise ConfigError([problem]) from error
         return value
 
     def _parsed(self) -> Any:
@@ -171,7 +172,7 @@ class _Json(Document):
     """Plain files are written by the standard library, files with comments through json-five's model."""
 
     def _read(self) -> dict[str, Any]:
-        value: dict[str, Any] = parse_json(self.body)[0]
+        value: dict[str, Any] = parse_json(self.body)
         return value
 
     def _put(self, keys: Keys, value: Any, comments: Sequence[str]) -> None:
@@ -284,12 +285,10 @@ class _Yaml(Document):
     """Edits whole lines of block mappings, at the positions that PyYAML reports."""
 
     def _read(self) -> dict[str, Any]:
-        from halflap.config.yaml_reader import read_yaml  # noqa: PLC0415 -- it loads PyYAML's parser
-
         if not self.body.endswith("\n"):
             self.body += "\n"
-        value: Any = read_yaml(self.body)[0]
-        return {} if value is None else value
+        value: dict[str, Any] = parse_yaml(self.body)
+        return value
 
     def _put(self, keys: Keys, value: Any, comments: Sequence[str]) -> None:
         holder, depth = self._block(keys)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from halflap.clients.documents import open_document
 from halflap.clients.files import FileText, read_file, replace_file
 from halflap.clients.translate import read_entry, same_server
-from halflap.config.problems import Problems
-from halflap.config.servers import ServerReader
-from halflap.config.source_lines import parse
+from halflap.config.reader import Reader
+from halflap.config.servers import read_servers
+from halflap.config.source import parse
 from halflap.core.values import OWN, canonical
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ def read_own_config(path: Path) -> OwnConfig:
     file = read_file(path)
     if file.data is None:
         return OwnConfig(file, {})
-    problems = Problems(path)
-    servers = ServerReader(parse(file.data, path, problems), problems, None).read()
-    problems.found += [problem for server in servers for problem in server.problems]
-    problems.raise_if_any()
+    reader = Reader(parse(file.data, path))
+    servers = read_servers(reader)
+    reader.problems += [problem for server in servers for problem in server.problems]
+    reader.raise_problems()
     return OwnConfig(file, {server.name: server for server in servers})
 
 

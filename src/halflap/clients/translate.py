@@ -11,10 +11,9 @@ from urllib.parse import urlsplit
 
 from halflap.config import Scope, is_halflap
 from halflap.config.expand import ExpansionError, expand
-from halflap.config.problems import Problems, show
-from halflap.config.servers import WITHOUT_EFFECT, ServerReader
-from halflap.config.source_lines import source_of
-from halflap.core.errors import ConfigError
+from halflap.config.reader import Reader
+from halflap.config.servers import WITHOUT_EFFECT, read_servers
+from halflap.config.source import Source, show
 
 if TYPE_CHECKING:
     from halflap.clients.places import Place
@@ -72,11 +71,7 @@ def is_itself(name: str, raw: Any) -> bool:
 
 def read_entry(entry: Mapping[str, Any], scope: Scope | None = None) -> tuple[ServerConfig | None, str]:
     """Read an entry as the configuration would, or say what is wrong; without a scope `${…}` stays as written."""
-    try:
-        source = source_of({"mcpServers": {"server": dict(entry)}})
-    except ConfigError as error:
-        return None, str(error.problems[0])
-    (server,) = ServerReader(source, Problems(), scope).read()
+    (server,) = read_servers(Reader(Source({"mcpServers": {"server": dict(entry)}}), scope))
     if server.broken is None:
         return server, ""
     return None, server.broken.replace("mcpServers.server.", "").replace("mcpServers.server: ", "")

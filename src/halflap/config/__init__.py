@@ -1,8 +1,8 @@
 """Configuration: files, environment variables and trusted project files become one frozen `Config`.
 
 Read `models` first: every setting with its default and documentation, from which the docs and the JSON Schema are
-generated. `load` reads the files, `servers` the entries of upstream servers, `project` knows which files of a working
-folder are trusted. A wrong setting raises `ConfigError` with file, line and code; a wrong server entry only makes that
+generated. `load` reads the files, `reader` validates what is in them, `servers` reads the entries of upstream servers,
+`project` knows which files of a working folder are trusted. A wrong setting raises `ConfigError` with file, line and code; a wrong server entry only makes that
 server unusable (`ServerConfig.problems`). Nothing here starts or contacts a server.
 """
 
@@ -12,17 +12,14 @@ from halflap.config.models import (
     FAMILIES,
     ExecutionConfig,
     FrontConfig,
-    GraphConfig,
     HttpConfig,
     LintConfig,
     LintIgnore,
     LmConfig,
     ProgramsConfig,
     Record,
-    StoreConfig,
     ToolsConfig,
     TracesConfig,
-    TtlConfig,
 )
 from halflap.config.paths import home_dir, path_from, user_config_dir, user_data_dir, working_folder
 from halflap.config.project import (
@@ -41,7 +38,6 @@ __all__ = [
     "Config",
     "ExecutionConfig",
     "FrontConfig",
-    "GraphConfig",
     "HttpConfig",
     "LintConfig",
     "LintIgnore",
@@ -51,10 +47,8 @@ __all__ = [
     "Record",
     "Scope",
     "ServerConfig",
-    "StoreConfig",
     "ToolsConfig",
     "TracesConfig",
-    "TtlConfig",
     "find_project_files",
     "forget_project_file",
     "home_dir",

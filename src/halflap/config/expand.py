@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.config.paths import home_dir, path_from, working_folder
-from halflap.config.problems import Problems
-from halflap.config.source_lines import read_bytes
-from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
+    from halflap.config.source import Location
+    from halflap.core.codes import ConfigCode
+
+_MAX_DEPTH = 100
+_MAX_VALUES = 100_000
+"""Values in one section or server, each YAML alias counted as often as it is used."""
 _PIECE = re.compile(r"(?P<literal>\$\$\{)|\$\{(?P<body>[^}]*)\}|(?P<open>\$\{)")
 _VARIABLE = re.compile(r"(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>.*))?\Z", re.DOTALL)
-_ENV_LINE = re.compile(r"\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(?P<value>.*?)\s*\Z")
-_ENV_VALUE = re.compile(
-    r"""'(?P<single>[^']*)'\s*(?:\#.*)?|"(?P<double>[^"]*)"\s*(?:\#.*)?|(?P<plain>[^'"].*|)"""
+_ENV_LINE = re.compile(
+    r"""\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*
+    (?:'(?P<single>[^']*)'|"(?P<double>[^"]*)"|(?P<plain>(?!['"]).*?))\s*(?:(?<=[\s='"])\#.*)?""",
+    re.VERBOSE,
 )
 
 
@@ -46,24 +50,70 @@ class Scope:
 
 
 class ExpansionError(ValueError):
-    """A text can't be expanded. Never quotes the text."""
+    """A value can't be expanded. Never quotes it."""
 
-    def __init__(self, message: str, suggestion: str) -> None:
+    def __init__(self, message: str, suggestion: str, code: ConfigCode = "config-variable") -> None:
         super().__init__(message)
-        self.message = message
         self.suggestion = suggestion
+        self.code: ConfigCode = code
 
 
-def expand(text: str, scope: Scope) -> str:
-    """Replace each `${…}` once; inserted values are not expanded again."""
-    return _PIECE.sub(lambda match: "${" if match["literal"] else _value(match["body"], scope), text)
+@dataclass(slots=True)
+class Expansion:
+    """Copies a value from a file with its variables expanded. Without a scope, `${…}` stays as written."""
+
+    scope: Scope | None
+    errors: list[tuple[Location, ExpansionError]] = field(default_factory=list)
+    empty: list[tuple[Location, str]] = field(default_factory=list)
+    """Where a variable without a value is used, and its name."""
+    _count: int = 0
+
+    def expand(self, value: Any, path: Location) -> Any:
+        try:
+            return self._copy(value, path, 0)
+        except _TooLargeError:
+            error = ExpansionError("it is too large.", "Avoid YAML aliases.", "config-too-large")
+            self.errors.append((path, error))
+            return None
+
+    def _copy(self, value: Any, path: Location, depth: int) -> Any:
+        self._count += 1
+        if depth > _MAX_DEPTH or self._count > _MAX_VALUES:
+            raise _TooLargeError
+        if isinstance(value, Mapping):
+            return {key: self._copy(inner, (*path, str(key)), depth + 1) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._copy(inner, (*path, index), depth + 1) for index, inner in enumerate(value)]
+        if value is None:
+            # `allow:` without a value must not mean the default, which allows everything.
+            advice = "Leave the key out to get the default."
+            self.errors.append((path, ExpansionError("it has no value.", advice, "config-wrong-value")))
+        if isinstance(value, str) and self.scope is not None:
+            names: list[str] = []
+            try:
+                value = expand(value, self.scope, names)
+            except ExpansionError as error:
+                self.errors.append((path, error))
+            self.empty += [(path, name) for name in names]
+        return value
 
 
-def empty_variables(text: str, scope: Scope) -> list[str]:
-    """Return the variables in a text that are set, or default, to nothing."""
-    named = (_VARIABLE.match(match["body"]) for match in _PIECE.finditer(text) if match["body"])
-    values = {one["name"]: scope.environ.get(one["name"]) or one["default"] for one in named if one}
-    return [name for name, value in values.items() if not value and (value == "" or name in scope.environ)]
+class _TooLargeError(Exception):
+    pass
+
+
+def expand(text: str, scope: Scope, empty: list[str] | None = None) -> str:
+    """Replace each `${…}` once; inserted values are not expanded again. `empty` gets those that become nothing."""
+
+    def replaced(match: re.Match[str]) -> str:
+        if match["literal"]:
+            return "${"
+        value = _value(match["body"], scope)
+        if not value and empty is not None:
+            empty.append(match["body"].removeprefix("env:").partition(":-")[0])
+        return value
+
+    return _PIECE.sub(replaced, text)
 
 
 def _value(body: str | None, scope: Scope) -> str:
@@ -97,28 +147,18 @@ def _value(body: str | None, scope: Scope) -> str:
     return value
 
 
-def read_env_file(path: Path) -> tuple[dict[str, str], Problems]:
-    """Return the variables of a file of `NAME=value` lines, and its problems. Nothing in it is expanded."""
-    problems = Problems(path)
+def read_env_lines(text: str) -> tuple[dict[str, str], list[int]]:
+    """Return the variables of `NAME=value` lines, and the numbers of other lines. Nothing is expanded."""
     variables: dict[str, str] = {}
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except (ConfigError, UnicodeDecodeError) as error:
-        message = error.problems[0].message if isinstance(error, ConfigError) else "The file is not UTF-8."
-        problems.add(None, message, "Check its path.", code="config-env-file")
-        return variables, problems
-    for number, line in enumerate(text.split("\n"), start=1):
+    wrong = []
+    for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        match = None if "\0" in line else _ENV_LINE.match(line)
-        value = match and _ENV_VALUE.fullmatch(match["value"])
-        if match is None or not value:
-            problems.add(
-                number, "The line is not NAME=value.", "Start a comment with `#`.", code="config-env-file"
+        match = None if "\0" in line else _ENV_LINE.fullmatch(line)
+        if match is None:
+            wrong.append(number)
+        else:
+            variables[match["name"]] = next(
+                value for value in match.group("single", "double", "plain") if value is not None
             )
-            continue
-        plain = re.split(r"(?:\A|\s)#", value["plain"] or "", maxsplit=1)[0].rstrip()
-        variables[match["name"]] = next(
-            (text for text in value.group("single", "double") if text is not None), plain
-        )
-    return variables, problems
+    return variables, wrong

@@ -27,10 +27,10 @@ from halflap.config.models import (
     WorkflowsConfig,
 )
 from halflap.config.paths import path_from, user_config_dir, user_data_dir, working_folder
-from halflap.config.problems import Problems, show, suggest_key
-from halflap.config.project import ProjectFile, find_files, read_project_servers
-from halflap.config.servers import ServerConfig, ServerReader, is_halflap
-from halflap.config.source_lines import Source, parse, read_bytes, source_of
+from halflap.config.project import ProjectFile, find_project_files, read_project_servers
+from halflap.config.reader import Reader, in_order, suggest_key
+from halflap.config.servers import ServerConfig, is_halflap, read_servers
+from halflap.config.source import Source, parse, read_bytes, show
 from halflap.core.errors import ConfigError, ConfigProblem
 
 if TYPE_CHECKING:
@@ -78,10 +78,10 @@ class Config:
         cls, mapping: Mapping[str, Any], base: Path | None = None, *, environ: Mapping[str, str] | None = None
     ) -> Config:
         """Read from a mapping what a file could say; relative paths start at `base`, or the working folder."""
-        problems, folder = Problems(), working_folder() if base is None else Path(base).absolute()
-        config = _read_user_file(source_of(mapping), problems, Scope.of(environ, folder))
-        _raise_if_any(problems.found, config)
-        return replace(config, data_dir=user_data_dir(environ), warnings=tuple(problems.warnings))
+        folder = working_folder() if base is None else Path(base).absolute()
+        reader = Reader(Source(mapping), Scope.of(environ, folder))
+        config = replace(_read_user_file(reader), data_dir=user_data_dir(environ))
+        return _finished(config, reader.problems, reader.warnings)
 
 
 def load_config(
@@ -96,19 +96,22 @@ def load_config(
     Raises every problem of all of them at once. A problem within a server's entry alone raises nothing: that server
     has it in `problems`, and can't be used.
     """
-    environ = os.environ if environ is None else environ
     scope = Scope.of(environ, working_folder() if cwd is None else Path(cwd).absolute())
     chosen, warnings = user_file(path, scope)
-    config, problems = Config(), Problems(chosen, warnings=warnings)
+    config = Config(data_dir=user_data_dir(scope.environ))
+    problems: list[ConfigProblem] = []
     if chosen is not None:
-        source = parse(read_bytes(chosen), chosen, problems)
-        config = _read_user_file(source, problems, replace(scope, folder=chosen.parent))
-        config = replace(config, sources=(chosen,))
-    config = replace(config, data_dir=user_data_dir(environ))
+        scope_of_file = replace(scope, folder=chosen.parent)
+        reader = Reader(parse(read_bytes(chosen), chosen), scope_of_file, problems, warnings)
+        config = replace(_read_user_file(reader), data_dir=config.data_dir, sources=(chosen,))
     if project:
-        config = _add_project_files(config, scope, chosen, problems)
-    _raise_if_any(problems.found, config)
-    return replace(config, warnings=tuple(problems.warnings))
+        files = find_project_files(scope.workspace, scope.environ, except_for=chosen, warnings=warnings)
+        pending = tuple(file for file in files if file.state != "trusted")
+        config = replace(config, pending=pending)
+        for file in files:
+            if file.state == "trusted":
+                config = _add_project_file(config, file, scope, problems, warnings)
+    return _finished(config, problems, warnings)
 
 
 def user_file(path: Path | str | None, scope: Scope) -> tuple[Path | None, list[str]]:
@@ -123,57 +126,46 @@ def user_file(path: Path | str | None, scope: Scope) -> tuple[Path | None, list[
     return there[0], [f"{other} is ignored: {there[0].name} takes precedence." for other in there[1:]]
 
 
-def _raise_if_any(problems: list[ConfigProblem], config: Config) -> None:
-    """Raise the problems, and then also those of single servers, in the order of files and lines."""
-    if problems:
-        order = {file: at for at, file in enumerate(config.sources)}
-        every = [*problems, *(one for server in config.servers for one in server.problems)]
-        raise ConfigError(
-            sorted(every, key=lambda one: (order.get(one.file, len(order)) if one.file else 0, one.line or 0))
-        )
-
-
-def _add_project_files(config: Config, scope: Scope, chosen: Path | None, problems: Problems) -> Config:
-    servers = {server.name: server for server in config.servers}
-    found = find_files(scope.workspace, config.data_dir, problems.warnings, except_for=chosen)
-    trusted = [file for file in found if file.state == "trusted"]
-    for file in trusted:
-        own = Problems(file.path, problems.found, problems.warnings)
-        for server in read_project_servers(file, own, scope=scope, defaults=config.upstream):
-            why = None
-            if is_halflap(server.command, server.args):
-                why = "it is Halflap itself"
-            elif server.name in servers:
-                why = f"{servers[server.name].source} has one of that name"
-            if why is None:
-                servers[server.name] = server
-            else:
-                own.warnings.append(f"{file.path}: server `{show(server.name)}` is ignored: {why}.")
-    return replace(
-        config,
-        servers=tuple(servers.values()),
-        sources=(*config.sources, *(file.path for file in trusted)),
-        pending=tuple(file for file in found if file.state != "trusted"),
-    )
-
-
-def _read_user_file(source: Source, problems: Problems, scope: Scope) -> Config:
+def _read_user_file(reader: Reader) -> Config:
     settings: dict[str, Any] = {}
-    for key, value in source.value.items():
+    for key, value in reader.source.value.items():
         if key not in ConfigFile.model_fields and key not in _IGNORED_KEYS:
-            problems.add(
-                source.line((key,)),
-                f"Unknown key `{show(key)}`.",
-                suggest_key(key, ConfigFile),
-                code="config-unknown-key",
-            )
+            advice = suggest_key(str(key), ConfigFile)
+            reader.add((key,), f"Unknown key `{show(str(key))}`.", advice, code="config-unknown-key")
         elif value is None:
             continue
         elif key == "roots":
-            settings[key] = problems.validated(TopLevel, {key: value}, (), source.line, scope).roots
+            top_level, _ = reader.read(TopLevel, (), {key: value})
+            settings[key] = () if top_level is None else top_level.roots
         elif key in SECTIONS:
             # Building a validator takes milliseconds; a section that is not there gets its defaults without one.
-            settings[key] = problems.validated(SECTIONS[key], value, (key,), source.line, scope)
+            section, _ = reader.read(SECTIONS[key], (key,), value)
+            settings |= {} if section is None else {key: section}
     config = Config(**settings)
-    servers = ServerReader(source, problems, scope, config.upstream).read()
-    return replace(config, servers=tuple(servers))
+    return replace(config, servers=tuple(read_servers(reader, config.upstream)))
+
+
+def _add_project_file(
+    config: Config, file: ProjectFile, scope: Scope, problems: list[ConfigProblem], warnings: list[str]
+) -> Config:
+    reader, servers = read_project_servers(file, scope, config.upstream)
+    problems += reader.problems
+    warnings += reader.warnings
+    known = {server.name: server for server in config.servers}
+    for server in servers:
+        if is_halflap(server.command, server.args):
+            warnings.append(f"{file.path}: server `{show(server.name)}` is ignored: it is Halflap itself.")
+        elif (other := known.get(server.name)) is not None:
+            why = f"{other.source} has one of that name"
+            warnings.append(f"{file.path}: server `{show(server.name)}` is ignored: {why}.")
+        else:
+            known[server.name] = server
+    return replace(config, servers=tuple(known.values()), sources=(*config.sources, file.path))
+
+
+def _finished(config: Config, problems: list[ConfigProblem], warnings: list[str]) -> Config:
+    """Raise problems, if there are any, together with those of single servers."""
+    if problems:
+        every = [*problems, *(one for server in config.servers for one in server.problems)]
+        raise ConfigError(in_order(every, config.sources))
+    return replace(config, warnings=tuple(warnings))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-from halflap.config.problems import problem
+from halflap.config.reader import problem
 from halflap.config.values import (
     ApiBase,
     CacheFolder,
@@ -17,17 +17,13 @@ from halflap.config.values import (
     Count,
     DatabaseUrl,
     Environment,
-    Expanded,
-    ExpandedPath,
+    FilePath,
     Flag,
     Freshness,
     Headers,
     InheritedEnvironment,
     LintRule,
-    LintRulePattern,
-    MaybeEmpty,
     ModelName,
-    PathText,
     Pattern,
     Root,
     Seconds,
@@ -55,19 +51,29 @@ class Section(BaseModel):
     """A group of settings. Validators are built when a section is first used, to keep the start quick."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True)
+    exclusive: ClassVar[frozenset[str]] = frozenset()
+    """Of these, only one may be set."""
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        if self.exclusive and self.exclusive <= self.model_fields_set:
+            one, other = sorted(self.exclusive)
+            raise problem("config-exclusive", f"{one} and {other} exclude each other.", "Keep one.", at=other)
+        return self
 
 
 class FrontConfig(Section):
     """What clients see of Halflap itself."""
 
     families: tuple[Family, ...] = setting(
-        (),
-        "Families of Halflap's own tools that clients see. By default `core`, and `dspy` if `programs.lm` is set.",
+        (), "Tools of Halflap itself that clients see; by default `core`, and `dspy` if `programs.lm` is set."
     )
 
 
 class ToolsConfig(Section):
     """Which tools may be called, and what you know about them."""
+
+    exclusive = frozenset({"allow", "block"})
 
     allow: tuple[Pattern, ...] | None = setting(
         None, "Only these tools can be called. Excludes `tools.block`."
@@ -78,15 +84,8 @@ class ToolsConfig(Section):
         (), "These tools delete or overwrite something, whatever their server says."
     )
     pin: Literal["off", "warn", "hold"] = setting(
-        "warn",
-        "When the definition of a tool changes: do nothing, warn, or hold the tool until you accept it.",
+        "warn", "What happens when a tool's definition changes; `hold` blocks the tool until you accept it."
     )
-
-    @model_validator(mode="after")
-    def _exclusive(self) -> Self:
-        if {"allow", "block"} <= self.model_fields_set:
-            raise problem("config-exclusive", "allow and block exclude each other.", "Keep one.", at="block")
-        return self
 
 
 class ExecutionConfig(Section):
@@ -94,42 +93,29 @@ class ExecutionConfig(Section):
 
     sandbox: Literal["auto", "jail", "hardened", "monty", "off"] = setting(
         "auto",
-        "Where programs run: `jail` (Linux), `hardened` (the jail with every layer, or not at all), "
-        "`monty`, or nowhere. `auto` takes the jail, elsewhere monty.",
+        "Where programs run: `jail` (Linux), `hardened` (the jail with every layer, or nothing), `monty`, or nowhere.",
     )
     check: Literal["on", "hints", "off"] = setting(
         "on",
-        "The check before a run: `on` refuses a program with a certain mistake, `hints` mentions mistakes "
-        "only if the program fails, `off` checks nothing.",
+        "The check before a run: refuse programs with certain mistakes, or only explain failures, or nothing.",
     )
     modules: tuple[Text, ...] = setting(
-        (),
-        "Modules beyond the standard library that programs can import. "
-        "They must be installed alongside Halflap.",
+        (), "Installed modules beyond the standard library that programs can import."
     )
     read_only: Flag = setting(False, "Programs can only call tools that are known to change nothing.")
     confirm_destructive: Flag = setting(
-        False, "Ask the person before a program may call tools that are known to be destructive."
+        False, "Ask the person before a program calls tools that are known to be destructive."
     )
     timeout_seconds: Seconds = setting(120.0, "Time limit of a program.")
     cpu_seconds: Count = setting(60, "CPU time limit of a program.")
     max_memory_mb: Count = setting(512, "Memory limit of a program, in MiB.")
-    max_output_bytes: Count = setting(
-        65_536, "How much output goes back to the model: what was printed, and the text of what was shown."
-    )
-    max_kept_output_bytes: Count = setting(
-        16_777_216,
-        "How much a program may print in total. All of it is kept; beyond that the program is stopped.",
-    )
+    max_output_bytes: Count = setting(65_536, "How much printed and shown text goes back to the model.")
+    max_kept_output_bytes: Count = setting(16_777_216, "How much a program may print before it is stopped.")
     max_shown: Count = setting(20, "How many images, audio clips and resources a program may show the model.")
     max_shown_bytes: Count = setting(8_388_608, "Their total size as base64; their text counts as output.")
     max_calls: Count = setting(1_000, "How many calls a program may make.")
-    max_concurrent_calls: Count = setting(
-        16, "How many of them may be open at the same time; further ones wait."
-    )
-    max_value_bytes: Count = setting(
-        8_388_608, "Size limit of the arguments, and of the result, of one call in a program."
-    )
+    max_concurrent_calls: Count = setting(16, "How many of them may be open at once; further ones wait.")
+    max_value_bytes: Count = setting(8_388_608, "Size limit of a call's arguments, and of its result.")
     max_programs: Count = setting(8, "How many programs may run at the same time; further ones wait.")
 
 
@@ -137,42 +123,30 @@ class TtlConfig(Section):
     """How long what servers say about their tools is considered fresh."""
 
     list_seconds: Freshness = setting(
-        300.0,
-        "How long a server's list of tools is fresh. After that a running gateway still answers with what "
-        "it has, and refreshes it in the background.",
+        300.0, "How long a server's list of tools is fresh; a stale one is refreshed in the background."
     )
     schema_seconds: Freshness = setting(3600.0, "How long the schemas of a tool are fresh, likewise.")
-    per_tool: dict[str, Freshness] = setting(
-        {}, "Another value of `ttl.schema_seconds` for tools that match a glob."
-    )
+    per_tool: dict[str, Freshness] = setting({}, "`ttl.schema_seconds` for tools that match a glob.")
 
 
 class StoreConfig(Section):
     """Where the store is. With neither setting, it is a SQLite file in the data folder."""
 
-    path: ExpandedPath | None = setting(None, "The SQLite file of the store. Excludes `store.url`.")
+    exclusive = frozenset({"path", "url"})
+
+    path: FilePath | None = setting(None, "The SQLite file of the store. Excludes `store.url`.")
     url: DatabaseUrl | None = setting(
         None, "A PostgreSQL database as the store. Excludes `store.path`.", repr=False
     )
-
-    @model_validator(mode="after")
-    def _exclusive(self) -> Self:
-        if {"path", "url"} <= self.model_fields_set:
-            raise problem("config-exclusive", "path and url exclude each other.", "Keep one.", at="url")
-        return self
 
 
 class TracesConfig(Section):
     """What is recorded of runs and calls, and for how long."""
 
     record: Record = setting(
-        "full",
-        "What is recorded of runs and calls: everything; `metadata`, which leaves out code, arguments, "
-        "results, output and errors; or nothing.",
+        "full", "What is recorded; `metadata` leaves out code, arguments, results, output and errors."
     )
-    per_tool: dict[Pattern, Record] = setting(
-        {}, "Another value of `traces.record` for calls of tools that match a glob."
-    )
+    per_tool: dict[Pattern, Record] = setting({}, "`traces.record` for calls of tools that match a glob.")
     keep_days: Seconds = setting(30.0, "How long runs and calls are kept.")
     keep_mb: Seconds = setting(512.0, "How much of them is kept, in megabytes; the oldest are deleted first.")
     max_value_bytes: Count = setting(1_048_576, "How much of a call's arguments, and of its result, is kept.")
@@ -182,24 +156,21 @@ class LearningConfig(Section):
     """Whether Halflap learns from results."""
 
     enabled: Flag = setting(True, "Learn what tools return from their results, and show it.")
-    values: Flag = setting(
-        False, "Also keep short texts that repeat in results, so that they become enumerations."
-    )
+    values: Flag = setting(False, "Also keep short texts that repeat in results, as enumerations.")
 
 
 class GraphConfig(Section):
     """What the graph of tools is based on."""
 
     lineage: Flag = setting(
-        True,
-        "Count which values of results later calls of the same run use: this tells which tools feed which.",
+        True, "Count which values of results later calls of a run use: this tells which tools feed which."
     )
 
 
 class LintIgnore(Section):
     """Findings to ignore, and why."""
 
-    rule: LintRulePattern = setting(..., "A rule, or a glob such as `date-*`.")
+    rule: Text = setting(..., "A rule, or a glob such as `date-*`.")
     reason: Text = setting(..., "Why these findings are ignored.")
     tools: Pattern = setting("*", "The name of a tool, or a glob.")
 
@@ -208,9 +179,7 @@ class LintConfig(Section):
     """How strict the linter is, and about what."""
 
     off: tuple[LintRule, ...] = setting((), "Rules that `halflap lint` does not apply.")
-    severity: dict[LintRule, Severity] = setting(
-        {}, "Another severity for a rule; it affects the score and the exit code."
-    )
+    severity: dict[LintRule, Severity] = setting({}, "Severities that affect the score and the exit code.")
     ignore: tuple[LintIgnore, ...] = setting(
         (), "Findings to ignore: `rule` (an id or glob), `tools` (all if left out) and `reason`."
     )
@@ -226,45 +195,35 @@ class HttpConfig(Section):
 
     allowed_hosts: tuple[Text, ...] = setting((), "Further accepted values of the `Host` header.")
     allowed_origins: tuple[Text, ...] = setting((), "Further accepted values of the `Origin` header.")
-    tokens: Tokens = setting(
-        {},
-        "A token for each person, by name, instead of the one that Halflap makes for everyone.",
-        repr=False,
-    )
+    tokens: Tokens = setting({}, "A token for each person, by name, instead of one for everyone.", repr=False)
 
 
 class LmConfig(Section):
     """The language model of DSPy programs."""
 
     model: ModelName = setting(
-        ..., "Provider and model, as DSPy names them: `openai/gpt-4o-mini`, `ollama_chat/llama3.2`. Required."
+        ..., "Required: provider and model, such as `openai/gpt-4o-mini` or `ollama_chat/llama3.2`."
     )
     api_base: ApiBase | None = setting(
         None, "The URL of an endpoint other than the provider's own.", repr=False
     )
-    api_key: Expanded | None = setting(
-        None,
-        "The API key, best written as a `${VARIABLE}`. Halflap takes no key from the environment, so a "
-        "provider's model needs one here; Ollama, and a server of your own under `api_base`, need none.",
-        repr=False,
+    api_key: Text | None = setting(
+        None, "The API key, best written as a `${VARIABLE}`; none is taken from the environment.", repr=False
     )
-    timeout: Seconds | None = setting(
-        None, "Time limit of one answer in seconds; by default that of the program."
-    )
+    timeout: Seconds | None = setting(None, "Seconds for one answer; by default the program's limit.")
     temperature: Freshness | None = setting(None, "Sampling temperature; by default DSPy's.")
     max_tokens: Count | None = setting(None, "Length limit of an answer; by default DSPy's.")
     adapter: Literal["chat", "json"] = setting(
         "chat",
-        "How fields are requested. With an `api_base` of your own, `json` also sends the answer's JSON "
-        "Schema (`response_format`), which servers such as llama.cpp enforce.",
+        "How fields are requested. With an `api_base`, `json` also sends the answer's JSON Schema (`response_format`).",
     )
 
 
 class ProgramsConfig(Section):
     """DSPy programs: where they are, their time limit, and the model they use."""
 
-    root: ExpandedPath | None = setting(
-        None, "The folder of your DSPy programs. Without it, the ones that ship with Halflap are used."
+    root: FilePath | None = setting(
+        None, "The folder of your DSPy programs; by default the examples that ship with Halflap."
     )
     watch: Flag = setting(False, "Reload DSPy programs when their files change.")
     timeout_seconds: Seconds = setting(60.0, "Time limit of a DSPy program.")
@@ -286,12 +245,10 @@ class UpstreamDefaults(Section):
     """Limits of servers whose entries set none."""
 
     start_timeout_seconds: Seconds = setting(
-        120.0, "How long a server may take to start; a first start with `npx` or `uvx` downloads the package."
+        120.0, "How long a server may take to start; `npx` and `uvx` download the package first."
     )
     call_timeout_seconds: Seconds = setting(60.0, "How long a call may go without an answer or progress.")
-    max_call_timeout_seconds: Seconds = setting(
-        600.0, "How long a call may take altogether, whatever progress it reports."
-    )
+    max_call_timeout_seconds: Seconds = setting(600.0, "How long a call may take, whatever its progress.")
     max_concurrent_calls: Count = setting(16, "How many calls one server gets at the same time.")
 
     @model_validator(mode="after")
@@ -321,17 +278,17 @@ class ServerEntry(Section):
     )
     type: TransportName | None = setting(None, "Another name for `transport`.")
     command: Command | None = setting(None, "The program to start.")
-    args: tuple[MaybeEmpty, ...] = setting((), "Its arguments.")
+    args: tuple[str, ...] = setting((), "Its arguments.")
     env: Environment = setting(
         {}, "Its environment variables.", validation_alias=AliasChoices(*ALIASES["env"])
     )
-    env_file: PathText | None = setting(
+    env_file: FilePath | None = setting(
         None, "A file of `NAME=value` lines; `env` takes precedence over it.", alias="envFile"
     )
     inherit_env: InheritedEnvironment = setting(
-        False, "Variables of Halflap's own environment that it also gets: `true` for all, or a list of names."
+        False, "Variables of Halflap's environment that it also gets: `true` for all, or a list of names."
     )
-    cwd: PathText | None = setting(None, "The folder it runs in.")
+    cwd: FilePath | None = setting(None, "The folder it runs in.")
     url: WebAddress | None = setting(
         None,
         "The address of a server that is already running.",
@@ -346,6 +303,26 @@ class ServerEntry(Section):
     call_timeout_seconds: Seconds | None = setting(None, "Overrides `upstream.call_timeout_seconds`.")
     max_call_timeout_seconds: Seconds | None = setting(None, "Overrides `upstream.max_call_timeout_seconds`.")
     max_concurrent_calls: Count | None = setting(None, "Overrides `upstream.max_concurrent_calls`.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        transport = self.transport or self.type
+        advice = "Keep `command` to start a program, or `url` for one that is running."
+        if self.command is not None and self.url is not None:
+            raise problem("config-exclusive", "there are both `command` and `url`.", advice, at="url")
+        if self.command is None and self.url is None:
+            raise problem("config-server-incomplete", "there is neither `command` nor `url`.")
+        if self.type not in {None, transport}:
+            raise problem("config-exclusive", "`transport` and `type` differ.", "Keep one.", at="type")
+        if self.url is not None and transport == "stdio":
+            raise problem(
+                "config-transport", "a `url` can't have the transport stdio.", "Write `http`.", at="url"
+            )
+        if self.command is not None and transport in {"http", "sse"}:
+            raise problem(
+                "config-transport", f"a `command` can't have the transport {transport}.", at="command"
+            )
+        return self
 
 
 class TopLevel(Section):

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from halflap.config.models import UpstreamDefaults
 from halflap.config.paths import user_data_dir, working_folder
-from halflap.config.problems import Problems, show
-from halflap.config.servers import ServerConfig, ServerReader
-from halflap.config.source_lines import parse, read_bytes
+from halflap.config.reader import Reader
+from halflap.config.servers import read_servers
+from halflap.config.source import parse, read_bytes, show
 from halflap.core.errors import ConfigError, ConfigProblem
 from halflap.core.files import replacing
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.config.expand import Scope
+    from halflap.config.models import UpstreamDefaults
+    from halflap.config.servers import ServerConfig
 
 PROJECT_FILES = ("halflap.yaml", "halflap.yml", ".mcp.json")
 """In order of precedence: of two servers with the same name, the first is used."""
@@ -40,29 +41,35 @@ class ProjectFile:
     """The bytes of the digest, so that what is trusted is what is read."""
 
 
+class _Record(BaseModel):
+    version: int = 1
+    files: dict[str, str] = {}
+
+
 def find_project_files(
-    cwd: Path | str | None = None, environ: Mapping[str, str] | None = None
+    folder: Path | str | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    except_for: Path | None = None,
+    warnings: list[str] | None = None,
 ) -> tuple[ProjectFile, ...]:
-    """Return the project files of a folder, each with whether it is trusted."""
-    return tuple(find_files(working_folder() if cwd is None else Path(cwd), user_data_dir(environ), []))
-
-
-def find_files(
-    folder: Path, data_dir: Path, warnings: list[str], *, except_for: Path | None = None
-) -> list[ProjectFile]:
-    """Read each project file of a folder once, and warn about those that can't be read."""
-    record = _read_record(data_dir, warnings)
+    """Read each project file of a folder once; `warnings` gets those that can't be read."""
+    warnings = [] if warnings is None else warnings
+    record = _read_record(user_data_dir(environ), warnings)
     found = []
     for name in PROJECT_FILES:
-        path = _identity(folder / name)
-        if not os.path.lexists(path) or (except_for is not None and _is_same(path, except_for)):
+        path = _identity(Path(working_folder() if folder is None else folder) / name)
+        is_other = (
+            except_for is not None and except_for.exists() and path.exists() and path.samefile(except_for)
+        )
+        if not os.path.lexists(path) or is_other:
             continue
         try:
             found.append(_project_file(path, read_bytes(path, regular=True), record))
         except ConfigError as error:
             # A folder written by someone else must not keep Halflap from starting.
             warnings.append(f"{path} is ignored. {error.problems[0].message}")
-    return found
+    return tuple(found)
 
 
 def trust_project_file(
@@ -70,20 +77,18 @@ def trust_project_file(
 ) -> ProjectFile:
     """Record that the file may be used as it is now; with `digest`, only if it is still that one."""
     place, data = _read_named(Path(path), digest)
-    data_dir = user_data_dir(environ)
-    record = _read_record(data_dir, [])
+    record = _read_record(user_data_dir(environ), [])
     record[str(place)] = sha256(data).hexdigest()
-    _write_record(data_dir, record)
+    _write_record(user_data_dir(environ), record)
     return _project_file(place, data, record)
 
 
 def forget_project_file(path: Path | str, environ: Mapping[str, str] | None = None) -> bool:
     """Revoke the trust; return whether there was any."""
-    data_dir = user_data_dir(environ)
-    record = _read_record(data_dir, [])
+    record = _read_record(user_data_dir(environ), [])
     if record.pop(str(_identity(Path(path))), None) is None:
         return False
-    _write_record(data_dir, record)
+    _write_record(user_data_dir(environ), record)
     return True
 
 
@@ -94,28 +99,23 @@ def preview(path: Path | str, digest: str | None = None) -> list[ServerConfig]:
     with the same digest.
     """
     place, data = _read_named(Path(path), digest)
-    problems = Problems(place)
-    servers = read_project_servers(_project_file(place, data, {}), problems, scope=None)
-    problems.found += [problem for server in servers for problem in server.problems]
-    problems.raise_if_any()
+    reader, servers = read_project_servers(_project_file(place, data, {}), None)
+    reader.problems += [problem for server in servers for problem in server.problems]
+    reader.raise_problems()
     return servers
 
 
 def read_project_servers(
-    file: ProjectFile, problems: Problems, *, scope: Scope | None, defaults: UpstreamDefaults | None = None
-) -> list[ServerConfig]:
+    file: ProjectFile, scope: Scope | None, defaults: UpstreamDefaults | None = None
+) -> tuple[Reader, list[ServerConfig]]:
     """Read the servers of a project file; any other setting in it is a problem."""
-    source = parse(file.data, file.path, problems)
-    for key in source.value:
-        if key not in _ALLOWED_KEYS:
-            problems.add(
-                source.line((key,)),
-                f"`{show(key)}` can't be set here: a project file can only add servers.",
-                "Put it into your own configuration file.",
-                code="config-project-key",
-            )
     scope = None if scope is None else replace(scope, folder=file.path.parent)
-    return ServerReader(source, problems, scope, defaults or UpstreamDefaults.model_construct()).read()
+    reader = Reader(parse(file.data, file.path), scope)
+    for key in reader.source.value:
+        if key not in _ALLOWED_KEYS:
+            message = f"`{show(key)}` can't be set here: a project file can only add servers."
+            reader.add((key,), message, "Put it into your own configuration file.", code="config-project-key")
+    return reader, read_servers(reader, defaults)
 
 
 def _identity(path: Path) -> Path:
@@ -125,13 +125,6 @@ def _identity(path: Path) -> Path:
     to it, since the servers would run in that folder.
     """
     return Path(os.path.realpath(path.absolute().parent)) / path.name
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
 
 
 def _project_file(path: Path, data: bytes, record: Mapping[str, str]) -> ProjectFile:
@@ -148,11 +141,6 @@ def _read_named(path: Path, digest: str | None) -> tuple[Path, bytes]:
         message = "The file has changed since it was shown."
         raise ConfigError([ConfigProblem(place, None, message, "Look at it again.", "config-changed")])
     return place, data
-
-
-class _Record(BaseModel):
-    version: int = 1
-    files: dict[str, str]
 
 
 def _read_record(data_dir: Path, warnings: list[str]) -> dict[str, str]:

@@ -7,21 +7,18 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
 
-from halflap.config.expand import Scope, empty_variables, read_env_file
-from halflap.config.models import ALIASES, Protocol, ServerEntry, UpstreamDefaults
-from halflap.config.problems import Location, Problems, location, show
-from halflap.config.values import transport_name
+from halflap.config.expand import read_env_lines
+from halflap.config.models import Protocol, ServerEntry, UpstreamDefaults
+from halflap.config.reader import Reader, in_order
+from halflap.config.source import Location, location, read_bytes, show
+from halflap.core.errors import ConfigError, ConfigProblem
 from halflap.core.values import OWN, canonical
 
 if TYPE_CHECKING:
-    from halflap.config.source_lines import Source
-    from halflap.core.codes import ConfigCode
-    from halflap.core.errors import ConfigProblem
+    from pathlib import Path
 
 IGNORED_KEYS = frozenset(
     {"alwaysAllow", "alwaysLoad", "autoApprove", "description", "dev", "gallery", "icon", "version"}
@@ -35,8 +32,7 @@ WITHOUT_EFFECT = {
 }
 """Keys of other clients for features that Halflap lacks, and what to use instead."""
 _MAX_NAME = 64
-_ONLY_FOR = {"url": ("args", "env", "envFile", "cwd", "inherit_env"), "command": ("headers",)}
-"""What has no effect on a server that is reached by a URL, or started by a command."""
+
 
 Transport = Literal["stdio", "http", "sse", "auto", "memory"]
 """`memory` is a server object in this process, passed to `Gateway.open`; no file can name it."""
@@ -46,31 +42,21 @@ def _no_texts() -> Mapping[str, str]:
     return MappingProxyType({})
 
 
-def _origin(url: str) -> str:
-    """Return a URL without the parts that may be secret: user, path and query."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "…"
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}/…" if host and "${" not in url else "…"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """One upstream server: how to start or reach it, and how far to trust it."""
+    """One upstream server: how to start or reach it, and how far to trust it. Its repr shows no secret."""
 
     name: str
     transport: Transport
     command: str | None = None
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=_no_texts, hash=False)
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=_no_texts, hash=False, repr=False)
     """Its own variables, without the basic environment that every server gets."""
     inherit_env: bool | tuple[str, ...] = False
     """Which of Halflap's own variables it gets besides the basic ones: all, or these."""
     cwd: str | None = None
-    url: str | None = None
-    headers: Mapping[str, str] = field(default_factory=_no_texts, hash=False)
+    url: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=_no_texts, hash=False, repr=False)
     env_file: str | None = None
     """The file that some of `env` came from, as written."""
     unfilled: tuple[tuple[str, str], ...] = ()
@@ -114,76 +100,47 @@ class ServerConfig:
             parts.append(self.inherit_env)
         return sha256(canonical(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
-    def __repr__(self) -> str:
-        """Show no argument, no value of a variable or header, and only the origin of the URL."""
-        parts = [f"name={self.name!r}", f"transport={self.transport!r}"]
-        if self.command is not None:
-            parts += [f"command={self.command!r}", f"args=<{len(self.args)}>", f"cwd={self.cwd!r}"]
-        if self.url is not None:
-            parts.append(f"url={_origin(self.url)!r}")
-        parts += [f"{key}={sorted(getattr(self, key))}" for key in ("env", "headers") if getattr(self, key)]
-        parts += [f"{key}=True" for key in ("trust_annotations", "disabled") if getattr(self, key)]
-        return f"ServerConfig({', '.join(parts)})"
 
+def read_servers(reader: Reader, defaults: UpstreamDefaults | None = None) -> list[ServerConfig]:
+    """Read the servers of a file.
 
-@dataclass(slots=True)
-class ServerReader:
-    """Reads the servers of one file.
-
-    A problem within a server's entry stays with that server. `problems` gets those that leave no server to blame, such
-    as a missing or repeated name.
+    A problem within a server's entry stays with that server. `reader.problems` gets those that leave no server to blame,
+    such as a missing or repeated name.
     """
+    first: dict[str, Location] = {}
+    servers = []
+    for name, path, entry in _entries(reader):
+        if (wrong := _wrong_name(name)) is not None:
+            message = f"The server name `{show(name)}` {wrong}."
+            reader.add(path, message, "Choose another.", code="config-server-name")
+        elif name in first:
+            both = f"{location(first[name])} and {location(path)}"
+            message = f"There are two servers named `{show(name)}`: {both}."
+            reader.add(path, message, "Rename one of them.", code="config-duplicate-server")
+        else:
+            first[name] = path
+            own = Reader(reader.source, reader.scope, warnings=reader.warnings)
+            servers.append(
+                _read_entry(own, name, path, entry, defaults or UpstreamDefaults.model_construct())
+            )
+    return servers
 
-    source: Source
-    problems: Problems
-    scope: Scope | None
-    """None leaves every `${…}` as written."""
-    defaults: UpstreamDefaults = field(default_factory=UpstreamDefaults.model_construct)
 
-    def read(self) -> list[ServerConfig]:
-        first: dict[str, Location] = {}
-        servers = []
-        for name, path, entry in self._entries():
-            if (wrong := _wrong_name(name)) is not None:
-                self._add(path, f"The server name `{show(name)}` {wrong}.", "Choose another.")
-            elif name in first:
-                both = f"{location(first[name])} and {location(path)}"
-                self._add(
-                    path,
-                    f"There are two servers named `{show(name)}`: {both}.",
-                    "Rename one of them.",
-                    code="config-duplicate-server",
-                )
-            else:
-                first[name] = path
-                servers.append(_EntryReader(self, name, path, entry).read())
-        return servers
-
-    def _entries(self) -> Iterator[tuple[str, Location, Any]]:
-        for form in ("mcpServers", "servers"):
-            value = self.source.value.get(form)
-            if isinstance(value, Mapping):
-                yield from ((name, (form, name), entry) for name, entry in value.items())
-            elif isinstance(value, list) and form == "servers":
-                for index, entry in enumerate(value):
-                    name = entry.get("name") if isinstance(entry, Mapping) else None
-                    if isinstance(name, str):
-                        yield name, (form, index), entry
-                    else:
-                        self._add((form, index), f"servers[{index}] has no `name`.", "Give it one.")
-            elif value is not None:
-                self._add(
-                    (form,), f"`{form}` must be a mapping of names to servers.", code="config-wrong-value"
-                )
-
-    def _add(
-        self,
-        path: Location,
-        message: str,
-        suggestion: str | None = None,
-        code: ConfigCode = "config-server-name",
-    ) -> None:
-        self.problems.add(self.source.line(path), message, suggestion, code=code)
+def _entries(reader: Reader) -> Iterator[tuple[str, Location, Any]]:
+    for form in ("mcpServers", "servers"):
+        value = reader.source.value.get(form)
+        if isinstance(value, Mapping):
+            yield from ((name, (form, name), entry) for name, entry in value.items())
+        elif isinstance(value, list) and form == "servers":
+            for index, entry in enumerate(value):
+                name = entry.get("name") if isinstance(entry, Mapping) else None
+                if isinstance(name, str):
+                    yield name, (form, index), entry
+                else:
+                    message = f"servers[{index}] has no `name`."
+                    reader.add((form, index), message, "Give it one.", code="config-server-name")
+        elif value is not None:
+            reader.add((form,), f"`{form}` must be a mapping of names to servers.")
 
 
 def _wrong_name(name: str) -> str | None:
@@ -196,134 +153,75 @@ def _wrong_name(name: str) -> str | None:
     return "is reserved for saved scripts and DSPy programs" if name in OWN else None
 
 
-class _EntryReader:
-    """Reads one server's entry; everything wrong with it ends up in the `problems` of the server."""
+def _read_entry(
+    reader: Reader, name: str, path: Location, raw: Any, defaults: UpstreamDefaults
+) -> ServerConfig:
+    """Read one server's entry; everything wrong with it ends up in the `problems` of the server."""
+    entry = dict(raw) if isinstance(raw, Mapping) else {}
+    for key in [*IGNORED_KEYS, *WITHOUT_EFFECT]:
+        if entry.pop(key, None) is not None and key in WITHOUT_EFFECT:
+            reader.warn((*path, key), f"has no effect. {WITHOUT_EFFECT[key]}")
+    is_disabled = entry.get("disabled") is True or entry.get("enabled") is False
+    if is_disabled:
+        reader.scope = None
+    values, expansion = reader.read(ServerEntry, path, entry)
+    # An entry with a mistake is only shown.
+    values = values or ServerEntry.model_construct(command="" if "command" in entry else None)
+    limits = {key: getattr(values, key) or getattr(defaults, key) for key in UpstreamDefaults.model_fields}
+    if limits["call_timeout_seconds"] > limits["max_call_timeout_seconds"]:
+        message = f"{location(path)}: call_timeout_seconds is greater than max_call_timeout_seconds."
+        reader.add((*path, "call_timeout_seconds"), message, code="config-timeouts")
+    env = {**_read_env_file(reader, path, values.env_file), **values.env}
+    return ServerConfig(
+        name=name,
+        transport=values.transport or values.type or ("auto" if values.command is None else "stdio"),
+        command=values.command,
+        args=values.args,
+        env=env,
+        inherit_env=values.inherit_env,
+        cwd=None if values.cwd is None else str(values.cwd),
+        url=values.url,
+        headers=values.headers,
+        env_file=None if values.env_file is None else entry["envFile"],
+        unfilled=tuple(
+            (location(where[len(path) :]), variable)
+            for where, variable in expansion.empty
+            if where[len(path)] in {"env", "environment", "headers"}
+        ),
+        trust_annotations=values.trust_annotations,
+        disabled=is_disabled,
+        problems=tuple(in_order(reader.problems, [reader.source.file])),
+        protocol=values.protocol,
+        source=reader.source.file,
+        **limits,
+    )
 
-    def __init__(self, reader: ServerReader, name: str, path: Location, entry: Any) -> None:
-        self.reader = reader
-        self.problems = Problems(reader.problems.file)
-        self.name = name
-        self.path = path
-        self.where = location(path)
-        self.entry: dict[str, Any] = dict(entry) if isinstance(entry, Mapping) else {}
-        self.has_url = any(key in self.entry for key in ALIASES["url"])
-        is_disabled = self.entry.get("disabled") is True or self.entry.get("enabled") is False
-        self.scope = None if is_disabled else reader.scope
 
-    def read(self) -> ServerConfig:
-        transport = self._transport()
-        self._drop_unused_keys()
-        values = self.problems.validated(
-            ServerEntry, self.entry, self.path, self.reader.source.line, self.scope
+def _read_env_file(reader: Reader, path: Location, file: Path | None) -> dict[str, str]:
+    if file is None or reader.scope is None:
+        return {}
+    try:
+        text = read_bytes(file).decode("utf-8-sig")
+    except (ConfigError, UnicodeDecodeError) as error:
+        message = error.problems[0].message if isinstance(error, ConfigError) else "The file is not UTF-8."
+        reader.add((*path, "envFile"), f"envFile: {message}", "Check its path.", code="config-env-file")
+        return {}
+    variables, wrong = read_env_lines(text)
+    reader.problems += [
+        ConfigProblem(
+            file, line, "The line is not NAME=value.", "Start a comment with `#`.", "config-env-file"
         )
-        limits = {
-            key: getattr(values, key) or getattr(self.reader.defaults, key)
-            for key in UpstreamDefaults.model_fields
-        }
-        own = [key for key in ("call_timeout_seconds", "max_call_timeout_seconds") if getattr(values, key)]
-        if own and limits["call_timeout_seconds"] > limits["max_call_timeout_seconds"]:
-            self._add(
-                own[0], "call_timeout_seconds is greater than max_call_timeout_seconds.", "config-timeouts"
-            )
-        return ServerConfig(
-            name=self.name,
-            transport=transport,
-            command=values.command,
-            args=values.args,
-            env={**self._env_file(values), **values.env},
-            inherit_env=values.inherit_env,
-            cwd=values.cwd,
-            url=values.url,
-            headers=values.headers,
-            env_file=None if values.env_file is None else self.entry.get("envFile"),
-            unfilled=self._unfilled(),
-            trust_annotations=values.trust_annotations,
-            disabled=values.disabled or not values.enabled,
-            problems=tuple(self.problems.in_order()),
-            protocol=values.protocol,
-            source=self.problems.file,
-            **limits,
-        )
-
-    def _transport(self) -> Transport:
-        """Return how the server is reached, and check that the entry is consistent about it."""
-        named = [transport_name(self.entry[key]) for key in ("transport", "type") if key in self.entry]
-        said = named[0] if named else None
-        has_command = "command" in self.entry
-        advice = "Keep `command` to start a program, or `url` for one that is running."
-        if len(named) > 1 and named[0] != named[1]:
-            self._add("type", "`transport` and `type` differ.", "config-exclusive", "Keep one.")
-        if has_command and self.has_url:
-            self._add("url", "there are both `command` and `url`.", "config-exclusive", advice)
-        elif not has_command and not self.has_url:
-            self._add("", "there is neither `command` nor `url`.", "config-server-incomplete")
-        elif self.has_url and said == "stdio":
-            self._add("url", "a `url` can't have the transport stdio.", "config-transport", "Write `http`.")
-        elif has_command and said in ("http", "sse"):
-            self._add("command", f"a `command` can't have the transport {said}.", "config-transport")
-        if said in ("stdio", "http", "sse"):
-            transport: Transport = said
-            return transport
-        return "stdio" if has_command else "auto"
-
-    def _drop_unused_keys(self) -> None:
-        for key, advice in WITHOUT_EFFECT.items():
-            if key in self.entry:
-                self._warn(key, advice)
-        how = "command" if "command" in self.entry else "url" if self.has_url else ""
-        unused = [key for key in _ONLY_FOR.get(how, ()) if self.entry.get(key)]
-        for key in unused:
-            self._warn(key, f"The server has a `{how}`.")
-        for key in (*unused, *IGNORED_KEYS, *WITHOUT_EFFECT):
-            self.entry.pop(key, None)
-
-    def _unfilled(self) -> tuple[tuple[str, str], ...]:
-        """Return the headers and variables that refer to an empty variable, each with that variable."""
-        if self.scope is None:
-            return ()
-        return tuple(
-            (f"{ours}.{name}", variable)
-            for ours in ("headers", "env")
-            for key in ALIASES.get(ours, (ours,))
-            if isinstance(texts := self.entry.get(key), Mapping)
-            for name, text in texts.items()
-            if isinstance(text, str)
-            for variable in empty_variables(text, self.scope)
-        )
-
-    def _env_file(self, values: ServerEntry) -> dict[str, str]:
-        if values.env_file is None or self.scope is None:
-            return {}
-        variables, problems = read_env_file(Path(values.env_file))
-        for one in problems.found:
-            if one.line is None:
-                self._add("envFile", f"envFile: {one.message}", "config-env-file", one.suggestion)
-            else:
-                self.problems.found.append(one)
-        return variables
-
-    def _add(self, key: str, message: str, code: ConfigCode, suggestion: str | None = None) -> None:
-        path = (*self.path, key) if key else self.path
-        self.problems.add(self.reader.source.line(path), f"{self.where}: {message}", suggestion, code=code)
-
-    def _warn(self, key: str, why: str) -> None:
-        file = self.problems.file or "configuration"
-        self.reader.problems.warnings.append(f"{file}: {self.where}.{key} has no effect. {why}")
+        for line in wrong
+    ]
+    return variables
 
 
-_HALFLAP = re.compile(r"halflap(?:\.exe|\.git)?(?:\[[\w,-]*\])?(?:(?:@|[=<>~!]=?).*)?", re.IGNORECASE)
-_SHELL_WORD = re.compile(r"[^\s;|&()\"']+")
+_HALFLAP = re.compile(
+    r"""(?:^|[\s/\\"';|&(])halflap(?:\.exe)?(?:\[[\w,-]*\])?(?:@\S*|[=<>~!]=?\S*)?["']?(?:\s+-\S+)*\s+serve\b""",
+    re.IGNORECASE,
+)
 
 
 def is_halflap(command: str | None, args: Sequence[str]) -> bool:
-    """Return whether a command runs Halflap's own server, which must not be put behind itself.
-
-    True for the word `halflap` followed by `serve`, with only options between them, also within a shell's command line.
-    """
-    words = [word for text in (command or "", *args) for word in _SHELL_WORD.findall(text)]
-    for at, word in enumerate(words):
-        if _HALFLAP.fullmatch(re.split(r"[/\\]", word)[-1]):
-            after = next((one for one in words[at + 1 :] if not one.startswith("-")), None)
-            if after == "serve":
-                return True
-    return False
+    """Return whether a command runs `halflap serve`, which must not be put behind itself."""
+    return _HALFLAP.search(" ".join([command or "", *args])) is not None

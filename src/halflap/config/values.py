@@ -1,21 +1,17 @@
-"""Types of the values that settings take.
-
-Validators expand variables and resolve paths when they are given a `Scope`; without one, as when code builds a
-section or a server is only shown, values stay as written.
-"""
+"""Types of the values that settings take. Variables in them are expanded before they are validated."""
 
 import json
 import re
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
-from halflap.config.expand import ExpansionError, Scope, expand
+from halflap.config.expand import Scope
 from halflap.config.paths import with_home
-from halflap.config.problems import problem, show
+from halflap.config.reader import problem
+from halflap.config.source import show
 from halflap.core.codes import ConfigCode
 from halflap.core.values import OWN
 
@@ -52,54 +48,11 @@ LintRule = Literal[
     "annotation-contradicts-name",
     "ignore-without-reason",
 ]
-LINT_RULES: tuple[str, ...] = get_args(LintRule)
-"""The ids of all lint rules, in their order; `halflap.lint` has the rules themselves."""
+"""The ids of all lint rules; `halflap.lint` has the rules themselves."""
 
 
 def _scope(info: ValidationInfo) -> Scope | None:
     return info.context if isinstance(info.context, Scope) else None
-
-
-def _expand(text: str, info: ValidationInfo) -> str:
-    scope = _scope(info)
-    if scope is not None:
-        try:
-            text = expand(text, scope)
-        except ExpansionError as error:
-            raise problem("config-variable", error.message, error.suggestion) from None
-    if "\0" in text:
-        raise problem("config-wrong-value", "it contains a NUL character.", "Remove it.")
-    return text
-
-
-def _expand_to_something(text: str, info: ValidationInfo) -> str:
-    if not text.strip():
-        raise problem("config-wrong-value", "it must not be empty.", "Leave it out instead.")
-    expanded = _expand(text, info)
-    if not expanded.strip():
-        raise problem(
-            "config-variable",
-            "it is empty once its variables are expanded.",
-            "Set the variable, or give a default: `${NAME:-default}`.",
-        )
-    return expanded
-
-
-def _expand_path(value: Any, info: ValidationInfo) -> Any:
-    scope = _scope(info)
-    if scope is None or not isinstance(value, str):
-        return value
-    return scope.path(_expand_to_something(value, info))
-
-
-def _expand_path_text(text: str, info: ValidationInfo) -> str:
-    scope = _scope(info)
-    return text if scope is None else str(scope.path(text))
-
-
-def _expand_command(text: str, info: ValidationInfo) -> str:
-    scope = _scope(info)
-    return text if scope is None else with_home(text, scope.home)
 
 
 def _matching(
@@ -111,6 +64,36 @@ def _matching(
         return text
 
     return AfterValidator(check)
+
+
+def _absolute(value: Any, info: ValidationInfo) -> Any:
+    """Resolve a path relative to the folder of the file; without a scope it stays as written."""
+    if not isinstance(value, str):
+        return value
+    if not value.strip():
+        raise problem("config-wrong-value", "it must not be empty.", "Leave it out instead.")
+    scope = _scope(info)
+    return Path(value) if scope is None else scope.path(value)
+
+
+def _cache_folder(value: Any, info: ValidationInfo) -> Any:
+    if value is not None and not isinstance(value, str | Path):
+        raise problem("config-wrong-value", "it must be the path of a folder, or off.")
+    return value if value == "off" else _absolute(value, info)
+
+
+def _command(text: str, info: ValidationInfo) -> str:
+    scope = _scope(info)
+    return text if scope is None else with_home(text, scope.home)
+
+
+def _root(text: str, info: ValidationInfo) -> str:
+    if "://" not in text:
+        scope = _scope(info)
+        return text if scope is None else scope.path(text).as_uri()
+    if not text.startswith("file:///"):
+        raise problem("config-wrong-value", "it must be a path or start with file:///.")
+    return text
 
 
 def _web_address(url: str, info: ValidationInfo) -> str:
@@ -143,16 +126,10 @@ def _number_as_text(value: Any) -> Any:
 
 def _inherited(value: Any) -> Any:
     names = value if isinstance(value, list | tuple) else [None]
-    is_names = all(isinstance(one, str) and one and "=" not in one for one in names)
+    is_names = all(isinstance(name, str) and name and "=" not in name for name in names)
     if not isinstance(value, bool) and not is_names:
         raise problem("config-wrong-value", "it must be true, false or a list of names of variables.")
     return value
-
-
-def _cache_folder(value: Any, info: ValidationInfo) -> Any:
-    if value is not None and not isinstance(value, str | Path):
-        raise problem("config-wrong-value", "it must be the path of a folder, or off.")
-    return value if value == "off" else _expand_path(value, info)
 
 
 def _tool_pattern(pattern: str) -> str:
@@ -161,7 +138,7 @@ def _tool_pattern(pattern: str) -> str:
     start = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
     prefixes = ("mcp__", *(f"{name}__" for name in OWN))
     if not start.startswith(prefixes) and (
-        start == pattern or not any(one.startswith(start) for one in prefixes)
+        start == pattern or not any(prefix.startswith(start) for prefix in prefixes)
     ):
         raise problem(
             "config-wrong-value",
@@ -171,44 +148,25 @@ def _tool_pattern(pattern: str) -> str:
     return pattern
 
 
-def _lint_rule_pattern(pattern: str) -> str:
-    if not any(fnmatchcase(rule, pattern) for rule in LINT_RULES):
-        raise problem("config-wrong-value", "there is no such lint rule.", "docs/lint.md lists the rules.")
-    return pattern
-
-
-def _root(text: str, info: ValidationInfo) -> str:
-    if "://" not in text:
-        scope = _scope(info)
-        return text if scope is None else scope.path(text).as_uri()
-    if not text.startswith("file:///"):
-        raise problem("config-wrong-value", "it must be a path or start with file:///.")
-    return text
-
-
 def transport_name(value: Any) -> Any:
     """Return our name of a transport that other clients spell differently."""
     return "http" if value in ("streamable-http", "streamable_http", "streamableHttp") else value
 
 
-_NOT_BLANK = Field(pattern=r"\S")
 Flag = Annotated[bool, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, gt=0, le=_LARGEST)]
 Seconds = Annotated[float, Field(strict=True, gt=0, le=_LARGEST, allow_inf_nan=False)]
 Freshness = Annotated[float, Field(strict=True, ge=0, le=_LARGEST, allow_inf_nan=False)]
-Text = Annotated[str, _NOT_BLANK]
-Expanded = Annotated[str, AfterValidator(_expand_to_something)]
-MaybeEmpty = Annotated[str, AfterValidator(_expand)]
-PathText = Annotated[Expanded, AfterValidator(_expand_path_text), Field(json_schema_extra={"format": "path"})]
-ExpandedPath = Annotated[Path, BeforeValidator(_expand_path)]
+Text = Annotated[str, Field(pattern=r"\S")]
+FilePath = Annotated[Path, BeforeValidator(_absolute)]
 CacheFolder = Annotated[Literal["off"] | Path | None, BeforeValidator(_cache_folder)]
-Root = Annotated[Expanded, AfterValidator(_root)]
+Root = Annotated[Text, AfterValidator(_root)]
 
 TransportName = Annotated[Literal["stdio", "http", "sse"], BeforeValidator(transport_name)]
-Command = Annotated[Expanded, AfterValidator(_expand_command)]
-WebAddress = Annotated[Expanded, AfterValidator(_web_address)]
+Command = Annotated[Text, AfterValidator(_command)]
+WebAddress = Annotated[Text, AfterValidator(_web_address)]
 _Scalar = Annotated[
-    MaybeEmpty,
+    str,
     BeforeValidator(_number_as_text),
     WithJsonSchema({"type": ["string", "integer", "boolean"]}),
 ]
@@ -238,18 +196,18 @@ InheritedEnvironment = Annotated[bool | tuple[str, ...], BeforeValidator(_inheri
 Headers = dict[_HeaderName, _HeaderValue]
 
 DatabaseUrl = Annotated[
-    Expanded,
+    str,
     _matching(
-        r"postgresql(\+[a-z0-9_]+)?://.*",
+        r"postgresql(\+psycopg)?://\S+",
         "it must be the URL of a PostgreSQL database.",
-        "Write `postgresql+psycopg://user@host/database`; a SQLite file goes into `store.path`.",
+        "Write `postgresql://user@host/database`; a SQLite file goes into `store.path`.",
     ),
 ]
 ApiBase = Annotated[
     WebAddress, _matching(r"[^@]*", "it must not contain a user or password.", "The key goes into `api_key`.")
 ]
 ModelName = Annotated[
-    Expanded,
+    str,
     _matching(
         r"[^\s/]+/\S+",
         "it must be a provider and a model.",
@@ -257,7 +215,7 @@ ModelName = Annotated[
     ),
 ]
 _Token = Annotated[
-    Expanded,
+    str,
     _matching(
         r"[!-~]{16,}",
         "a token needs at least 16 ASCII characters without blanks.",
@@ -265,5 +223,4 @@ _Token = Annotated[
     ),
 ]
 Tokens = Annotated[dict[str, _Token], AfterValidator(_different)]
-Pattern = Annotated[str, _NOT_BLANK, AfterValidator(_tool_pattern)]
-LintRulePattern = Annotated[str, _NOT_BLANK, AfterValidator(_lint_rule_pattern)]
+Pattern = Annotated[Text, AfterValidator(_tool_pattern)]

@@ -74,6 +74,7 @@ class HalflapError(Exception):
     """The root: anything that Halflap raises on purpose."""
 
     code: ClassVar[str] = "halflap"
+    seed_code: ClassVar[SeedCode] = "EXECUTION_ERROR"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -188,6 +189,7 @@ class ToolNotFoundError(ToolError):
     """No tool of that name is known."""
 
     code = "tool-not-found"
+    seed_code = "PROGRAM_NOT_FOUND"
 
     def __init__(
         self,
@@ -253,6 +255,7 @@ class ToolRefusedError(ToolError):
 
 class InvalidArgumentsError(ToolError):
     code = "invalid-arguments"
+    seed_code = "INVALID_INPUTS"
 
     def __init__(self, name: str, problems: Sequence[ArgumentProblem], signature: str = "") -> None:
         self.name = name
@@ -326,7 +329,6 @@ class ScriptError(HalflapError):
 
 class ProgramError(HalflapError):
     code = "dspy-program"
-    seed_code: ClassVar[SeedCode] = "EXECUTION_ERROR"
 
 
 class ProgramNotFoundError(ProgramError):
@@ -362,11 +364,13 @@ class ProgramInputsError(ProgramError):
     code = "dspy-program-inputs"
     seed_code = "INVALID_INPUTS"
 
-    def __init__(self, name: str, problems: Sequence[ArgumentProblem], takes: str = "") -> None:
+    def __init__(
+        self, name: str, problems: Sequence[ArgumentProblem] = (), takes: str = "", *, message: str = ""
+    ) -> None:
         self.name = name
         self.problems = tuple(problems)
         first = f"Invalid inputs for the DSPy program {quote(name)}; nothing was run."
-        super().__init__(_listed(first, problems, takes))
+        super().__init__(message or _listed(first, problems, takes))
 
 
 class ProgramFailedError(ProgramError):
@@ -417,7 +421,7 @@ class WorkflowError(HalflapError):
     """A workflow is invalid. Carries every problem found, each with its path."""
 
     code = "workflow"
-    seed_code: ClassVar[SeedCode] = "INVALID_INPUTS"
+    seed_code = "INVALID_INPUTS"
 
     def __init__(
         self, problems: Sequence[tuple[str, str]], what: str = "This is not a valid workflow."
@@ -430,7 +434,6 @@ class WorkflowError(HalflapError):
 
 class WorkflowFailedError(HalflapError):
     code = "workflow-failed"
-    seed_code: ClassVar[SeedCode] = "EXECUTION_ERROR"
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -439,7 +442,7 @@ class WorkflowFailedError(HalflapError):
 
 class WorkflowTimeoutError(HalflapError):
     code = "workflow-timeout"
-    seed_code: ClassVar[SeedCode] = "TIMEOUT_ERROR"
+    seed_code = "TIMEOUT_ERROR"
 
     def __init__(self, seconds: float, unstructured: str | None = None) -> None:
         """`unstructured` names the argument whose workflow is not made of blocks, if there is one."""
@@ -455,7 +458,7 @@ class WorkflowTimeoutError(HalflapError):
 
 class WorkflowBusyError(HalflapError):
     code = "workflow-busy"
-    seed_code: ClassVar[SeedCode] = "TIMEOUT_ERROR"
+    seed_code = "TIMEOUT_ERROR"
 
     def __init__(self, limit: int) -> None:
         super().__init__(

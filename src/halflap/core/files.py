@@ -14,24 +14,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def read_limited(path: Path, limit: int, *, regular: bool = False) -> tuple[bytes, int]:
+def read_limited(path: Path, limit: int, *, regular: bool = False, follow: bool = True) -> tuple[bytes, int]:
     """Return a file's bytes and mode; raise OSError if it can't be read or is larger than `limit` (EFBIG).
 
-    `regular` refuses pipes and devices without waiting for them.
+    `regular` refuses pipes and devices without waiting for them; without `follow`, links are refused, too.
     """
     # Without O_NONBLOCK, opening a named pipe waits for a writer.
     flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | (getattr(os, "O_NONBLOCK", 0) if regular else 0)
     try:
-        descriptor = os.open(path, flags)
+        descriptor = os.open(path, flags | (0 if follow else getattr(os, "O_NOFOLLOW", 0)))
     except ValueError as error:
         raise OSError(errno.EINVAL, "Invalid file name") from error
+    except OSError as error:
+        if error.errno == errno.ELOOP and not follow:
+            raise OSError(errno.ELOOP, "It is a symbolic link") from None
+        raise
+    mode = os.fstat(descriptor).st_mode
+    if regular and not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "Not a file")
     with os.fdopen(descriptor, "rb") as file:
-        mode = os.fstat(descriptor).st_mode
-        if regular and not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "Not a file")
         data = file.read(limit + 1)
     if len(data) > limit:
-        raise OSError(errno.EFBIG, f"Larger than {limit // 1024 // 1024} MiB")
+        raise OSError(errno.EFBIG, f"Larger than {limit // 1024:,} KiB")
     return data, stat.S_IMODE(mode)
 
 

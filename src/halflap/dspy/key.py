@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from halflap.config import LmConfig
 
-__all__ = ["place", "redact_answer", "redacted"]
+__all__ = ["address", "redact_answer", "redacted"]
 
 _HIDDEN = "[api_key]"
 _MIN_KEY = 4
@@ -17,29 +17,27 @@ _MIN_ANSWERED = 16
 
 
 def redacted(text: str, config: LmConfig | None) -> str:
-    """Return a text without the key, and without anything but the place in the address."""
+    """Return a text without the key, and without credentials in the model's address."""
     if config is None:
         return text
     if config.api_base is not None:
-        text = text.replace(config.api_base, place(config))
+        text = text.replace(config.api_base, address(config))
     key = config.api_key or ""
     return text.replace(key, _HIDDEN) if len(key) >= _MIN_KEY else text
 
 
-def redact_answer(value: Any, key: str | None) -> Any:
+def redact_answer(value: Any, key: str) -> Any:
     """Return a model's answer without the key."""
-    if key is None or len(key) < _MIN_ANSWERED:
-        return value
     if isinstance(value, str):
-        return value.replace(key, _HIDDEN)
+        return value.replace(key, _HIDDEN) if len(key) >= _MIN_ANSWERED else value
     if isinstance(value, list):
-        return [redact_answer(one, key) for one in value]
+        return [redact_answer(item, key) for item in value]
     if isinstance(value, dict):
-        return {name: redact_answer(one, key) for name, one in value.items()}
+        return {name: redact_answer(item, key) for name, item in value.items()}
     return value
 
 
-def place(config: LmConfig) -> str:
+def address(config: LmConfig) -> str:
     """Return where the model is, without credentials or query."""
     if config.api_base is None:
         return f"the provider of {config.model}"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from halflap.calls import new_id
 from halflap.core.errors import HalflapError, ProgramBrokenError, ProgramError, ProgramNotFoundError
 from halflap.core.values import DSPY, Listing, Result, Tool
-from halflap.dspy.library import Shelf
+from halflap.dspy.library import SavedPrograms
+from halflap.dspy.runner import check_inputs
 from halflap.sandbox.run.permissions import Permissions, check_depth
 from halflap.store import RunRecord
 
@@ -23,12 +24,10 @@ if TYPE_CHECKING:
     from halflap.calls import Policy, Recorder
     from halflap.config import ExecutionConfig
     from halflap.core.values import CallContext
-    from halflap.dspy.library import Library, Stored
-    from halflap.dspy.runtime import Outcome, Runtime
+    from halflap.dspy.library import Library, SavedProgram
+    from halflap.dspy.runner import Call, Outcome, Runner
 
-    Call = Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
-
-__all__ = ["DspyPrograms", "Loaded", "ProgramResult"]
+__all__ = ["DspyPrograms", "LoadedProgram", "ProgramResult"]
 
 logger = logging.getLogger(__name__)
 
@@ -36,42 +35,48 @@ _PREFIX = f"{DSPY}__"
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedProgram:
     """A DSPy program in use, and since when."""
 
-    stored: Stored
-    loaded_at: datetime
+    saved: SavedProgram
+    loaded_at: str
+
+    def check(self, inputs: Mapping[str, Any]) -> None:
+        """Raise everything that is wrong with inputs for it."""
+        check_inputs(self.saved.manifest, inputs)
 
     def summary(self) -> dict[str, Any]:
         """Return an entry of `dspy_list_programs`."""
-        manifest = self.stored.manifest
+        manifest = self.saved.manifest
         return {
             "name": manifest.name,
             "version": manifest.version,
             "predictor_count": len(manifest.predictors),
-            **manifest.model_dump(include={"optimizer", "validation_score", "serialized_at"}),
+            "optimizer": manifest.optimizer,
+            "validation_score": manifest.validation_score,
+            "serialized_at": manifest.serialized_at,
         }
 
     def info(self) -> dict[str, Any]:
         """Return the answer of `dspy_get_program_info`."""
-        manifest, states = self.stored.manifest, self.stored.state.predictors
+        manifest, states = self.saved.manifest, self.saved.state.predictors
         return {
             "name": manifest.name,
             "version": manifest.version,
             "dspy_version": manifest.dspy_version,
-            "source_hash": self.stored.source_hash,
-            **manifest.model_dump(include={"optimizer", "validation_score", "serialized_at"}),
-            "loaded_at": self._time,
+            "source_hash": self.saved.source_hash,
+            "optimizer": manifest.optimizer,
+            "validation_score": manifest.validation_score,
+            "serialized_at": manifest.serialized_at,
+            "loaded_at": self.loaded_at,
             "predictors": [
                 {
-                    "name": one.name,
-                    "input_fields": [field.name for field in one.inputs],
-                    "output_fields": [field.name for field in one.outputs],
-                    "few_shot_example_count": sum(
-                        len(states[key].demos) for key in one.signatures if key in states
-                    ),
+                    "name": predictor.name,
+                    "input_fields": [field.name for field in predictor.inputs],
+                    "output_fields": [field.name for field in predictor.outputs],
+                    "few_shot_example_count": sum(len(states[key].demos) for key in predictor.signatures),
                 }
-                for one in manifest.predictors
+                for predictor in manifest.predictors
             ],
         }
 
@@ -79,15 +84,15 @@ class Loaded:
         """Return the answer of `dspy_reload_program`."""
         return {
             "status": "reloaded",
-            "name": self.stored.name,
-            "source_hash": self.stored.source_hash,
-            "predictor_count": len(self.stored.manifest.predictors),
-            "loaded_at": self._time,
+            "name": self.saved.name,
+            "source_hash": self.saved.source_hash,
+            "predictor_count": len(self.saved.manifest.predictors),
+            "loaded_at": self.loaded_at,
         }
 
     def definition(self) -> dict[str, Any]:
-        """Return the definition of the tool that it is."""
-        manifest = self.stored.manifest
+        """Return the program as a tool."""
+        manifest = self.saved.manifest
         # Whether one with tools only reads depends on what it calls, and each of those calls is checked.
         hints = {} if manifest.tools else {"readOnlyHint": True}
         return {
@@ -98,13 +103,13 @@ class Loaded:
             "annotations": {**hints, "destructiveHint": False, "openWorldHint": True},
         }
 
-    @property
-    def still_in_use(self) -> str:
-        return f" Version {self.stored.manifest.version}, loaded at {self._time}, stays in use."
 
-    @property
-    def _time(self) -> str:
-        return self.loaded_at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _load(saved: SavedProgram) -> LoadedProgram:
+    if saved.state.ignored:
+        paths = ", ".join(saved.state.ignored)
+        logger.warning("DSPy program %r: ignored in its state.json: %s", saved.name, paths)
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return LoadedProgram(saved, now.replace("+00:00", "Z"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +134,14 @@ def _times(outcome: Outcome) -> dict[str, Any]:
 class DspyPrograms:
     """A `ToolSource`. New folders are loaded and removed ones forgotten whenever anything is asked.
 
-    A program in use changes only by `reload`, which `watch` does for changed files; executions end with the version they began with.
+    A program in use changes only by `reload`, which `watch` does for changed files; executions end with the version they
+    began with.
     """
 
     def __init__(
         self,
         library: Library,
-        runtime: Callable[[Call], Runtime],
+        runner: Runner,
         *,
         call: Call,
         absorb: Callable[[Listing], Awaitable[None]],
@@ -146,9 +152,9 @@ class DspyPrograms:
         recorder: Recorder,
         watch: bool,
     ) -> None:
-        self.runtime = runtime(self._make_call)
+        self.runner = runner
+        self.call_tool = call
         self._library = library
-        self._call = call
         self._absorb = absorb
         self._settle = settle
         """Waits until servers have listed their tools."""
@@ -157,13 +163,10 @@ class DspyPrograms:
         self._policy = policy
         self._execution = execution
         self._recorder = recorder
-        self._shelf = Shelf()
-        self._in_use: dict[str, Loaded] = {}
-        self._made: dict[str | None, int] = {}
-        """How many calls each running program has made, by run."""
-        self._lock = asyncio.Lock()
         self._watch = watch
-        self._reloaded: Shelf | None = None
+        self._saved = SavedPrograms()
+        self._loaded: dict[str, LoadedProgram] = {}
+        self._lock = asyncio.Lock()
 
     @property
     def name(self) -> str:
@@ -174,122 +177,96 @@ class DspyPrograms:
     async def look(self) -> dict[str, HalflapError]:
         """Load new programs and forget removed ones; return the tools that cannot be called, and why."""
         async with self._lock:
-            await self._look()
-        if self._watch and self._reloaded is not self._shelf:
-            self._reloaded = self._shelf
-            await self._reload_changed(self._shelf)
+            saved, before = await asyncio.to_thread(self._library.read), self._saved
+            if saved is not before:
+                self._saved = saved
+                for name, reason in saved.broken.items():
+                    if before.broken.get(name) != reason:
+                        logger.warning("DSPy program %r cannot be used: %s", name, reason)
+                if saved.problem:
+                    logger.warning("%s", saved.problem)
+                # A program whose folder got broken still works as it was loaded.
+                kept = self._loaded if saved.problem else {**saved.programs, **saved.broken}
+                loaded = {name: program for name, program in self._loaded.items() if name in kept}
+                new = {name: _load(program) for name, program in saved.programs.items() if name not in loaded}
+                await self._use({**loaded, **new})
+        if self._watch and saved is not before:
+            await self._reload_changed()
         return {
             f"{_PREFIX}{name}": ProgramBrokenError(name, [reason])
-            for name, reason in self._shelf.broken.items()
-            if name not in self._in_use
+            for name, reason in saved.broken.items()
+            if name not in self._loaded
         }
 
-    async def _look(self) -> None:
-        shelf, before = await asyncio.to_thread(self._library.read), self._shelf
-        if shelf is before:
-            return
-        self._shelf = shelf
-        for name, reason in shelf.broken.items():
-            if before.broken.get(name) != reason:
-                logger.warning("DSPy program %r cannot be used: %s", name, reason)
-        if shelf.problem and shelf.problem != before.problem:
-            logger.warning("%s", shelf.problem)
-        now = datetime.now(UTC)
-        found = {}
-        for name, stored in shelf.programs.items():
-            found[name] = self._in_use.get(name) or _loaded(stored, now)
-        # A program whose folder got broken still works as it was loaded.
-        kept = self._in_use if shelf.problem else shelf.broken
-        await self._use(found | {name: self._in_use[name] for name in kept if name in self._in_use})
+    async def _use(self, programs: Mapping[str, LoadedProgram]) -> None:
+        self._loaded = dict(sorted(programs.items()))
+        await self._absorb(self._listing())
 
-    async def _use(self, programs: dict[str, Loaded]) -> None:
-        self._in_use = programs
-        await self._absorb(Listing(DSPY, tuple(one.definition() for one in programs.values())))
+    def _listing(self) -> Listing:
+        return Listing(DSPY, tuple(program.definition() for program in self._loaded.values()))
 
-    async def programs(self) -> Mapping[str, Loaded]:
+    async def list(self) -> Listing:
         await self.look()
-        return self._in_use
+        return self._listing()
 
-    async def usable(self) -> tuple[Mapping[str, Loaded], dict[str, str]]:
-        """Return the programs that can be executed now, and why others cannot.
-
-        A program whose tools are missing is usable again as soon as they appear.
-        """
-        broken = await self.broken()
-        return {name: one for name, one in self._in_use.items() if not self._lacking(one.stored)}, broken
-
-    async def broken(self) -> dict[str, str]:
-        """Return which folders cannot be used as they are now, and why; `programs.root` if none can be read."""
+    async def usable(self) -> tuple[dict[str, LoadedProgram], dict[str, str]]:
+        """Return the programs that can be executed now, and why others, or changes of them, cannot be used."""
         await self.look()
-        if any(self._lacking(one.stored) for one in self._in_use.values()):
+        if any(self._missing_tools(program.saved) for program in self._loaded.values()):
             await self._settle()
-        root = {"programs.root": self._shelf.problem} if self._shelf.problem else {}
-        lacking = {name: why for name, one in self._in_use.items() if (why := self._lacking(one.stored))}
-        unloadable = {
-            name: why
-            for name, stored in self._shelf.programs.items()
-            if stored.source_hash != self._in_use[name].stored.source_hash and (why := self._lacking(stored))
-        }
-        invalid = {**unloadable, **self._shelf.broken}
-        return {**root, **lacking, **{name: f"{why}{self._still(name)}" for name, why in invalid.items()}}
+        usable, broken = {}, {}
+        if self._saved.problem:
+            broken["programs.root"] = self._saved.problem
+        for name, program in self._loaded.items():
+            # A program whose tools are missing is usable again as soon as they appear.
+            reason = self._missing_tools(program.saved)
+            if not reason:
+                usable[name] = program
+                reason = self._missing_tools(self._saved.programs.get(name, program.saved))
+                reason += self._still(name) if reason else ""
+            if reason:
+                broken[name] = reason
+        invalid = {name: f"{reason}{self._still(name)}" for name, reason in self._saved.broken.items()}
+        return usable, {**broken, **invalid}
 
-    def _lacking(self, stored: Stored) -> str:
-        """Return which tools of a program are not in the catalogue, and why."""
-        missing = [
-            f"{tool} ({why})" for tool in stored.manifest.tools if (why := self._absence(tool)) is not None
-        ]
-        return (
-            f"it uses tools that are not in the catalogue: {', '.join(missing)}. `halflap list` shows which there are."
-            if missing
-            else ""
-        )
-
-    def _still(self, name: str) -> str:
-        return self._in_use[name].still_in_use if name in self._in_use else ""
-
-    async def find(self, name: str) -> Loaded:
-        programs = await self.programs()
-        if name in programs:
-            return programs[name]
-        if name in self._shelf.broken:
-            raise ProgramBrokenError(name, [self._shelf.broken[name]])
-        raise ProgramNotFoundError(name, tuple(programs))
+    async def find(self, name: str) -> LoadedProgram:
+        await self.look()
+        if name in self._loaded:
+            return self._loaded[name]
+        if name in self._saved.broken:
+            raise ProgramBrokenError(name, [self._saved.broken[name]])
+        raise ProgramNotFoundError(name, tuple(self._loaded))
 
     def is_broken(self, tool: str) -> bool:
-        """Return whether a tool is a program that cannot be used, as far as is known."""
+        """Return whether a tool is a program that could not be used when it was last read."""
         name = tool.removeprefix(_PREFIX)
-        return name != tool and name not in self._in_use and name in self._shelf.broken
+        return name != tool and name not in self._loaded and name in self._saved.broken
 
     def code_of(self, tool: str) -> str | None:
         """Return the names of the tools that the program behind a tool may call."""
-        found = self._in_use.get(tool.removeprefix(_PREFIX)) if tool.startswith(_PREFIX) else None
-        return None if found is None else " ".join(found.stored.manifest.tools)
+        program = self._loaded.get(tool.removeprefix(_PREFIX)) if tool.startswith(_PREFIX) else None
+        return None if program is None else " ".join(program.saved.manifest.tools)
 
-    async def list(self) -> Listing:
-        return Listing(DSPY, tuple(one.definition() for one in (await self.programs()).values()))
-
-    # Reloading ----------------------------------------------------------------------------------------
-
-    async def reload(self, name: str) -> Loaded:
+    async def reload(self, name: str) -> LoadedProgram:
         """Read a program again; if it is valid and its tools are there, it replaces the one in use."""
         await self.look()
-        if name in self._shelf.broken:
-            raise ProgramBrokenError(name, [f"{self._shelf.broken[name]}{self._still(name)}"])
-        if name not in self._shelf.programs:
-            raise ProgramNotFoundError(name, tuple(self._in_use))
-        stored = self._shelf.programs[name]
-        if stored.manifest.tools:
+        if name in self._saved.broken:
+            raise ProgramBrokenError(name, [f"{self._saved.broken[name]}{self._still(name)}"])
+        if name not in self._saved.programs:
+            raise ProgramNotFoundError(name, tuple(self._loaded))
+        saved = self._saved.programs[name]
+        if saved.manifest.tools:
             await self._settle()
-        if lacking := self._lacking(stored):
-            raise ProgramBrokenError(name, [f"{lacking}{self._still(name)}"])
+        if reason := self._missing_tools(saved):
+            raise ProgramBrokenError(name, [f"{reason}{self._still(name)}"])
         async with self._lock:
-            loaded = _loaded(stored, datetime.now(UTC))
-            await self._use({**self._in_use, name: loaded})
-            return loaded
+            program = _load(saved)
+            await self._use({**self._loaded, name: program})
+            return program
 
-    async def _reload_changed(self, shelf: Shelf) -> None:
-        for name, stored in shelf.programs.items():
-            if name in self._in_use and self._in_use[name].stored.source_hash != stored.source_hash:
+    async def _reload_changed(self) -> None:
+        for name, saved in self._saved.programs.items():
+            if saved.source_hash != self._loaded[name].saved.source_hash:
                 try:
                     await self.reload(name)
                 except ProgramError as error:
@@ -297,8 +274,19 @@ class DspyPrograms:
                 else:
                     logger.info("DSPy program %r was reloaded.", name)
 
-    async def close(self) -> None:
-        await self.runtime.aclose()
+    def _missing_tools(self, program: SavedProgram) -> str:
+        """Return which tools of a program are not in the catalogue, and why; empty if none is missing."""
+        reasons = {tool: self._absence(tool) for tool in program.manifest.tools}
+        missing = [f"{tool} ({reason})" for tool, reason in reasons.items() if reason is not None]
+        if not missing:
+            return ""
+        return f"it uses tools that are not in the catalogue: {', '.join(missing)}. `halflap list` shows which there are."
+
+    def _still(self, name: str) -> str:
+        if name not in self._loaded:
+            return ""
+        program = self._loaded[name]
+        return f" Version {program.saved.manifest.version}, loaded at {program.loaded_at}, stays in use."
 
     # Executing ----------------------------------------------------------------------------------------
 
@@ -314,69 +302,68 @@ class DspyPrograms:
         """Execute a program as a separate run, with its caller's permissions and deadline."""
         del repeatable
         check_depth(context)
-        loaded = self._in_use.get(tool) or await self.find(tool)
+        program = self._loaded.get(tool) or await self.find(tool)
         await admit()
         # What was admitted is what runs, so a program that was reloaded meanwhile is checked again.
-        while (now := self._in_use.get(tool) or await self.find(tool)) is not loaded:
-            loaded = now
+        while (now := self._loaded.get(tool) or await self.find(tool)) is not program:
+            program = now
             await admit()
-        if loaded.stored.manifest.tools:
+        if program.saved.manifest.tools:
             await self._settle()
-        return await self._run(loaded.stored, arguments, context)
+        return await self._run(program.saved, arguments, context)
 
-    async def _make_call(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Result:
-        if context.run in self._made:
-            self._made[context.run] += 1
-        return await self._call(name, arguments, context)
-
-    async def _run(self, stored: Stored, arguments: Mapping[str, Any], context: CallContext) -> ProgramResult:
+    async def _run(
+        self, program: SavedProgram, arguments: Mapping[str, Any], context: CallContext
+    ) -> ProgramResult:
         began = time.perf_counter()
         record = RunRecord(
             id=new_id(),
             principal=context.principal,
             kind=DSPY,
-            name=stored.name,
+            name=program.name,
             code=None,
-            code_hash=stored.source_hash,
+            code_hash=program.source_hash,
             started_at=time.time(),
         )
-        level = self._recorder.level(Tool(f"{_PREFIX}{stored.name}", DSPY, stored.name, "", {}))
+        level = self._recorder.level(Tool(f"{_PREFIX}{program.name}", DSPY, program.name, "", {}))
         if level != "off":
             self._recorder.begin_run(record)
-        self._made[record.id] = 0
+        calls = 0
+
+        async def call(name: str, arguments: Mapping[str, Any], context: CallContext) -> Result:
+            nonlocal calls
+            calls += 1
+            return await self.call_tool(name, arguments, context)
+
         rule = Permissions(self._policy, self._execution, context)
-        inner = replace(context, run=record.id, parent=context.run, rule=rule, cancelled=None)
-        outcome, error, text = "cancelled", None, ""
+        inner = replace(context, run=record.id, parent=context.run, rule=rule)
+        ending, error, text = "cancelled", None, ""
         try:
-            done = await self.runtime.execute(stored, arguments, inner)
-            outcome, text = "ok", json.dumps(done.outputs, ensure_ascii=False)
+            outcome = await self.runner.run(program, arguments, inner, call)
+            ending, text = "ok", json.dumps(outcome.outputs, ensure_ascii=False)
         except HalflapError as failure:
-            outcome, error = "timeout" if failure.code == "dspy-program-timeout" else "failed", str(failure)
+            ending, error = "timeout" if failure.code == "dspy-program-timeout" else "failed", str(failure)
             raise
         finally:
             ended = replace(
                 record,
                 duration_ms=(time.perf_counter() - began) * 1000,
-                outcome=outcome,
+                outcome=ending,
                 error=error,
                 output=text if level == "full" else None,
                 output_bytes=len(text.encode(errors="replace")),
-                calls=self._made.pop(record.id),
+                calls=calls,
             )
             if level != "off":
                 # Replaces the record written at the beginning.
                 self._recorder.begin_run(ended)
         return ProgramResult(
             content=({"type": "text", "text": text},),
-            structured_content=done.outputs,
+            structured_content=outcome.outputs,
             has_structured_content=True,
-            meta={"halflap": {"run": record.id, **_times(done)}},
-            outcome=done,
+            meta={"halflap": {"run": record.id, **_times(outcome)}},
+            outcome=outcome,
         )
 
-
-def _loaded(stored: Stored, at: datetime) -> Loaded:
-    if stored.state.dropped:
-        paths = ", ".join(stored.state.dropped)
-        logger.warning("DSPy program %r: ignored in its state.json: %s", stored.name, paths)
-    return Loaded(stored, at)
+    async def close(self) -> None:
+        await self.runner.close()

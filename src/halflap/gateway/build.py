@@ -25,7 +25,7 @@ from halflap.gateway.learned import LearnedSchemas
 from halflap.gateway.linter import Linter
 from halflap.gateway.tools import Tools
 from halflap.observe import GraphSync, Knowledge, Learner
-from halflap.scripts import Folder, Scripts
+from halflap.scripts import ScriptFolder, Scripts
 from halflap.store import open_store
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Parts:
         self.programs = Lazy(self._open_programs)
         self.dspy = Lazy(self._open_dspy)
         self.scripts = Scripts(
-            Folder(config.data_dir / "scripts"),
+            ScriptFolder(config.data_dir / "scripts"),
             absorb=self.catalog.absorb_changed,
             programs=self.programs.get,
             call=self.tools.call,
@@ -256,19 +256,14 @@ class Parts:
         return pool
 
     async def _open_dspy(self) -> DspyPrograms:
-        library, runtime, source = [
+        library, runner, source = [
             await asyncio.to_thread(import_module, f"halflap.dspy.{name}")
-            for name in ("library", "runtime", "source")
+            for name in ("library", "runner", "source")
         ]
         config = self._config
         programs: DspyPrograms = source.DspyPrograms(
             library.Library(config.programs.root),
-            lambda call: runtime.Runtime(
-                config.programs,
-                call=call,
-                tool=self._tool,
-                data_dir=config.data_dir,
-            ),
+            runner.Runner(config.programs, tool=self._tool, data_dir=config.data_dir),
             call=self.tools.call,
             absorb=self.catalog.absorb_changed if config.uses_programs else _keep_out,
             settle=self.listings.ensure_listed,

@@ -177,10 +177,12 @@ class Doctor:
         return found
 
     async def _broken_scripts(self, *, skip: bool) -> dict[str, str]:
-        return {} if skip else dict((await self.scripts.shelf()).broken)
+        return {} if skip else dict((await self.scripts.saved()).broken)
 
     async def _broken_programs(self, *, skip: bool) -> dict[str, str]:
-        return {} if skip or not self.config.uses_programs else await (await self.dspy.get()).broken()
+        if skip or not self.config.uses_programs:
+            return {}
+        return (await (await self.dspy.get()).usable())[1]
 
     async def _sandbox(self) -> dict[str, Any]:
         """Start the sandbox and the check, and return which of their locks are in force."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from halflap.core.values import DSPY, SCRIPTS, CallContext
@@ -60,9 +58,7 @@ class Executor:
         self, name: str, inputs: Mapping[str, Any], context: CallContext | None
     ) -> ProgramResult:
         programs = await self.dspy.get()
-        stored = (await programs.find(name)).stored
-        work = await asyncio.to_thread(import_module, "halflap.dspy.field_values")
-        work.check_inputs(stored.manifest, inputs)
+        (await programs.find(name)).check(inputs)
         context = self.under_rule(context or CallContext())
         if self.config.uses_programs:
             result = await self.tools.call(f"{DSPY}__{name}", inputs, context)

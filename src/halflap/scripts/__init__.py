@@ -5,16 +5,16 @@ Read `definition` first (what a script takes and returns, read from its text wit
 """
 
 from halflap.scripts.definition import Definition, read_definition
-from halflap.scripts.folder import Folder, Script, Shelf, decode, read_file
+from halflap.scripts.folder import SavedScripts, Script, ScriptFolder, decode, read_file
 from halflap.scripts.source import ScriptResult, Scripts
 
 __all__ = [
     "Definition",
-    "Folder",
+    "SavedScripts",
     "Script",
+    "ScriptFolder",
     "ScriptResult",
     "Scripts",
-    "Shelf",
     "decode",
     "read_definition",
     "read_file",

@@ -1,20 +1,19 @@
-"""Convert annotations to JSON Schema by their text alone: nothing in a script is run to know what it takes."""
+"""JSON Schema of a script's annotations, read from its syntax tree: nothing in a script runs to know what it takes."""
 
 from __future__ import annotations
 
 import ast
-import builtins
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
 
-__all__ = ["POSSIBLE", "Annotations", "TooManyPartsError", "UnknownAnnotationError"]
+__all__ = ["SUPPORTED", "AnnotationError", "Annotations"]
 
-POSSIBLE = (
-    "str, int, float, bool, None, Any, list[X], dict[str, X], tuple[X, Y], tuple[X, ...], Literal[...], X | Y, "
-    'Optional[X], Union[X, Y], Annotated[X, "description"], and TypedDict classes of the same file'
+SUPPORTED = (
+    "str, int, float, bool, None, Any, list[X], dict[str, X], Literal[...], X | Y, Optional[X], Union[X, Y], "
+    'Annotated[X, "description"], and TypedDict classes of the same file'
 )
 _PLAIN: dict[str, dict[str, Any]] = {
     "str": {"type": "string"},
@@ -25,28 +24,18 @@ _PLAIN: dict[str, dict[str, Any]] = {
     "Any": {},
     "list": {"type": "array"},
     "dict": {"type": "object"},
-    "tuple": {"type": "array"},
 }
-_SYNONYMS = {"List": "list", "Sequence": "list", "Dict": "dict", "Mapping": "dict", "Tuple": "tuple"}
-_TYPING = frozenset({"typing", "typing_extensions", "collections.abc"})
+_SYNONYMS = {"List": "list", "Sequence": "list", "Dict": "dict", "Mapping": "dict"}
 _REQUIRED = {"Required": True, "NotRequired": False}
-_MAX_DEPTH = 20
-_MAX_PARTS = 2_000
-"""In all annotations of a file together, since a few aliases can multiply to very many."""
-_MAX_TEXT = 1_000
 
 
-class UnknownAnnotationError(Exception):
+class AnnotationError(Exception):
     """An annotation that has no JSON Schema."""
 
-    def __init__(self, node: ast.expr, advice: str = f"Use {POSSIBLE}.") -> None:
+    def __init__(self, node: ast.expr, advice: str = f"Use {SUPPORTED}.") -> None:
+        super().__init__(advice)
         self.node = node
         self.advice = advice
-        super().__init__(advice)
-
-
-class TooManyPartsError(UnknownAnnotationError):
-    """The annotations of a file have too many parts; reading more of them is pointless."""
 
 
 class Annotations:
@@ -54,124 +43,115 @@ class Annotations:
 
     def __init__(self, tree: ast.Module) -> None:
         self.definitions: dict[str, Any] = {}
-        """Schemas of the classes that were used so far, for `$defs`."""
-        self._imported = dict(_imported(tree))
+        """Schemas of the classes used so far, for `$defs`."""
         self._classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-        self._aliases = dict(_aliases(tree))
-        self._parts = 0
+        self._fields: dict[str, dict[str, tuple[ast.expr, bool]]] = {}
 
-    def schema(self, node: ast.expr, depth: int = 0) -> dict[str, Any]:
-        self._parts += 1
-        if self._parts > _MAX_PARTS:
-            raise TooManyPartsError(node, f"The annotations of the file have more than {_MAX_PARTS:,} parts.")
-        if depth > _MAX_DEPTH:
-            raise UnknownAnnotationError(node, f"It is nested more than {_MAX_DEPTH} levels deep.")
-        if isinstance(node, ast.Constant) and node.value is not None:
-            return self._quoted(node, depth)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            return self._union(_alternatives(node), depth)
-        if isinstance(node, ast.Subscript):
-            return self._subscript(node, depth)
-        name = "None" if isinstance(node, ast.Constant) else self._name(node)
+    def schema(self, node: ast.expr) -> dict[str, Any]:
+        match node:
+            case ast.Constant(value=str() as text):
+                return self._quoted(node, text)
+            case ast.BinOp(op=ast.BitOr()):
+                return self._union(_members(node))
+            case ast.Subscript(slice=ast.Tuple(elts=arguments)):
+                return self._generic(node, arguments)
+            case ast.Subscript():
+                return self._generic(node, [node.slice])
+        name = _name(node)
+        if name in self._classes:
+            return self._class(node, name)
         if name in _PLAIN:
             return dict(_PLAIN[name])
-        if name in self._classes:
-            return self._class(node, name, depth)
-        if name in self._aliases:
-            return self.schema(self._aliases[name], depth + 1)
-        raise UnknownAnnotationError(node)
+        raise AnnotationError(node)
 
-    def _quoted(self, node: ast.Constant, depth: int) -> dict[str, Any]:
-        """Convert an annotation that is written as text, because its type is defined further down."""
-        if not isinstance(node.value, str) or len(node.value) > _MAX_TEXT:
-            raise UnknownAnnotationError(node)
+    def _quoted(self, node: ast.Constant, text: str) -> dict[str, Any]:
+        """Convert an annotation in quotes, which may name a type that is defined further down."""
         try:
-            return self.schema(ast.parse(node.value.strip(), mode="eval").body, depth + 1)
-        except (SyntaxError, ValueError, MemoryError, RecursionError):
-            raise UnknownAnnotationError(node) from None
-        except UnknownAnnotationError as error:
-            raise UnknownAnnotationError(node, error.advice) from None
+            return self.schema(ast.parse(text.strip(), mode="eval").body)
+        except (SyntaxError, ValueError, MemoryError):
+            raise AnnotationError(node) from None
+        except AnnotationError as error:
+            # The inner node counts its lines from the opening quote.
+            raise AnnotationError(node, error.advice) from None
 
-    def _name(self, node: ast.expr) -> str:
-        """Return a type's name in `typing` or in the file, whichever way it is imported."""
-        if isinstance(node, ast.Name):
-            name = self._imported.get(node.id, node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            name = node.attr if self._imported.get(node.value.id) in _TYPING else ""
-        else:
-            name = ""
-        return _SYNONYMS.get(name, name)
-
-    def _subscript(self, node: ast.Subscript, depth: int) -> dict[str, Any]:  # noqa: PLR0911 -- one per type
-        inner = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-        match self._name(node.value), inner:
+    def _generic(self, node: ast.Subscript, arguments: list[ast.expr]) -> dict[str, Any]:
+        match _name(node.value), arguments:
             case "Literal", _:
-                return {"enum": [_literal(one) for one in inner]}
+                return {"enum": [_literal(argument) for argument in arguments]}
             case "Annotated", [annotated, *notes]:
-                texts = [one.value for one in notes if isinstance(one, ast.Constant)]
-                described = [cleandoc(text) for text in texts if isinstance(text, str)]
-                return self.schema(annotated, depth + 1) | (
-                    {"description": described[0]} if described else {}
-                )
+                texts = [note.value for note in notes if isinstance(note, ast.Constant)]
+                description = next((cleandoc(text) for text in texts if isinstance(text, str)), None)
+                return self.schema(annotated) | ({} if description is None else {"description": description})
             case "Union", _:
-                return self._union(inner, depth)
-            case "Optional", [one]:
-                return self._union([one, ast.Constant(None)], depth)
-            case ("list", [one]) | ("tuple", [one, ast.Constant(value=builtins.Ellipsis)]):
-                return {"type": "array", "items": self.schema(one, depth + 1)}
+                return self._union(arguments)
+            case "Optional", [inner]:
+                return self._union([inner, ast.Constant(None)])
+            case "list", [item]:
+                return {"type": "array", "items": self.schema(item)}
             case "dict", [key, value]:
-                if self._name(key) != "str":
-                    raise UnknownAnnotationError(key, "The keys of a JSON object are strings: dict[str, X].")
-                return {"type": "object", "additionalProperties": self.schema(value, depth + 1)}
-            case "tuple", _:
-                items = [self.schema(one, depth + 1) for one in inner]
-                return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
-        raise UnknownAnnotationError(node)
+                if _name(key) != "str":
+                    raise AnnotationError(key, "The keys of a JSON object are strings: dict[str, X].")
+                return {"type": "object", "additionalProperties": self.schema(value)}
+        raise AnnotationError(node)
 
-    def _union(self, members: Iterable[ast.expr], depth: int) -> dict[str, Any]:
-        read = [self.schema(member, depth + 1) for member in members]
-        unique = [one for place, one in enumerate(read) if one not in read[:place]]
+    def _union(self, members: Iterable[ast.expr]) -> dict[str, Any]:
+        schemas = [self.schema(member) for member in members]
+        unique = [schema for at, schema in enumerate(schemas) if schema not in schemas[:at]]
         return unique[0] if len(unique) == 1 else {"anyOf": unique}
 
-    def _class(self, node: ast.expr, name: str, depth: int) -> dict[str, Any]:
-        family = self._family(name)
-        if not any(self._name(base) == "TypedDict" for one in family for base in self._classes[one].bases):
-            raise UnknownAnnotationError(node, f"Arguments are JSON: make {name} a TypedDict, or use a dict.")
+    def _class(self, node: ast.expr, name: str) -> dict[str, Any]:
+        if "TypedDict" not in self._ancestors(name):
+            raise AnnotationError(node, f"Arguments are JSON: make {name} a TypedDict, or use a dict.")
         if name not in self.definitions:
-            self.definitions[name] = {}  # before its fields are read, which may have this type themselves
-            self.definitions[name] = self._typed_dict(family, depth)
+            self.definitions[name] = {}  # first, because its fields may have this type themselves
+            fields = self._fields_of(name)
+            schema: dict[str, Any] = {
+                "type": "object",
+                "properties": {key: self.schema(annotation) for key, (annotation, _) in fields.items()},
+            }
+            if required := [key for key, (_, is_required) in fields.items() if is_required]:
+                schema["required"] = required
+            if description := ast.get_docstring(self._classes[name]):
+                schema["description"] = description
+            self.definitions[name] = schema
         return {"$ref": f"#/$defs/{name}"}
 
-    def _family(self, name: str) -> list[str]:
-        """Return a class of the file after all those that it inherits from, each once."""
-        found: dict[str, None] = {}
-        unread = [(name, False)]
-        seen: set[str] = set()
+    def _ancestors(self, name: str) -> set[str]:
+        ancestors: set[str] = set()
+        unread = [name]
         while unread:
-            one, has_its_bases = unread.pop()
-            if has_its_bases:
-                found[one] = None
-            elif one not in seen:
-                seen.add(one)
-                bases = [base for base in map(self._name, self._classes[one].bases) if base in self._classes]
-                unread += [(one, True), *((base, False) for base in reversed(bases))]
-        return list(found)
+            found = self._classes.get(unread.pop())
+            bases = set() if found is None else {_name(base) for base in found.bases}
+            unread += bases - ancestors
+            ancestors |= bases
+        return ancestors
 
-    def _typed_dict(self, family: Sequence[str], depth: int) -> dict[str, Any]:
-        properties: dict[str, Any] = {}
-        required: dict[str, bool] = {}
-        for node in (self._classes[one] for one in family):
+    def _fields_of(self, name: str) -> dict[str, tuple[ast.expr, bool]]:
+        """Return the annotation of every key, inherited ones first, and whether it is required."""
+        if name not in self._fields:
+            node = self._classes[name]
+            fields: dict[str, tuple[ast.expr, bool]] = {}
+            for base in map(_name, node.bases):
+                fields |= self._fields_of(base) if base in self._classes else {}
             for line in node.body:
                 if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
-                    key, kind, is_required = line.target.id, line.annotation, _is_total(node)
-                    while isinstance(kind, ast.Subscript) and (word := self._name(kind.value)) in _REQUIRED:
-                        kind, is_required = kind.slice, _REQUIRED[word]
-                    properties[key], required[key] = self.schema(kind, depth + 1), is_required
-        schema: dict[str, Any] = {"type": "object", "properties": properties}
-        if any(required.values()):
-            schema["required"] = [key for key, needed in required.items() if needed]
-        text = ast.get_docstring(self._classes[family[-1]])
-        return {**schema, "description": text} if text else schema
+                    annotation, is_required = line.annotation, _is_total(node)
+                    if isinstance(annotation, ast.Subscript) and _name(annotation.value) in _REQUIRED:
+                        is_required = _REQUIRED[_name(annotation.value)]
+                        annotation = annotation.slice
+                    fields[line.target.id] = annotation, is_required
+            self._fields[name] = fields
+        return self._fields[name]
+
+
+def _name(node: ast.expr) -> str:
+    """Return a type's name: `Optional` also for `typing.Optional`."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return _SYNONYMS.get(name, name)
+        case ast.Constant(value=None):
+            return "None"
+    return ""
 
 
 def _is_total(node: ast.ClassDef) -> bool:
@@ -181,38 +161,17 @@ def _is_total(node: ast.ClassDef) -> bool:
     )
 
 
-def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the names under which the file knows `typing` and its types."""
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module in _TYPING:
-            yield from ((alias.asname or alias.name, alias.name) for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from ((one.asname or one.name, one.name) for one in node.names if one.name in _TYPING)
-
-
-def _aliases(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the file's own names for types: `Region = Literal["EU", "US"]`."""
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            yield node.targets[0].id, node.value
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
-            yield node.target.id, node.value
-
-
-def _alternatives(node: ast.expr) -> list[ast.expr]:
-    """Split `X | Y | Z` without recursion: its tree is as deep as it is long."""
-    found = []
-    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        found.append(node.right)
-        node = node.left
-    return [node, *reversed(found)]
+def _members(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return [*_members(node.left), *_members(node.right)]
+    return [node]
 
 
 def _literal(node: ast.expr) -> Any:
     try:
         value = ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError):
         value = ...
     if value is None or isinstance(value, str | int):
         return value
-    raise UnknownAnnotationError(node, "Literal takes strings, integers, True, False and None.")
+    raise AnnotationError(node, "Literal takes strings, integers, True, False and None.")

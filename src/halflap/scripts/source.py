@@ -14,14 +14,13 @@ from halflap.sandbox.run.report import calls_made
 from halflap.sandbox.sandbox import Entry
 from halflap.schema import argument_problems, compile_schema, parse_schema
 from halflap.scripts.definition import read_definition
-from halflap.scripts.folder import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
     from halflap.sandbox import Execution, Programs
     from halflap.scripts.definition import Definition
-    from halflap.scripts.folder import Folder, Script
+    from halflap.scripts.folder import SavedScripts, Script, ScriptFolder
 
 __all__ = ["ScriptResult", "Scripts"]
 
@@ -29,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 _PREFIX = f"{SCRIPTS}__"
 _MAX_OUTPUT = 2_000
-"""Characters at the end of a failed script's output that its caller gets."""
+"""How many characters, at the end of a failed script's output, its caller gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Scripts:
 
     def __init__(
         self,
-        folder: Folder,
+        folder: ScriptFolder,
         *,
         absorb: Callable[[Listing], Awaitable[None]],
         programs: Callable[[], Awaitable[Programs]],
@@ -56,79 +55,73 @@ class Scripts:
         self._programs = programs
         self._call = call
         self._accept = accept
-        self._shelf: Shelf | None = None
+        self._saved: SavedScripts | None = None
         self._lock = asyncio.Lock()
 
     @property
     def name(self) -> str:
         return SCRIPTS
 
-    # Which scripts there are --------------------------------------------------------------------------
-
     async def look(self) -> dict[str, ScriptError]:
         """Read what has changed on disk; return the tools that cannot be called, and why."""
-        async with self._lock:
-            return await self._look()
-
-    async def _look(self) -> dict[str, ScriptError]:
-        shelf = await asyncio.to_thread(self._folder.read)
-        if shelf is not self._shelf:
-            for name, reason in shelf.broken.items():
-                if self._shelf is None or name not in self._shelf.broken:
-                    logger.warning("script %r cannot be used: %s", name, reason)
-            await self._absorb(_listing(shelf))
-            self._shelf = shelf
+        broken = (await self.saved()).broken
         return {
-            tool: ScriptError(f"{tool!r} cannot be called: {reason}")
-            for tool, reason in ((f"{_PREFIX}{name}", reason) for name, reason in shelf.broken.items())
+            f"{_PREFIX}{name}": ScriptError(f"'{_PREFIX}{name}' cannot be called: {reason}")
+            for name, reason in broken.items()
         }
 
-    async def shelf(self) -> Shelf:
-        await self.look()
-        assert self._shelf is not None
-        return self._shelf
-
-    def is_broken(self, tool: str) -> bool:
-        """Return whether a tool is a script that cannot be used, as far as is known."""
-        return self._shelf is not None and tool.removeprefix(_PREFIX) in self._shelf.broken
+    async def saved(self) -> SavedScripts:
+        async with self._lock:
+            saved = await asyncio.to_thread(self._folder.read)
+            if saved is not self._saved:
+                before = {} if self._saved is None else self._saved.broken
+                for name, reason in saved.broken.items():
+                    if name not in before:
+                        logger.warning("script %r cannot be used: %s", name, reason)
+                await self._absorb(_listing(saved))
+                self._saved = saved
+            return saved
 
     async def find(self, name: str) -> Script:
-        shelf = await self.shelf()
-        if name in shelf.broken:
-            raise ScriptError(f"The script {name!r} cannot be used: {shelf.broken[name]}")
-        if name not in shelf.scripts:
-            known = ", ".join(shelf.scripts) or "none"
+        saved = await self.saved()
+        if name in saved.broken:
+            raise ScriptError(f"The script {name!r} cannot be used: {saved.broken[name]}")
+        if name not in saved.scripts:
+            known = ", ".join(saved.scripts) or "none"
             raise ScriptNotFoundError(
                 f"There is no script {name!r}. Scripts: {known}. To run a file, give a path or a name that ends in .py."
             )
-        return shelf.scripts[name]
+        return saved.scripts[name]
+
+    async def list(self) -> Listing:
+        return _listing(await self.saved())
+
+    def is_broken(self, tool: str) -> bool:
+        """Return whether a tool is a script that could not be used when it was last read."""
+        return self._saved is not None and tool.removeprefix(_PREFIX) in self._saved.broken
 
     def code_of(self, tool: str) -> str | None:
         """Return the code behind a tool, as it was last read."""
-        script = (self._shelf or Shelf()).scripts.get(tool.removeprefix(_PREFIX))
-        return None if script is None or not tool.startswith(_PREFIX) else script.code
-
-    async def list(self) -> Listing:
-        return _listing(await self.shelf())
-
-    # Saving and running -------------------------------------------------------------------------------
+        if self._saved is None or not tool.startswith(_PREFIX):
+            return None
+        script = self._saved.scripts.get(tool.removeprefix(_PREFIX))
+        return None if script is None else script.code
 
     async def save(self, name: str, code: str, *, force: bool = False) -> Script:
         """Save a program under a name, and accept its definition."""
         async with self._lock:
             script = await asyncio.to_thread(lambda: self._folder.save(name, code, force=force))
-            await self._look()
+        await self.saved()
         await self._accept([f"{_PREFIX}{name}"])
         return script
 
     async def remove(self, name: str) -> None:
         """Remove a script, broken or not."""
-        shelf = await self.shelf()
-        if name not in shelf.scripts and name not in shelf.broken:
+        if name not in (await self.saved()).broken:
             await self.find(name)
         async with self._lock:
             await asyncio.to_thread(self._folder.remove, name)
-            await self._look()
+        await self.saved()
 
     async def run(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Execution:
         """Call a script like any tool, and return the whole report of its run."""
@@ -145,9 +138,7 @@ class Scripts:
                 f"It takes no arguments: it calls main() itself, in line {definition.calls_main}. Remove that call, and "
                 "Halflap calls main() with the arguments."
             )
-        validator = compile_schema(definition.input_schema)
-        problems = argument_problems(arguments, validator)
-        if problems:
+        if problems := argument_problems(arguments, compile_schema(definition.input_schema)):
             tool = Tool("main", "", "main", "", definition.input_schema)
             raise InvalidArgumentsError("main", problems, parse_schema(tool).format_compact())
         programs = await self._programs()
@@ -181,8 +172,8 @@ class Scripts:
         return _result(execution, script)
 
 
-def _listing(shelf: Shelf) -> Listing:
-    tools = tuple(script.definition.as_tool(name) for name, script in shelf.scripts.items())
+def _listing(saved: SavedScripts) -> Listing:
+    tools = tuple(script.definition.as_tool(name) for name, script in saved.scripts.items())
     return Listing(SCRIPTS, tools)
 
 

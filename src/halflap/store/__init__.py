@@ -1,8 +1,8 @@
 """What Halflap keeps between runs: the catalogue, runs and calls, and what was learned about tools.
 
-Read `sql.Store` for the operations and `records` for the values. It uses SQLAlchemy Core, on SQLite or on a PostgreSQL
-shared by several gateways, in one thread (`database`); `traces`, `knowledge` and `lineage` hold the queries, `migrations`
-the versions of the tables. The store decides nothing: redaction, retention and learning happen above it.
+Read `store.Store` for the operations and `records` for the values. `database` runs SQL in one thread, on SQLite or on a
+PostgreSQL shared by several gateways; `traces`, `knowledge` and `lineage` hold the queries, `migrations` the versions of
+the tables. The store decides nothing: redaction, retention and learning happen above it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from halflap.store.records import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from halflap.store.sql import Store  # noqa: TC004 -- loads the SQL library: only for types, see `open_store`
+    from halflap.store.store import Store  # noqa: TC004 -- takes a while to load: only for types, see `open_store`
 
 __all__ = [
     "INTERRUPTED",
@@ -68,8 +68,8 @@ async def open_store(location: Path | str | None, *, read_only: bool = False) ->
 
     With `read_only`, which needs a file, nothing is created, migrated or changed.
     """
-    # The SQL library takes a while to load, so it is imported here, in a thread.
-    sql = await asyncio.to_thread(import_module, "halflap.store.sql")
-    store: Store = sql.Store(location)
+    # What it keeps takes a while to load, so it is imported here, in a thread.
+    module = await asyncio.to_thread(import_module, "halflap.store.store")
+    store: Store = module.Store(location)
     await store.open(read_only=read_only)
     return store

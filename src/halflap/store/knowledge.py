@@ -6,33 +6,28 @@ import dataclasses
 import json
 import logging
 import operator
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING
 
 from halflap.core.errors import ShapeBrokenError, ShapeTooNewError, StoreAheadError, StoreTooNewError
 from halflap.learn import Learned
 from halflap.store import lineage
 from halflap.store.records import LIVE, Breach, DriftEvent, StoredShape, ToolKey
-from halflap.store.tables import Row, breaches, drift, installation, learned, read_value, upsert, watermarks
+from halflap.store.rows import columns, matching, read_value, row_of, upsert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from halflap.graph.lineage import Lineage
     from halflap.store.records import WatermarkChange
+    from halflap.store.transaction import Row, Transaction
 
 logger = logging.getLogger(__name__)
 
-_calls = sa.table("calls", sa.column("id"), sa.column("observed"))
-_MARK_OBSERVED = sa.update(_calls).where(_calls.c.id == sa.bindparam("call")).values(observed=1)
-_BATCH = 500
 _VALUES = "values"
 
 
 def add(
-    connection: sa.Connection,
+    transaction: Transaction,
     origin: str,
     shapes: Mapping[ToolKey, Learned],
     *,
@@ -43,25 +38,25 @@ def add(
     check: Callable[[Mapping[str, str]], None] | None,
 ) -> frozenset[str]:
     """Merge what an origin learned; see `Store.add_learned`."""
-    if taken := _already_observed(connection, calls):
+    if taken := _already_observed(transaction, calls):
         return taken
-    _check_watermarks(connection, sources, check)
+    _check_watermarks(transaction, sources, check)
     rows = []
     for key, new in shapes.items():
-        stored = _stored(connection, origin, key)
+        stored = _stored(transaction, origin, key)
         rows.append(_row(origin, key, new if stored is None else stored.merge(new)))
-    _upsert_shapes(connection, rows, shapes.values())
+    _upsert_shapes(transaction, rows, shapes.values())
     if flows is not None:
-        lineage.add(connection, origin, flows, operator.add)
+        lineage.add(transaction, origin, flows, operator.add)
     marks = {**{source: change.now for source, change in sources.items()}, **marks}
-    upsert(connection, watermarks, [{"origin": name, "watermark": mark} for name, mark in marks.items()])
+    upsert(transaction, "watermarks", [{"origin": name, "watermark": mark} for name, mark in marks.items()])
     if calls:
-        connection.execute(_MARK_OBSERVED, [{"call": call} for call in calls])
+        transaction.run_many("UPDATE calls SET observed = 1 WHERE id = :id", [{"id": call} for call in calls])
     return frozenset()
 
 
 def replace(
-    connection: sa.Connection, origin: str, shapes: Mapping[ToolKey, Learned], flows: Lineage | None
+    transaction: Transaction, origin: str, shapes: Mapping[ToolKey, Learned], flows: Lineage | None
 ) -> None:
     """Replace an origin's shapes, except where the stored ones rest on more results.
 
@@ -69,25 +64,24 @@ def replace(
     """
     rows = []
     for key, new in shapes.items():
-        stored = _stored(connection, origin, key)
+        stored = _stored(transaction, origin, key)
         if stored is None or new.observations >= stored.observations:
             rows.append(_row(origin, key, new))
-    _upsert_shapes(connection, rows, shapes.values())
+    _upsert_shapes(transaction, rows, shapes.values())
     if flows is not None:
-        lineage.add(connection, origin, flows, max)
+        lineage.add(transaction, origin, flows, max)
 
 
-def _upsert_shapes(connection: sa.Connection, rows: list[Row], shapes: Iterable[Learned]) -> None:
-    upsert(connection, learned, rows)
+def _upsert_shapes(transaction: Transaction, rows: list[Row], shapes: Iterable[Learned]) -> None:
+    upsert(transaction, "learned", rows)
     # A flag says whether values are stored, so that nothing has to read all shapes to find out.
     if any(one.has_values for one in shapes):
-        upsert(connection, installation, [{"name": _VALUES, "value": "kept"}])
+        upsert(transaction, "installation", [{"name": _VALUES, "value": "kept"}])
 
 
-def _stored(connection: sa.Connection, origin: str, key: ToolKey) -> Learned | None:
-    text = connection.scalar(
-        sa.select(learned.c.shapes).where(learned.c.origin == origin, *_of(learned, key))
-    )
+def _stored(transaction: Transaction, origin: str, key: ToolKey) -> Learned | None:
+    query = f"SELECT shapes FROM learned WHERE origin = :origin {matching(**key._asdict())}"
+    text = transaction.scalar(query, origin=origin, **key._asdict())
     if text is None:
         return None
     try:
@@ -101,28 +95,21 @@ def _stored(connection: sa.Connection, origin: str, key: ToolKey) -> Learned | N
         return None
 
 
-def _of(table: Any, key: ToolKey) -> list[Any]:
-    return [table.c[column] == value for column, value in key._asdict().items()]
-
-
 def _row(origin: str, key: ToolKey, known: Learned) -> Row:
     text = json.dumps(known.to_json(), separators=(",", ":"), ensure_ascii=False)
     return {"origin": origin, **key._asdict(), "shapes": text}
 
 
-def _select(table: Any, server: str | None, tool: str | None) -> Any:
-    query = sa.select(table)
-    query = query if server is None else query.where(table.c.server == server)
-    return query if tool is None else query.where(table.c.tool == tool)
-
-
 def read_shapes(
-    connection: sa.Connection, server: str | None = None, tool: str | None = None
+    transaction: Transaction, server: str | None = None, tool: str | None = None
 ) -> list[StoredShape]:
     """Return what is known, except rows that cannot be read."""
-    query = _select(learned, server, tool).order_by("server", "tool", "definition_hash", "origin")
+    query = f"""
+        SELECT * FROM learned WHERE TRUE {matching(server=server, tool=tool)}
+        ORDER BY server, tool, definition_hash, origin
+    """
     found = []
-    for row in connection.execute(query).mappings():
+    for row in transaction.select(query, server=server, tool=tool):
         key = ToolKey(row["server"], row["tool"], row["definition_hash"])
         try:
             shapes = Learned.from_json(json.loads(row["shapes"]))
@@ -134,74 +121,85 @@ def read_shapes(
 
 
 def forget(
-    connection: sa.Connection,
+    transaction: Transaction,
     origin: str | None,
     server: str | None,
     tool: str | None,
     update_watermark: Callable[[str, str], str | None] | None,
 ) -> list[tuple[str, ToolKey]]:
     """Delete what was learned, and the drift of tools about which nothing is known any more."""
-    columns = sa.select(learned.c.origin, learned.c.server, learned.c.tool, learned.c.definition_hash)
-    rows = [(row[0], ToolKey(*row[1:])) for row in connection.execute(columns)]
+    known = [
+        (row.pop("origin"), ToolKey(**row))
+        for row in transaction.select("SELECT origin, server, tool, definition_hash FROM learned")
+    ]
     gone = [
-        (one, key)
-        for one, key in rows
-        if (origin is None or one == origin or one.startswith(f"{origin}:"))
+        (name, key)
+        for name, key in known
+        if (origin is None or name == origin or name.startswith(f"{origin}:"))
         and server in {None, key.server}
         and tool in {None, key.tool}
     ]
-    for one, key in gone:
-        connection.execute(sa.delete(learned).where(learned.c.origin == one, *_of(learned, key)))
-    left = {key[:2] for _, key in set(rows).difference(gone)}
-    for name, own in {key[:2] for _, key in gone} - left:
-        connection.execute(sa.delete(drift).where(drift.c.server == name, drift.c.tool == own))
-    lineage.forget(connection, origin, server, tool)
+    transaction.run_many(
+        "DELETE FROM learned WHERE origin = :origin AND server = :server AND tool = :tool "
+        "AND definition_hash = :definition_hash",
+        [{"origin": name, **key._asdict()} for name, key in gone],
+    )
+    left = {key[:2] for _, key in set(known).difference(gone)}
+    unknown = {key[:2] for _, key in gone} - left
+    transaction.run_many(
+        "DELETE FROM drift WHERE server = :server AND tool = :tool",
+        [{"server": name, "tool": own} for name, own in unknown],
+    )
+    lineage.forget(transaction, origin, server, tool)
     if update_watermark is not None:
-        _update_watermarks(connection, update_watermark)
+        _update_watermarks(transaction, update_watermark)
     return gone
 
 
-def drop_values(connection: sa.Connection) -> int:
+def drop_values(transaction: Transaction) -> int:
     """Remove the values from all rows, and return from how many. Rows that cannot be read stay as they are."""
-    if read_value(connection, _VALUES) is None:
+    if read_value(transaction, _VALUES) is None:
         return 0
-    connection.execute(sa.delete(installation).where(installation.c.name == _VALUES))
+    transaction.run("DELETE FROM installation WHERE name = :name", name=_VALUES)
     rows = [
         _row(row.origin, row.key, row.learned.without_values())
-        for row in read_shapes(connection)
+        for row in read_shapes(transaction)
         if row.learned.has_values
     ]
-    upsert(connection, learned, rows)
+    upsert(transaction, "learned", rows)
     return len(rows)
 
 
 # Watermarks and observed calls
 
 
-def read_watermarks(connection: sa.Connection) -> dict[str, str]:
-    origins = connection.execute(sa.select(learned.c.origin).distinct()).scalars()
-    marked = {row.origin: row.watermark for row in connection.execute(sa.select(watermarks))}
-    return {**dict.fromkeys(origins, ""), **marked}
+def read_watermarks(transaction: Transaction) -> dict[str, str]:
+    origins = [row["origin"] for row in transaction.select("SELECT DISTINCT origin FROM learned")]
+    marks = {
+        row["origin"]: row["watermark"]
+        for row in transaction.select("SELECT origin, watermark FROM watermarks")
+    }
+    return {**dict.fromkeys(origins, ""), **marks}
 
 
-def _update_watermarks(connection: sa.Connection, change: Callable[[str, str], str | None]) -> None:
-    for origin, mark in connection.execute(sa.select(watermarks.c.origin, watermarks.c.watermark)).all():
-        text = change(origin, mark)
-        if text is None:
-            connection.execute(sa.delete(watermarks).where(watermarks.c.origin == origin))
-        elif text != mark:
-            upsert(connection, watermarks, [{"origin": origin, "watermark": text}])
+def _update_watermarks(transaction: Transaction, change: Callable[[str, str], str | None]) -> None:
+    for row in transaction.select("SELECT origin, watermark FROM watermarks"):
+        changed = change(row["origin"], row["watermark"])
+        if changed is None:
+            transaction.run("DELETE FROM watermarks WHERE origin = :origin", origin=row["origin"])
+        else:
+            upsert(transaction, "watermarks", [{**row, "watermark": changed}])
 
 
 def _check_watermarks(
-    connection: sa.Connection,
+    transaction: Transaction,
     sources: Mapping[str, WatermarkChange],
     check: Callable[[Mapping[str, str]], None] | None,
 ) -> None:
     """Raise if another process has read on in one of the sources."""
     if not sources and check is None:
         return
-    stored = read_watermarks(connection)
+    stored = read_watermarks(transaction)
     if any(stored.get(source) != change.before for source, change in sources.items()):
         raise StoreAheadError(
             "Another process has counted this data meanwhile. Nothing was added; run the command again."
@@ -210,36 +208,36 @@ def _check_watermarks(
         check(stored)
 
 
-def _already_observed(connection: sa.Connection, calls: Sequence[str]) -> frozenset[str]:
+def _already_observed(transaction: Transaction, calls: Sequence[str]) -> frozenset[str]:
     """Return those of the calls that something was learned from before."""
-    found: set[str] = set()
-    for start in range(0, len(calls), _BATCH):
-        some = _calls.c.id.in_(calls[start : start + _BATCH])
-        found.update(connection.execute(sa.select(_calls.c.id).where(some, _calls.c.observed == 1)).scalars())
-    return frozenset(found)
+    observed = transaction.select_in("SELECT id FROM calls WHERE observed = 1 AND id IN", calls)
+    return frozenset(row["id"] for row in observed)
 
 
 # Drift and breaches
 
 
-def read_drift(connection: sa.Connection, server: str | None, tool: str | None) -> list[DriftEvent]:
-    query = _select(drift, server, tool).order_by(sa.desc("at"), "server", "tool", "path", "what", "now")
-    return [DriftEvent(**row) for row in connection.execute(query).mappings()]
+def read_drift(transaction: Transaction, server: str | None, tool: str | None) -> list[DriftEvent]:
+    query = f"""
+        SELECT {columns(DriftEvent)} FROM drift WHERE TRUE {matching(server=server, tool=tool)}
+        ORDER BY at DESC, server, tool, path, what, now
+    """
+    return [DriftEvent(**row) for row in transaction.select(query, server=server, tool=tool)]
 
 
-def add_drift(connection: sa.Connection, events: Sequence[DriftEvent]) -> None:
-    upsert(connection, drift, [asdict(event) for event in events], replace=False)
+def add_drift(transaction: Transaction, events: Sequence[DriftEvent]) -> None:
+    upsert(transaction, "drift", [row_of(event) for event in events], replace=False)
 
 
-def read_breaches(connection: sa.Connection) -> list[Breach]:
-    rows = connection.execute(sa.select(breaches).order_by("first_at")).mappings()
+def read_breaches(transaction: Transaction) -> list[Breach]:
+    rows = transaction.select(f"SELECT {columns(Breach)} FROM breaches ORDER BY first_at")
     return [Breach(**row) for row in rows]
 
 
-def add_breaches(connection: sa.Connection, new: Sequence[Breach]) -> None:
+def add_breaches(transaction: Transaction, new: Sequence[Breach]) -> None:
     """Write breaches, each merged with the stored one."""
-    stored = {_breach_key(one): one for one in read_breaches(connection)}
-    upsert(connection, breaches, [asdict(_merged(stored.get(_breach_key(one)), one)) for one in new])
+    stored = {_breach_key(one): one for one in read_breaches(transaction)}
+    upsert(transaction, "breaches", [row_of(_merged(stored.get(_breach_key(one)), one)) for one in new])
 
 
 def _breach_key(breach: Breach) -> tuple[str, ...]:

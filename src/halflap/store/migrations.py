@@ -7,14 +7,14 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import sqlalchemy as sa
-
 from halflap.core.errors import ShapeError
 from halflap.core.values import schema_hash
 from halflap.learn import Learned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from halflap.store.transaction import Transaction
 
 __all__ = ["MIGRATIONS", "Migration"]
 
@@ -28,21 +28,15 @@ class Migration:
     number: int
     about: str
     statements: Sequence[str]
-    change: Callable[[sa.Connection], None] | None = None
+    change: Callable[[Transaction], None] | None = None
     """What SQL alone cannot do, after the statements."""
 
 
-_tools = sa.table("tools", *map(sa.column, ("definition", "hash", "accepted", "accepted_hash")))
-_learned = sa.table("learned", *map(sa.column, ("origin", "server", "tool", "definition_hash", "shapes")))
-_drift = sa.table("drift", sa.column("definition_hash"))
-_breaches = sa.table("breaches", *map(sa.column, ("server", "tool", "definition_hash", "path")))
-
-
-def key_by_schemas(connection: sa.Connection) -> None:
+def key_by_schemas(transaction: Transaction) -> None:
     """Move what was learned, what drifted and what was broken from the hash of a definition to the hash of its schemas."""
     moved: dict[str, str] = {}
-    for current, current_hash, accepted, accepted_hash in connection.execute(sa.select(_tools)).all():
-        for text, digest in ((current, current_hash), (accepted, accepted_hash)):
+    for tool in transaction.select("SELECT definition, hash, accepted, accepted_hash FROM tools"):
+        for text, digest in ((tool["definition"], tool["hash"]), (tool["accepted"], tool["accepted_hash"])):
             try:
                 definition = json.loads(text)
                 output = definition.get("outputSchema")
@@ -54,36 +48,35 @@ def key_by_schemas(connection: sa.Connection) -> None:
                     "A stored tool definition cannot be read; what was learned of it stays as it is."
                 )
     for old, new in moved.items():
-        connection.execute(
-            sa.update(_drift).where(_drift.c.definition_hash == old).values(definition_hash=new)
-        )
-        same = _breaches.alias()
-        is_there = sa.exists().where(
-            same.c.definition_hash == new,
-            *(same.c[name] == _breaches.c[name] for name in ("server", "tool", "path")),
-        )
-        connection.execute(
-            sa.update(_breaches)
-            .where(_breaches.c.definition_hash == old, ~is_there)
-            .values(definition_hash=new)
-        )
-        rows = connection.execute(sa.select(_learned).where(_learned.c.definition_hash == old)).all()
-        for row in rows:
-            of_tool = [_learned.c[name] == getattr(row, name) for name in ("origin", "server", "tool")]
-            old_row, new_row = (
-                sa.and_(*of_tool, _learned.c.definition_hash == digest) for digest in (old, new)
+        _rename_hash(transaction, old, new)
+
+
+def _rename_hash(transaction: Transaction, old: str, new: str) -> None:
+    update = "UPDATE {} SET definition_hash = :new WHERE definition_hash = :old"
+    transaction.run(update.format("drift"), old=old, new=new)
+    is_there = """
+        SELECT 1 FROM breaches AS same WHERE same.definition_hash = :new AND same.server = breaches.server
+        AND same.tool = breaches.tool AND same.path = breaches.path
+    """
+    transaction.run(f"{update.format('breaches')} AND NOT EXISTS ({is_there})", old=old, new=new)
+    of_tool = "origin = :origin AND server = :server AND tool = :tool AND definition_hash"
+    for row in transaction.select("SELECT * FROM learned WHERE definition_hash = :old", old=old):
+        key = {name: row[name] for name in ("origin", "server", "tool")}
+        there = transaction.scalar(f"SELECT shapes FROM learned WHERE {of_tool} = :new", new=new, **key)
+        if there is None:
+            transaction.run(
+                f"UPDATE learned SET definition_hash = :new WHERE {of_tool} = :old", old=old, new=new, **key
             )
-            there = connection.scalar(sa.select(_learned.c.shapes).where(new_row))
-            if there is None:
-                connection.execute(sa.update(_learned).where(old_row).values(definition_hash=new))
-                continue
-            try:
-                both = Learned.from_json(json.loads(there)).merge(Learned.from_json(json.loads(row.shapes)))
-            except (ShapeError, ValueError, RecursionError):
-                continue
-            text = json.dumps(both.to_json())
-            connection.execute(sa.update(_learned).where(new_row).values(shapes=text))
-            connection.execute(sa.delete(_learned).where(old_row))
+            continue
+        try:
+            both = Learned.from_json(json.loads(there)).merge(Learned.from_json(json.loads(row["shapes"])))
+        except (ShapeError, ValueError, RecursionError):
+            continue
+        shapes = json.dumps(both.to_json())
+        transaction.run(
+            f"UPDATE learned SET shapes = :shapes WHERE {of_tool} = :new", shapes=shapes, new=new, **key
+        )
+        transaction.run(f"DELETE FROM learned WHERE {of_tool} = :old", old=old, **key)
 
 
 MIGRATIONS: Sequence[Migration] = (

@@ -22,8 +22,25 @@ _PAGES_AT_ONCE = 500
 _SHORT_WAIT_MS = 200
 
 
-def make_private(file: Path) -> None:
-    """Create the file if it is missing, and let only its owner read it."""
+def connect(file: Path | None) -> sqlite3.Connection:
+    """Open the file, created if it is missing and readable only by its owner; None is memory."""
+    if file is not None:
+        _make_private(file)
+    # `isolation_level`: the library would begin and commit on its own.
+    connection = sqlite3.connect(file or ":memory:", timeout=BUSY_SECONDS, isolation_level=None)
+    for pragma in (
+        # Must come before the first page is written, which the next line does.
+        f"auto_vacuum = {_INCREMENTAL}",
+        "journal_mode = WAL",
+        "synchronous = NORMAL",
+        # Deleted data is overwritten.
+        "secure_delete = ON",
+    ):
+        connection.execute(f"PRAGMA {pragma}").close()
+    return connection
+
+
+def _make_private(file: Path) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.touch(mode=_PRIVATE)
     mode = file.stat().st_mode
@@ -34,48 +51,27 @@ def make_private(file: Path) -> None:
         file.chmod(_PRIVATE)
 
 
-def prepare(connection: sqlite3.Connection, _record: object = None) -> None:
-    # The library would commit on its own; we begin and end transactions ourselves.
-    connection.isolation_level = None
-    for pragma in (
-        f"busy_timeout = {BUSY_SECONDS * 1000}",
-        # Must come before the first page is written, which the next line does.
-        f"auto_vacuum = {_INCREMENTAL}",
-        "journal_mode = WAL",
-        "synchronous = NORMAL",
-        # Deleted data is overwritten.
-        "secure_delete = ON",
-    ):
-        connection.execute(f"PRAGMA {pragma}").close()
+def connect_read_only(file: Path) -> sqlite3.Connection:
+    """Open the file without changing anything.
 
-
-def reader(file: Path, *, immutable: bool) -> sqlite3.Connection:
-    """Connect without changing the file. `immutable` takes no lock: no process may be writing to it."""
-    options = "mode=ro&immutable=1" if immutable else "mode=ro"
-    return sqlite3.connect(
-        f"file:{quote(str(file.absolute()))}?{options}",
-        uri=True,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-
-
-def only_immutable(file: Path) -> bool:
-    """Return whether the file can be read only as immutable.
-
-    Otherwise SQLite needs a second file beside it, and the folder may not be writable. An immutable file is read without
-    its write-ahead log, so a log that is not empty is an error.
+    SQLite needs a second file beside it even for reading. Where the folder cannot be written to, the file is opened as
+    immutable, without its write-ahead log, so a log that is not empty is an error.
     """
+    connection = _reader(file, "mode=ro")
     try:
-        with closing(reader(file, immutable=False)) as connection:
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     except sqlite3.OperationalError:
+        connection.close()
         log = file.with_name(f"{file.name}-wal")
         if not file.is_file() or (log.exists() and log.stat().st_size):
             raise
-        return True
-    return False
+        return _reader(file, "mode=ro&immutable=1")
+    return connection
+
+
+def _reader(file: Path, options: str) -> sqlite3.Connection:
+    url = f"file:{quote(str(file.absolute()))}?{options}"
+    return sqlite3.connect(url, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
 
 
 def back_up(file: Path, version: int) -> None:

@@ -1,30 +1,15 @@
-"""What a transport knows about one connection: which requests were delivered, and why it failed."""
+"""What is known about one connection: which requests were delivered, and why it failed."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import mcp_types as types
 
 if TYPE_CHECKING:
     from mcp.shared.exceptions import MCPError
-
-    from halflap.upstream.status import Trouble
-
-__all__ = [
-    "LOST",
-    "NOT_MCP",
-    "NOT_SENT",
-    "OWN_CODES",
-    "REFUSED",
-    "Connection",
-    "Failure",
-    "RequestFailedError",
-    "is_closed",
-    "is_session_closed",
-]
 
 # JSON-RPC error codes of our own, put in place of an answer that cannot come. They never leave this package.
 NOT_SENT = -32950
@@ -37,26 +22,39 @@ NOT_MCP = -32953
 """Something answered that does not speak MCP, such as a web page or a gateway error."""
 OWN_CODES = frozenset({NOT_SENT, LOST, REFUSED, NOT_MCP})
 
-_SESSION_CLOSED = "Connection closed"
-_STREAM_CLOSED = "SSE stream"
-"""How the SDK's messages begin when no answer can come any more; servers use the same code for their own errors."""
-
-
-def is_closed(error: MCPError) -> bool:
-    """Return whether the SDK reports a closed connection, as opposed to an error that the server answered."""
-    return error.code == types.CONNECTION_CLOSED and error.message.startswith(
-        (_SESSION_CLOSED, _STREAM_CLOSED)
-    )
-
-
-def is_session_closed(error: MCPError) -> bool:
-    """Return whether the whole session is closed: over HTTP a single request's stream can close alone."""
-    return is_closed(error) and error.message.startswith(_SESSION_CLOSED)
+Trouble = Literal[
+    "misconfigured",
+    "command-not-found",
+    "command-not-run",
+    "process-ended",
+    "answered-an-error",
+    "not-mcp",
+    "answer-unusable",
+    "start-timeout",
+    "not-reached",
+    "certificate-not-accepted",
+    "proxy-failed",
+    "sign-in-needed",
+]
+"""Why a server is not ready; each is also the code of a finding of `halflap doctor`."""
 
 
 class Failure(NamedTuple):
     trouble: Trouble
     message: str
+
+
+@dataclass(eq=False)
+class RequestFailedError(Exception):
+    """A request was answered with an error, or not at all. Never leaves this package."""
+
+    code: int
+    message: str
+    lost: bool = False
+    """No answer will come."""
+    session_lost: bool = False
+    """No other request can be sent on this session either."""
+    may_have_arrived: bool = True
 
 
 @dataclass(slots=True)
@@ -94,15 +92,30 @@ class Connection:
         start = self.sent.get(request_id)
         return start is not None and start < self.written - self.unread
 
+    def request_failed(self, error: MCPError, request_id: int) -> RequestFailedError:
+        """Translate the SDK's error: whether an answer can still come, and whether the request was delivered."""
+        if error.code == NOT_MCP:
+            return RequestFailedError(types.INTERNAL_ERROR, error.message)
+        if is_closed(error):
+            # Over HTTP, a single request's stream can close alone.
+            session_lost = error.message.startswith(_SESSION_CLOSED)
+            arrived = self.may_have_arrived(request_id)
+            return RequestFailedError(error.code, error.message, True, session_lost, arrived)
+        return RequestFailedError(
+            error.code,
+            error.message,
+            lost=error.code in {NOT_SENT, LOST},
+            session_lost=error.code == NOT_SENT,
+            may_have_arrived=error.code not in {NOT_SENT, REFUSED},
+        )
 
-@dataclass(eq=False)
-class RequestFailedError(Exception):
-    """A request was answered with an error, or not at all. Never leaves this package."""
 
-    code: int
-    message: str
-    lost: bool = False
-    """No answer will come."""
-    session_lost: bool = False
-    """No other request can be sent on this session either."""
-    may_have_arrived: bool = True
+_SESSION_CLOSED = "Connection closed"
+_STREAM_CLOSED = "SSE stream"
+"""How the SDK's messages begin when no answer can come any more; servers use the same code for their own errors."""
+
+
+def is_closed(error: MCPError) -> bool:
+    """Return whether the SDK reports a closed connection, as opposed to an error that the server answered."""
+    is_ours = error.message.startswith((_SESSION_CLOSED, _STREAM_CLOSED))
+    return error.code == types.CONNECTION_CLOSED and is_ours

@@ -10,12 +10,8 @@ from halflap.core.text import visible
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MAX_TOOLS", "Definitions"]
-
 MAX_TOOLS = 20_000
 _MAX_REPEATED = 100
-_MAX_DEPTH = 320
-"""Python copies and writes nested values with a stack of a thousand frames."""
 _MAX_NAME = 100
 _MAX_TTL_MS = 10**12
 
@@ -41,12 +37,9 @@ class Definitions:
         for definition in tools if isinstance(tools, list) else ():
             if len(self.tools) < MAX_TOOLS:
                 self._add(definition)
-        milliseconds = page.get("ttlMs")
-        if (
-            isinstance(milliseconds, int | float)
-            and not isinstance(milliseconds, bool)
-            and 0 <= milliseconds <= _MAX_TTL_MS
-        ):
+        milliseconds: Any = page.get("ttlMs")
+        is_number = isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool)
+        if is_number and 0 <= milliseconds <= _MAX_TTL_MS:
             seconds = milliseconds / 1000
             self.ttl_seconds = seconds if self.ttl_seconds is None else min(self.ttl_seconds, seconds)
 
@@ -59,13 +52,8 @@ class Definitions:
         self._names[name] += 1
         if self._names[name] > 1:
             self.warnings.append(f"tool {shown!r} is listed twice; the second was left out")
-            if len(self.again) < _MAX_REPEATED and not _is_too_deep(definition):
+            if len(self.again) < _MAX_REPEATED:
                 self.again.append(definition)
-            return
-        if _is_too_deep(definition):
-            self.warnings.append(
-                f"tool {shown!r} was left out: its definition is nested more than {_MAX_DEPTH} levels deep"
-            )
             return
         kept = dict(definition)
         if not isinstance(kept.get("inputSchema"), dict):
@@ -76,17 +64,3 @@ class Definitions:
         if not isinstance(kept.get("description"), str):
             kept["description"] = ""
         self.tools.append(kept)
-
-
-def _is_too_deep(definition: dict[str, Any]) -> bool:
-    level: list[Any] = [definition]
-    for _ in range(_MAX_DEPTH):
-        level = [
-            inner
-            for part in level
-            for inner in (part.values() if isinstance(part, dict) else part)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            return False
-    return True

@@ -17,22 +17,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halflap.config import ServerConfig
-    from halflap.upstream.connection import Connection
+    from halflap.upstream.connection import Connection, Trouble
     from halflap.upstream.log import ServerLog
-
-__all__ = ["call_lost", "explain", "explain_timeout", "telling_lines"]
 
 _MAX_MESSAGE = 500
 _LINES_READ = 60
 _LINES_SHOWN = 3
 _ERROR_LINE = re.compile(r"error|exception|fatal|panic", re.IGNORECASE)
-_CERTIFICATE_CODE = re.compile(
-    r"CERTIFICATE_VERIFY_FAILED|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|CERT_HAS_EXPIRED"
-    r"|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|ERR_TLS_CERT_ALTNAME_INVALID"
-    r"|invalid peer certificate: \w+"
+_CERTIFICATE = "the certificate of a host that it connects to was not accepted"
+_PROXY = "its proxy refused the connection or could not be reached"
+_NETWORK: tuple[tuple[Trouble, str, re.Pattern[str]], ...] = (
+    (
+        "certificate-not-accepted",
+        _CERTIFICATE,
+        re.compile(
+            r"CERTIFICATE_VERIFY_FAILED|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|CERT_HAS_EXPIRED"
+            r"|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|ERR_TLS_CERT_ALTNAME_INVALID"
+            r"|invalid peer certificate: \w+"
+        ),
+    ),
+    ("proxy-failed", _PROXY, re.compile(r"ProxyError|407 Proxy Authentication Required")),
 )
-"""Error codes of OpenSSL as Python and Node print them, and of rustls, which uv uses."""
-_PROXY_CODE = re.compile(r"ProxyError|407 Proxy Authentication Required")
+"""Error codes that processes write: of OpenSSL as Python and Node print them, and of rustls, which uv uses."""
 
 
 def explain(error: BaseException, server: ServerConfig, connection: Connection, log: ServerLog) -> Failure:
@@ -42,36 +48,18 @@ def explain(error: BaseException, server: ServerConfig, connection: Connection, 
         return connection.failure or Failure("not-reached", cause.reason)
     # What the server answered comes first: that its process ended after that was our doing.
     if isinstance(cause, MCPError) and cause.code not in OWN_CODES and not is_closed(cause):
-        return _explain_answer(cause, server, connection, log)
-    if isinstance(cause, ValueError | RuntimeError | TypeError | LookupError):
+        problem = "did not list its tools" if connection.agreed else "refused to connect"
+        answer = log.show(cause.message, _MAX_MESSAGE).rstrip(".")
+        failure = Failure("answered-an-error", f"it {problem}: {answer} (code {cause.code}).")
+        if cause.message.startswith(MALFORMED):
+            failure = Failure("answer-unusable", f"{answer}.")
+    elif isinstance(cause, ValueError | RuntimeError | TypeError | LookupError):
         # Of a failed validation, the first line counts the problems.
-        message = f"its answer cannot be used: {_text(cause).splitlines()[0].rstrip('.')}."
-        return Failure("answer-unusable", message + _last_lines(server, log))
-    trouble, message = connection.failure or _explain_lost(cause, server)
-    if trouble == "process-ended" and (network := _network_failure(log)) is not None:
-        return network
-    return Failure(trouble, message + _last_lines(server, log))
-
-
-def _explain_answer(error: MCPError, server: ServerConfig, connection: Connection, log: ServerLog) -> Failure:
-    if error.message == MALFORMED:
-        return Failure("answer-unusable", f"{MALFORMED}.{_last_lines(server, log)}")
-    problem = "did not list its tools" if connection.agreed else "refused to connect"
-    said = log.show(error.message, _MAX_MESSAGE).rstrip(".")
-    message = f"it {problem}: {said} (code {error.code})."
-    return Failure("answered-an-error", message + _last_lines(server, log, silent=""))
-
-
-def _explain_lost(cause: BaseException, server: ServerConfig) -> Failure:
-    if server.command is not None:
-        return Failure("process-ended", f"{_text(cause)}.")
-    if isinstance(cause, httpx2.HTTPStatusError):
-        # Its own text has the whole address, and that may have a secret in it.
-        status = f"{cause.response.status_code} {cause.response.reason_phrase}"
-        return Failure("not-reached", f"it answered {status}. Check `url`.")
-    return Failure(
-        "not-reached", f"it cannot be reached: {_text(cause)}. Check `url`, and that it is running."
-    )
+        first_line = _text(cause).splitlines()[0].rstrip(".")
+        failure = Failure("answer-unusable", f"its answer cannot be used: {first_line}.")
+    else:
+        failure = connection.failure or _unreachable(cause, server)
+    return _with_log(failure, server, log)
 
 
 def explain_timeout(server: ServerConfig, connection: Connection, log: ServerLog) -> Failure:
@@ -83,13 +71,8 @@ def explain_timeout(server: ServerConfig, connection: Connection, log: ServerLog
             f"it does not seem to speak MCP over stdio: within {seconds} it answered nothing, and wrote to its "
             f"stdout: {' | '.join(connection.noise)}",
         )
-    if server.command is not None and (network := _network_failure(log)) is not None:
-        return network
-    return Failure(
-        "start-timeout",
-        f"it was not ready within {seconds}. If it needs longer, set `start_timeout_seconds` for it."
-        f"{_last_lines(server, log)}",
-    )
+    message = f"it was not ready within {seconds}. If it needs longer, set `start_timeout_seconds` for it."
+    return _with_log(Failure("start-timeout", message), server, log)
 
 
 def call_lost(server: str, tool: str, why: str, *, may_have_arrived: bool) -> UpstreamError:
@@ -104,29 +87,31 @@ def call_lost(server: str, tool: str, why: str, *, may_have_arrived: bool) -> Up
     )
 
 
-def _network_failure(log: ServerLog) -> Failure | None:
-    """Return a failed certificate or proxy if what the server wrote has a known error code for it."""
-    lines = log.recent(_LINES_READ)
-    for line in lines:
-        if found := _CERTIFICATE_CODE.search(line):
-            message = f"the certificate of a host that it connects to was not accepted ({found[0]})."
-            return Failure(
-                "certificate-not-accepted", f"{message} Its log: {' | '.join(telling_lines(lines))}"
-            )
-        if found := _PROXY_CODE.search(line):
-            message = f"its proxy refused the connection or could not be reached ({found[0]})."
-            return Failure("proxy-failed", f"{message} Its log: {' | '.join(telling_lines(lines))}")
-    return None
+def _unreachable(cause: BaseException, server: ServerConfig) -> Failure:
+    if server.command is not None:
+        return Failure("process-ended", f"{_text(cause)}.")
+    if isinstance(cause, httpx2.HTTPStatusError):
+        # Its own text has the whole address, and that may have a secret in it.
+        status = f"{cause.response.status_code} {cause.response.reason_phrase}"
+        return Failure("not-reached", f"it answered {status}. Check `url`.")
+    return Failure(
+        "not-reached", f"it cannot be reached: {_text(cause)}. Check `url`, and that it is running."
+    )
 
 
-_SILENT = " It wrote nothing to stderr."
-
-
-def _last_lines(server: ServerConfig, log: ServerLog, *, silent: str = _SILENT) -> str:
+def _with_log(failure: Failure, server: ServerConfig, log: ServerLog) -> Failure:
+    """Add what the process wrote; an error code of its network explains more than that the process ended."""
     if server.command is None:
-        return ""
-    lines = telling_lines(log.recent(_LINES_READ))
-    return f" Its log: {' | '.join(lines)}" if lines else silent
+        return failure
+    lines = log.recent(_LINES_READ)
+    if failure.trouble in {"process-ended", "start-timeout"}:
+        for trouble, message, pattern in _NETWORK:
+            found = next((match for line in lines if (match := pattern.search(line))), None)
+            if found is not None:
+                failure = Failure(trouble, f"{message} ({found[0]}).")
+    shown = telling_lines(lines)
+    end = f"Its log: {' | '.join(shown)}" if shown else "It wrote nothing to stderr."
+    return Failure(failure.trouble, f"{failure.message} {end}")
 
 
 def telling_lines(lines: Sequence[str]) -> list[str]:

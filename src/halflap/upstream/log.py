@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["ServerLog"]
-
 _MEMORY_BYTES = 16 * 1024
 _FILE_BYTES = 256 * 1024
 """Size at which the file is rotated; one older file is kept."""

@@ -1,12 +1,12 @@
-"""The upstreams of one gateway, and the guardian that they share."""
+"""The upstreams of one gateway, and what they share."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from halflap.upstream.connector import Connector
 from halflap.upstream.guardian import Guardian
+from halflap.upstream.lifecycle import Shared
 from halflap.upstream.log import ServerLog
 from halflap.upstream.upstream import Upstream
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halflap.config import ServerConfig
     from halflap.core.values import Listing
-
-__all__ = ["Pool"]
 
 
 class Pool:
@@ -36,24 +34,17 @@ class Pool:
         in_process: Mapping[str, Any],
     ) -> None:
         self._guardian = Guardian()
-        self._upstreams: dict[str, Upstream] = {}
-        for server in servers:
-            log = ServerLog(log_folder, server.name, redact)
-            connector = Connector(
+        shared = Shared(self._guardian, version, list_roots, on_listing)
+        self._upstreams = {
+            server.name: Upstream(
                 server,
-                guardian=self._guardian,
-                log=log,
-                version=version,
-                list_roots=list_roots,
+                shared,
+                ServerLog(log_folder, server.name, redact),
+                last_version=last_versions.get(server.name),
                 in_process=in_process.get(server.name),
             )
-            self._upstreams[server.name] = Upstream(
-                server,
-                connector=connector,
-                log=log,
-                on_listing=on_listing,
-                last_version=last_versions.get(server.name),
-            )
+            for server in servers
+        }
 
     def __iter__(self) -> Iterator[Upstream]:
         return iter(self._upstreams.values())

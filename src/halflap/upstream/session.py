@@ -1,14 +1,14 @@
-"""One live session with a server: list its tools, call them, and get back exactly what it sent."""
+"""One live session with a server: agree on a version, list its tools, call them, and return exactly what it sent."""
 
 from __future__ import annotations
 
 import itertools
 import logging
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import mcp_types as types
@@ -17,32 +17,31 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, 
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from halflap.core.values import Listing
-from halflap.upstream.connection import (
-    LOST,
-    NOT_MCP,
-    NOT_SENT,
-    REFUSED,
-    RequestFailedError,
-    is_closed,
-    is_session_closed,
-)
+from halflap.upstream.connection import LOST, NOT_SENT, REFUSED, RequestFailedError
 from halflap.upstream.definitions import MAX_TOOLS, Definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 
     from mcp.shared.dispatcher import CallOptions, OnNotify, OnNotifyIntercept, OnRequest
 
     from halflap.core.values import Progress
     from halflap.upstream.connection import Connection
 
-__all__ = ["Session"]
+    ListRoots = Callable[[], Awaitable[list[dict[str, Any]]]]
 
 logger = logging.getLogger(__name__)
 
+_PROBE_SECONDS = 3.0
+"""How long a server may take to answer `server/discover` before `initialize` is tried as well.
+
+Some servers of the older era do not answer a method that they don't know. A slow one of the newer era answers
+`initialize` with an error that names the versions it speaks.
+"""
 _MAX_PAGES = 1_000
 _MAX_QUESTIONS = 10
 """How often a server may ask for input during one call."""
@@ -104,7 +103,7 @@ class _Dispatcher(JSONRPCDispatcher[TransportContext]):
 
 
 class Session:
-    """Wraps the SDK's session, `client`. Enter that and agree on a version, then list and call."""
+    """Wraps the SDK's session, `client`."""
 
     def __init__(
         self,
@@ -112,7 +111,7 @@ class Session:
         connection: Connection,
         *,
         version: str,
-        list_roots: Callable[[], Awaitable[list[dict[str, Any]]]],
+        list_roots: ListRoots,
         on_tools_changed: Callable[[], None],
     ) -> None:
         self.connection = connection
@@ -126,6 +125,27 @@ class Session:
             message_handler=self._on_message,
             client_info=types.Implementation(name="halflap", version=version),
         )
+
+    @asynccontextmanager
+    async def opened(
+        self, protocol: Literal["auto", "legacy", "modern"], last_version: str | None
+    ) -> AsyncIterator[Session]:
+        """Agree on a protocol version, trying the era of `last_version` first: the one the server spoke last time."""
+        async with self.client as client:
+            is_known_legacy = last_version in HANDSHAKE_PROTOCOL_VERSIONS
+            if protocol == "modern":
+                await client.discover()
+            elif protocol == "legacy":
+                await client.initialize()
+            elif is_known_legacy or not await _probe(client):
+                try:
+                    await client.initialize()
+                except MCPError as error:
+                    if error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
+                        raise
+                    await client.discover()
+            self.connection.agreed = True
+            yield self
 
     @property
     def _is_modern(self) -> bool:
@@ -206,7 +226,7 @@ class Session:
             try:
                 await self.client.send_request(request, types.CallToolResult, progress_callback=progress)
             except MCPError as error:
-                raise self._failure(error, exchange.request_id) from error
+                raise self.connection.request_failed(error, exchange.request_id) from error
             except (ValueError, RecursionError) as error:
                 if exchange.answer is None:
                     message = f"the arguments cannot be written as JSON: {error}"
@@ -225,29 +245,13 @@ class Session:
             if self.connection.sent is not None:
                 self.connection.sent.pop(exchange.request_id, None)
 
-    def _failure(self, error: MCPError, request_id: int) -> RequestFailedError:
-        if error.code == NOT_MCP:
-            return RequestFailedError(types.INTERNAL_ERROR, error.message)
-        closed = is_closed(error)
-        return RequestFailedError(
-            error.code,
-            error.message,
-            lost=closed or error.code in {NOT_SENT, LOST},
-            session_lost=error.code == NOT_SENT or is_session_closed(error),
-            may_have_arrived=self.connection.may_have_arrived(request_id)
-            if closed
-            else error.code not in {NOT_SENT, REFUSED},
-        )
-
     async def _answer(self, question: types.InputRequiredResult) -> types.InputResponses:
         """Answer what a server of the newer era asks during a call: its roots, and nothing else yet."""
         answers: types.InputResponses = {}
         for key, request in (question.input_requests or {}).items():
             if not isinstance(request, types.ListRootsRequest):
-                raise RequestFailedError(
-                    types.INVALID_REQUEST,
-                    f"it asked for {request.method}, which Halflap does not offer to servers",
-                )
+                message = f"it asked for {request.method}, which Halflap does not offer to servers"
+                raise RequestFailedError(types.INVALID_REQUEST, message)
             answers[key] = await self._roots()
         return answers
 
@@ -277,6 +281,21 @@ class Session:
     async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._on_tools_changed()
+
+
+async def _probe(client: ClientSession) -> bool:
+    """Return whether the server speaks the newer era in a version that we know, and settle on it if so."""
+    try:
+        with anyio.move_on_after(_PROBE_SECONDS):
+            await client.discover()
+            return True
+    except MCPError as error:
+        if error.code in {NOT_SENT, LOST, REFUSED}:
+            raise
+    except (ValidationError, RuntimeError):
+        # Not an answer to `server/discover`, or one with other versions only.
+        pass
+    return False
 
 
 def _describe(info: types.Implementation) -> str:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from halflap.core.values import Tool
 
-__all__ = ["MAX_NAME", "MAX_TEXT", "Document", "document_of"]
-
 MAX_NAME = 300
 """Characters of a name; twice as many double the time for a hostile one."""
 MAX_TEXT = 4_000

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halflap.catalog.search.semantic import Embedding
     from halflap.catalog.snapshot import Snapshot
 
-__all__ = ["Finder", "Hit"]
-
 _MAX_SERVER_TEXT = 1_000
 _MAX_LINE = 200
 

@@ -9,8 +9,7 @@ Scores go from 0 to 1 and are comparable within one answer only:
     1.00          the tool's name as it is written
     0.99          the name that its server gave it
     0.98          one of the two, or "server tool", apart from case, separators, quotes and arguments
-    0.97          the query mentions the name in a way only names are written: with separators or inner
-                  capitals, or in backticks
+    0.97          the query mentions the name with separators, as only names are written
     0.95, 0.93    a name with one typo; with two, from eight letters on
     up to 0.90    by words: the best tool has the share of the query's weight that it covers (or, with
                   `halflap[semantic]`, its similarity in meaning if that is more), the others less
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
     from halflap.catalog.search.document import Document
     from halflap.catalog.search.semantic import Embedding
-
-__all__ = ["MAX_FOUND", "Found", "Index"]
 
 MAX_FOUND = 100
 _MAX_QUERY = 2_000

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from halflap.catalog.search.document import Document
 
-__all__ = ["Names"]
-
 # The scores that `index` explains.
 _EXACT = 1.0
 _ORIGINAL = 0.99
@@ -27,7 +25,6 @@ _TYPOS = (0.95, 0.95, 0.93)
 _MIN_FOR_TYPOS = 2
 _MIN_FOR_TWO_TYPOS = 8
 _ARGUMENTS = re.compile(r"\([^()]*\)\W*$")
-_MARKED = re.compile(r"`([^`\s]+)`")
 _TOKEN = re.compile(r"[\w@.:/-]+")
 _SEPARATOR = re.compile(r"[^\W_][_@.:/-]+[^\W_]")
 
@@ -39,17 +36,16 @@ class Names:
         self._vocabulary = vocabulary
         self._exact = {document.name: number for number, document in enumerate(documents)}
         self._originals: dict[str, list[int]] = defaultdict(list)
-        self._lower: dict[str, list[int]] = defaultdict(list)
         self._full_letters: dict[str, set[int]] = defaultdict(set)
         self._letters: dict[str, set[int]] = defaultdict(set)
         for number, document in enumerate(documents):
             original = document.original_name[:MAX_NAME]
             self._originals[document.original_name].append(number)
-            self._lower[original.lower()].append(number)
             # The namespaced name is not always made of server and tool: a name that is taken gets a suffix.
             for full in (f"{document.server[:MAX_NAME]} {original}", document.name[:MAX_NAME]):
                 self._full_letters[letters(full)].add(number)
             self._letters[letters(original)].add(number)
+        self._lower = {name.lower(): numbers for name, numbers in self._originals.items()}
         for full, numbers in self._full_letters.items():
             self._letters[full] |= numbers
         self._letters.pop("", None)
@@ -70,28 +66,22 @@ class Names:
         return scores or self._with_typos(whole)
 
     def _mentioned(self, sentence: str) -> Iterator[int]:
-        """Find tools named by words that can hardly be anything but a name: `this`, this_one, thisOne."""
-        for marked in _MARKED.findall(sentence):
-            yield from self._lower.get(marked.lower(), ())
+        """Find tools named by words that can hardly be anything but a name: this_one, server.this-one."""
         for token in _TOKEN.findall(sentence):
             name = token.rstrip(".:/-")[:MAX_NAME]
             if _SEPARATOR.search(name):
                 yield from self._lower.get(name.lower(), ())
                 yield from self._full_letters.get(letters(name), ())
-            elif len(words(name, wholes=False)) > 1:
-                # Only as it is written: GitHub is no mention of a tool called github.
-                yield from self._originals.get(name, ())
 
     def _with_typos(self, name: str) -> dict[int, float]:
         key, written = letters(name), words(name, wholes=False)
         if len(key) < _MIN_FOR_TYPOS:
             return {}
-        # Known words, unless written like a name, are one only if the verb is right: `get user` is not `set_user`.
         known = all(found in self._vocabulary for word in written if (found := term(word)))
-        verb = written[0] if known and (len(written) == 1 or re.search(r"\s", name)) else None
-        typos = 1 if known or len(key) < _MIN_FOR_TWO_TYPOS else 2
+        # Known words, unless written like a name, are one only if the verb is right: `get user` is not `set_user`.
+        verb = written[0] if known and (len(written) == 1 or len(name.split()) > 1) else None
         scores: dict[int, float] = {}
-        for near, distance in self._typos.find(key, typos):
+        for near, distance in self._typos.find(key, 1 if known or len(key) < _MIN_FOR_TWO_TYPOS else 2):
             for number in self._letters[near]:
                 if verb is None or self._verbs[number] == [verb]:
                     scores.setdefault(number, _TYPOS[distance])

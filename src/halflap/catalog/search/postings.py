@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halflap.catalog.search.document import Document
 
-__all__ = ["Postings"]
-
 # How much a word counts in each field; halving or doubling any of these hardly changes what is found.
 _WEIGHTS = {
     "server": 2.0,

@@ -13,8 +13,6 @@ from halflap.catalog.search.words import words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Embedding", "SemanticIndex"]
-
 logger = logging.getLogger(__name__)
 
 _PACKAGE = "wordllama"

@@ -13,8 +13,6 @@ from rapidfuzz.distance import OSA
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["TypoIndex", "Vocabulary"]
-
 _MIN_BEGINNING = 4
 _MIN_BEGINNING_ELSEWHERE = 3
 """In other than Latin letters, where fewer say more."""

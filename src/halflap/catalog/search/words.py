@@ -6,8 +6,6 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["STOP_WORDS", "letters", "term", "terms", "words"]
-
 _BASIC_PLANE = 0x10000
 
 # Scripts without spaces, or in which endings stick to words, as in Hangul.

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from halflap.config import Config
-    from halflap.dspy.library import Stored
+    from halflap.dspy.library import SavedProgram
     from halflap.dspy.optimize import Progress
-    from halflap.dspy.source import Loaded
+    from halflap.dspy.source import LoadedProgram
 
 __all__ = ["programs"]
 
@@ -68,7 +68,7 @@ async def _list(invocation: Invocation) -> None:
     lines = [
         line
         for one in found.values()
-        for line in (_heading(one), f"      {one_line(one.stored.manifest.description)}")
+        for line in (_heading(one), f"      {one_line(one.saved.manifest.description)}")
     ]
     for name, reason in broken.items():
         reasons = [one_line(one, _MAX_REASON) for one in reason.splitlines() if one.strip()]
@@ -83,8 +83,8 @@ programs.callback(invoke_without_command=True)(command(shared=_SHARED, default=T
 programs.command(name="list")(command(shared=_SHARED)(_list))
 
 
-def _heading(one: Loaded) -> str:
-    manifest = one.stored.manifest
+def _heading(program: LoadedProgram) -> str:
+    manifest = program.saved.manifest
     score = "" if manifest.validation_score is None else f", validation score {manifest.validation_score:g}"
     counts = f"{plural(len(manifest.predictors), 'predictor')}, optimizer {manifest.optimizer}{score}"
     return one_line(f"{manifest.name} {manifest.version}  {counts}")
@@ -96,7 +96,7 @@ async def info(invocation: Invocation, name: NameArgument) -> None:
     """Show a DSPy program: inputs and outputs, predictors, versions and origin."""
     async with invocation.gateway() as gateway:
         loaded = await (await gateway.dspy()).find(name)
-    made, data = loaded.stored.manifest, loaded.info()
+    made, data = loaded.saved.manifest, loaded.info()
     tool = Tool(f"{DSPY}__{made.name}", DSPY, made.name, "", made.input_schema, made.output_schema)
     called = {one.name: list(one.tools) for one in made.predictors if one.tools}
     invocation.show(
@@ -118,7 +118,7 @@ async def run(
     With --json, they include the times of the run.
     """
     async with invocation.gateway() as gateway:
-        schema = (await (await gateway.dspy()).find(name)).stored.manifest.input_schema
+        schema = (await (await gateway.dspy()).find(name)).saved.manifest.input_schema
         given = given_arguments(arguments, json_arguments, schema)
         context = confirmed(await gateway.dspy_needing_confirmation(name), f"{DSPY}__{name}", yes=yes)
         with working(f"Running {one_line(name)}"):
@@ -139,7 +139,7 @@ async def reload(invocation: Invocation, name: NameArgument) -> None:
     async with invocation.gateway() as gateway:
         with working(f"Building {one_line(name)}"):
             loaded = await (await gateway.dspy()).reload(name)
-    invocation.report(loaded.reloaded(), f"Valid: {_heading(loaded)}, source {loaded.stored.source_hash}")
+    invocation.report(loaded.reloaded(), f"Valid: {_heading(loaded)}, source {loaded.saved.source_hash}")
 
 
 @programs.command()
@@ -181,7 +181,7 @@ def export(
     """
     if find_spec("dspy") is None:
         raise UsageError("Exporting needs DSPy: pip install 'halflap[dspy]'.")
-    from halflap.dspy.child.metrics import load_object
+    from halflap.dspy.child.modules import load_object
     from halflap.dspy.export import export as write
 
     config = invocation.config()
@@ -194,7 +194,7 @@ def export(
         "description": description,
     }
 
-    async def save(module: Any) -> Stored:
+    async def save(module: Any) -> SavedProgram:
         async with invocation.gateway(config) as gateway:
             await gateway.settle()
             tools = gateway.snapshot.tools
@@ -202,7 +202,7 @@ def export(
 
     with _users_code(config), working(f"Exporting {one_line(what)}"):
         # Here and not in a thread: it is the user's own code, which may need to be in the first one.
-        stored = asyncio.run(save(load_object(what)))
+        stored = asyncio.run(save(load_object(what, Path.cwd())))
         if promoted:
             stored = library.promote(name, version)
     invocation.report(_version_data(stored, library), f"Written: {stored.name} {version}, in {stored.folder}")
@@ -242,7 +242,7 @@ async def optimize(
         str,
         typer.Option(
             "--metric",
-            help="How answers are scored: exact, exact:FIELD, contains:FIELD, or your own module:function.",
+            help="How answers are scored: exact, exact:FIELD, or your own module:function.",
         ),
     ],
     optimizer: Annotated[
@@ -288,7 +288,8 @@ async def optimize(
                 found = await optimize_program(
                     stored,
                     library,
-                    running.runtime,
+                    running.runner,
+                    call=running.call_tool,
                     examples=examples,
                     metric=metric,
                     optimizer=optimizer,
@@ -303,7 +304,7 @@ async def optimize(
         new = set(library.read().find(stored.name).versions) - set(stored.versions)
         note(f"Stopped; {f'{max(new)} was saved before' if new else 'nothing was saved'}.")
         raise
-    version, promoted = found.stored.manifest.version, promoted and found.score >= found.old_score
+    version, promoted = found.saved.manifest.version, promoted and found.score >= found.old_score
     if promoted:
         library.promote(stored.name, version)
     scores = {
@@ -314,7 +315,7 @@ async def optimize(
     }
     active = "active" if promoted else f"activate it: halflap programs promote {stored.name} {version}"
     invocation.report(
-        {**_version_data(found.stored, library), **scores, "promoted": promoted},
+        {**_version_data(found.saved, library), **scores, "promoted": promoted},
         "\n".join([f"Saved: {stored.name} {version}, {active}", *outline(scores)]),
     )
 
@@ -332,7 +333,7 @@ def promote(
     invocation.report(_version_data(stored, library), f"Active: {stored.name} {stored.manifest.version}")
 
 
-def _version_data(stored: Stored, library: Library) -> dict[str, Any]:
+def _version_data(stored: SavedProgram, library: Library) -> dict[str, Any]:
     return {
         "name": stored.name,
         "version": stored.manifest.version,

@@ -195,15 +195,15 @@ def _about(file: str) -> Iterator[None]:
 async def list_scripts(invocation: Invocation) -> None:
     """List the saved scripts, and broken ones with the reason. `halflap run NAME` runs one."""
     async with invocation.gateway() as gateway:
-        shelf = await gateway.scripts.shelf()
+        saved = await gateway.scripts.saved()
         blocked, held = gateway.snapshot.blocked, gateway.snapshot.held
-    rows = [_described(script) for script in shelf.scripts.values()]
+    rows = [_described(script) for script in saved.scripts.values()]
     for row in rows:
         if row["tool"] in blocked:
             row["blocked"] = blocked[row["tool"]]
         if row["tool"] in held:
             row["held"] = True
-    rows += [{"name": one_line(name), "broken": reason} for name, reason in shelf.broken.items()]
+    rows += [{"name": one_line(name), "broken": reason} for name, reason in saved.broken.items()]
     rows.sort(key=lambda row: str(row["name"]))
     if rows or invocation.as_json:
         invocation.show(rows, [line for row in rows for line in _script_lines(row)])
@@ -274,7 +274,7 @@ async def show(invocation: Invocation, name: NameArgument) -> None:
 async def remove(invocation: Invocation, name: NameArgument, yes: YesOption = False) -> None:
     """Remove a saved script."""
     async with invocation.gateway() as gateway:
-        if name not in (await gateway.scripts.shelf()).broken:
+        if name not in (await gateway.scripts.saved()).broken:
             await gateway.scripts.find(name)
         confirm(f"Remove the script {one_line(name)}?", "Nothing was removed.", yes=yes)
         await gateway.scripts.remove(name)

@@ -80,9 +80,9 @@ async def list_tools(
             for row in _rows(gateway)
             if server in {None, row["server"]} and (everything or not ("blocked" in row or "held" in row))
         ]
-        broken = {"Script": (await gateway.scripts.shelf()).broken if server in {None, SCRIPTS} else {}}
+        broken = {"Script": (await gateway.scripts.saved()).broken if server in {None, SCRIPTS} else {}}
         if config.uses_programs and server in {None, DSPY}:
-            broken["DSPy program"] = await (await gateway.dspy()).broken()
+            _, broken["DSPy program"] = await (await gateway.dspy()).usable()
         warn_about_servers(gateway, server)
     marks = [next((f"[{word}] " for word in _MARKS if word in row), "") for row in rows]
     described = [mark + one_line(row["description"]) for mark, row in zip(marks, rows, strict=True)]

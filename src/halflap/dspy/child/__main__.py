@@ -25,12 +25,12 @@ async def _serve(output: io.FileIO) -> None:
 
         jobs = Jobs(settings, output)
     except Exception as error:  # noqa: BLE001 -- it can raise anything
-        told = f"DSPy cannot be used: {type(error).__name__}: {error}"
-        output.write(json.dumps({"ready": False, "error": told}).encode() + b"\n")
+        failure = {"kind": "failed", "message": f"DSPy cannot be used: {type(error).__name__}: {error}"}
+        output.write(json.dumps({"id": settings["id"], "error": failure}).encode() + b"\n")
         return
-    jobs.send({"ready": True})
+    jobs.send({"id": settings["id"], "result": {}})
     while line := await reader.readline():
-        jobs.receive(line)
+        jobs.receive(json.loads(line))
     # The parent is gone.
     os._exit(0)
 

@@ -7,6 +7,7 @@ import itertools
 import json
 import threading
 import time
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from dspy.utils.exceptions import LMError
@@ -15,41 +16,37 @@ from halflap.config import LmConfig
 from halflap.core.errors import UsageError
 from halflap.dspy.child.answers import Answers, CacheError
 from halflap.dspy.child.failures import explain
-from halflap.dspy.child.model import Job, make_model
+from halflap.dspy.child.model import Job, Model
 from halflap.dspy.child.modules import Program
 from halflap.dspy.child.optimizers import optimize
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Coroutine
+    from collections.abc import Mapping
 
 __all__ = ["Jobs"]
+
+_MAX_PROGRAMS = 64
+"""How many programs stay built."""
 
 
 class Jobs:
     """Receives messages, and sends back results, tool calls and progress."""
 
-    def __init__(self, settings: dict[str, Any], output: io.FileIO) -> None:
+    def __init__(self, settings: Mapping[str, Any], output: io.FileIO) -> None:
         self._loop = asyncio.get_running_loop()
         self._lm = LmConfig.model_validate(settings["lm"])
         self._answers = None if settings["cache"] is None else Answers(settings["cache"])
-        has_address = settings["configured_base"] is not None
-        self._model = make_model(self._lm, self._answers, self._loop, has_address=has_address)
+        self._model = Model(self._lm, self._answers, self._loop)
         self._output = output
         self._lock = threading.Lock()
-        self._programs: dict[str, Program | dict[str, Any]] = {}
-        """As they were sent, until they are first run."""
+        self._programs: OrderedDict[str, Program] = OrderedDict()
         self._running: dict[int, asyncio.Task[None]] = {}
         self._numbers = itertools.count(1)
         self._calls: dict[int, asyncio.Future[str]] = {}
 
-    def receive(self, line: bytes) -> None:
-        message = json.loads(line)
+    def receive(self, message: dict[str, Any]) -> None:
         match message["do"]:
-            case "load":
-                self._programs[message["program"]] = message
-            case "unload":
-                self._programs.pop(message["program"], None)
             case "answer":
                 future = self._calls.pop(message["call"], None)
                 if future is not None and not future.done():
@@ -57,13 +54,12 @@ class Jobs:
             case "cancel":
                 if message["id"] in self._running:
                     self._running[message["id"]].cancel()
-            case work:
-                job = self._run(message) if work == "run" else self._optimize(message)
-                task = self._loop.create_task(self._finish(message["id"], job))
+            case _:
+                task = self._loop.create_task(self._work(message))
                 self._running[message["id"]] = task
                 task.add_done_callback(lambda _: self._running.pop(message["id"], None))
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: Mapping[str, Any]) -> None:
         """Send a message; also from a thread."""
         line = json.dumps(message).encode() + b"\n"
         with self._lock:
@@ -81,11 +77,12 @@ class Jobs:
             return "Error: the arguments are not JSON."
         return await future
 
-    async def _finish(self, number: int, work: Coroutine[Any, Any, dict[str, Any]]) -> None:
+    async def _work(self, message: dict[str, Any]) -> None:
         try:
             if self._answers is not None:
-                self._answers.check()
-            answer: dict[str, Any] = {"result": await work}
+                self._answers.open()
+            result = await (self._run(message) if message["do"] == "run" else self._optimize(message))
+            answer: dict[str, Any] = {"result": result}
         except asyncio.CancelledError:
             answer = {"error": {"kind": "failed", "message": "it was cancelled."}}
         except CacheError as error:
@@ -94,20 +91,20 @@ class Jobs:
             answer = {"error": {"kind": "usage", "message": str(error)}}
         except Exception as error:  # noqa: BLE001 -- everything is reported to the parent
             answer = {"error": {"kind": "failed", "message": explain(error, self._lm)}}
-        finally:
-            work.close()
-        self.send({"id": number, **answer})
+        self.send({"id": message["id"], **answer})
 
     async def _run(self, message: dict[str, Any]) -> dict[str, Any]:
-        found = self._programs[message["program"]]
-        if isinstance(found, dict):
-            self._programs[message["program"]] = found = Program.build(found)
+        program = self._programs.get(message["key"]) or Program.build(message)
+        self._programs[message["key"]] = program
+        self._programs.move_to_end(message["key"])
+        if len(self._programs) > _MAX_PROGRAMS:
+            self._programs.popitem(last=False)
         job = Job(message["id"], self._call, time.monotonic() + message["seconds"])
         try:
             began = time.perf_counter()
-            prediction = await found.run(message["inputs"], self._model, self._lm.adapter, job)
+            prediction = await program.run(message["inputs"], self._model, job)
             milliseconds = (time.perf_counter() - began) * 1000
-            outputs = found.outputs(prediction)
+            outputs = program.outputs(prediction)
         except Exception as error:
             if self._answers is not None and not isinstance(error, LMError):
                 # A useless answer would fail in the same way forever.
@@ -120,4 +117,4 @@ class Jobs:
             self.send({"id": message["id"], "progress": progress})
 
         job = Job(message["id"], self._call, is_optimizing=True)
-        return await optimize(message, self._model, self._lm.adapter, job, report)
+        return await optimize(message, self._model, job, report)

@@ -11,31 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 import dspy
 import httpx
-from dspy.utils.exceptions import (
-    ContextWindowExceededError,
-    LMError,
-    LMTimeoutError,
-    LMTransportError,
-    is_retryable_lm_error,
-)
+from dspy.utils.exceptions import ContextWindowExceededError, LMError, is_retryable_lm_error
 
 from halflap.dspy.child.answers import answer_key
 from halflap.dspy.key import redact_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
     from halflap.config import LmConfig
     from halflap.dspy.child.answers import Answers
 
-__all__ = ["JOB", "Job", "Model", "is_timeout", "make_model"]
+__all__ = ["JOB", "Job", "Model"]
 
 JOB = "halflap_job"
 """DSPy's settings hold the job under this name; DSPy passes them on to its threads."""
 _PAUSES = (0.5, 1.0)
 """Seconds before each retry of what may pass, unless the server asks for more."""
 _MAX_PAUSE = 20.0
-_CLIENT_SETTINGS = frozenset({"api_key", "api_base", "base_url", "timeout"})
 _NO_KEY = "none"
 """Sent to a server that wants no key: without one, clients look for a key elsewhere."""
 
@@ -53,7 +46,7 @@ class Job:
     keys: list[str] = field(default_factory=list)
     """Cache keys of the answers that it got."""
     is_optimizing: bool = False
-    trouble: LMError | None = None
+    failure: LMError | TimeoutError | None = None
     """Why the model could not be asked; an optimizer would take that for a bad answer, and continue."""
 
     @property
@@ -67,21 +60,18 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
     DSPy's own cache is off: it does not tell addresses apart, and reads pickles.
     """
 
-    def __init__(
-        self,
-        answers: Answers | None,
-        loop: asyncio.AbstractEventLoop,
-        *,
-        model: str,
-        api_base: str | None,
-        takes_schemas: bool,
-        **settings: Any,
-    ) -> None:
-        super().__init__(model, cache=False, num_retries=0, api_base=api_base, **settings)
+    def __init__(self, config: LmConfig, answers: Answers | None, loop: asyncio.AbstractEventLoop) -> None:
+        settings = config.model_dump(include={"temperature", "max_tokens"}, exclude_none=True)
+        key = config.api_key or _NO_KEY
+        super().__init__(
+            config.model, cache=False, num_retries=0, api_base=config.api_base, api_key=key, **settings
+        )
+        _refuse_redirects()
+        self.config = config
         self.answers = answers
         self.loop = loop
-        self.namespace = {"model": model, "api_base": api_base}
-        self.takes_schemas = takes_schemas
+        # A server of one's own has models that no table lists; if it speaks JSON, it can follow a schema.
+        self.takes_schemas = config.adapter == "json" and config.api_base is not None
 
     @property
     def supports_response_schema(self) -> bool:
@@ -98,69 +88,42 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
         return self
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **settings: Any) -> Any:
-        said = {
-            name: one for name, one in {**self.kwargs, **settings}.items() if name not in _CLIENT_SETTINGS
-        }
-        key = answer_key(self.namespace, {"prompt": prompt, "messages": messages, **said})
-        found = None if self.answers is None or key is None else self.answers.find(key)
+        asked = {**self.kwargs, **settings, "model": self.model, "prompt": prompt, "messages": messages}
+        # The address counts, the key does not.
+        key = answer_key({name: value for name, value in asked.items() if name != "api_key"})
+        answer = None if self.answers is None or key is None else self.answers.find(key)
         job: Job = dspy.settings.get(JOB)
         job.asked += 1
-        job.hits += found is not None
-        job.keys += [key] if key is not None else []
-        if found is None:
-            found = await self._ask(prompt, messages, settings, job)
+        job.hits += answer is not None
+        job.keys += [] if key is None else [key]
+        if answer is None:
+            answer = await self._ask(job, {"prompt": prompt, "messages": messages, **settings})
             if self.answers is not None and key is not None:
-                self.answers.keep(key, found)
-        return copy.deepcopy(found)
+                self.answers.keep(key, answer)
+        return copy.deepcopy(answer)
 
     def __call__(self, prompt: Any = None, *, messages: Any = None, **settings: Any) -> Any:
         """Ask from a thread, as optimizers do."""
         asked = self.acall(prompt, messages=messages, **settings)
         return asyncio.run_coroutine_threadsafe(asked, self.loop).result()
 
-    async def _ask(self, prompt: Any, messages: Any, settings: Mapping[str, Any], job: Job) -> Any:
-        if job.trouble is not None:
-            raise job.trouble
-        for pause in (*_PAUSES, None):
+    async def _ask(self, job: Job, request: dict[str, Any]) -> Any:
+        if job.failure is not None:
+            raise job.failure
+        for pause in (*_PAUSES, math.inf):
             try:
-                answer = await super().acall(prompt, messages=messages, **settings)
-                return redact_answer(answer, self.kwargs.get("api_key"))
-            except LMError as error:
-                wanted = max(pause or 0.0, error.retry_after or 0.0)
+                async with asyncio.timeout(self.config.timeout):
+                    return redact_answer(await super().acall(**request), self.config.api_key or "")
+            except (LMError, TimeoutError) as error:
+                wait = max(pause, getattr(error, "retry_after", None) or 0.0)
                 left = min(_MAX_PAUSE, job.deadline - time.monotonic())
-                if pause is None or wanted > left or not is_retryable_lm_error(error) or is_timeout(error):
+                if wait > left or not is_retryable_lm_error(error):
                     # A ReAct shortens what is too long, and asks again.
                     if job.is_optimizing and not isinstance(error, ContextWindowExceededError):
-                        job.trouble = error
+                        job.failure = error
                     raise
-                await asyncio.sleep(wanted)
+                await asyncio.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
-
-
-def is_timeout(error: BaseException) -> bool:
-    """Return whether the model took too long, which it would do again."""
-    return isinstance(error, LMTimeoutError) or (
-        isinstance(error, LMTransportError) and "timed out" in str(error)
-    )
-
-
-def make_model(
-    config: LmConfig, answers: Answers | None, loop: asyncio.AbstractEventLoop, *, has_address: bool
-) -> Model:
-    """Make the configured model; no address leads its client anywhere else."""
-    _refuse_redirects()
-    settings = {name: getattr(config, name) for name in ("temperature", "max_tokens")}
-    return Model(
-        answers,
-        loop,
-        model=config.model,
-        api_base=config.api_base,
-        api_key=config.api_key or _NO_KEY,
-        timeout=config.timeout,
-        # A server of one's own has models that no table lists; if it speaks JSON, it can follow a schema.
-        takes_schemas=config.adapter == "json" and has_address,
-        **{name: value for name, value in settings.items() if value is not None},
-    )
 
 
 def _refuse_redirects() -> None:

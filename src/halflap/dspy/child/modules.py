@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import copy
+import importlib
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dspy
+import pydantic
 from dspy.adapters.types.tool import convert_input_schema_to_tool_args
 
+from halflap.core.errors import UsageError
 from halflap.dspy.child.model import JOB, Job
 from halflap.dspy.child.types import limits_of, python_type
-from halflap.dspy.field_values import plain
-from halflap.dspy.spec import INPUTS, Manifest, Predictor
+from halflap.dspy.manifest import INPUTS, Manifest, Predictor
 from halflap.dspy.state import PredictorState
 from halflap.schema import argument_problems, compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
-    from halflap.dspy.spec import Field
+    from halflap.dspy.child.model import Model
+    from halflap.dspy.fields import Field
     from halflap.schema import Validator
 
-__all__ = ["OutputError", "Program", "Steps", "build_steps", "predicts_of", "settings_for"]
+__all__ = ["OutputError", "Program", "Steps", "load_object", "plain", "saved_state", "settings_for"]
 
 
 class OutputError(Exception):
@@ -45,31 +49,42 @@ class CatalogueTool(dspy.Tool):  # type: ignore[misc]  # DSPy has no types
 class Steps(dspy.Module):  # type: ignore[misc]  # as above
     """Predictors in their order, each fed from the inputs or from earlier ones."""
 
-    def __init__(self, steps: Mapping[str, Any], manifest: Manifest) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        states: Mapping[str, PredictorState],
+        tools: Mapping[str, Mapping[str, Any]],
+    ) -> None:
         super().__init__()
-        self.steps = dict(steps)
-        self.sources = {name: _split(manifest.wiring.predictors[name]) for name in steps}
+        self.steps = {predictor.name: _step(predictor, tools) for predictor in manifest.predictors}
+        self.sources = {name: _split(manifest.wiring.predictors[name]) for name in self.steps}
         self.results = _split(manifest.wiring.outputs)
+        for predictor in manifest.predictors:
+            for key, predict in _predicts_of(predictor, self.steps[predictor.name]).items():
+                # By name: DSPy's own loading would set whatever the file contains.
+                predict.demos = [dict(demo) for demo in states[key].demos]
+                if (instructions := states[key].signature.instructions) is not None:
+                    predict.signature = predict.signature.with_instructions(instructions)
 
     def forward(self, /, **inputs: Any) -> Any:
-        given: dict[str, Any] = {INPUTS: inputs}
+        values: dict[str, Any] = {INPUTS: inputs}
         for name, step in self.steps.items():
-            given[name] = step(**_taken(self.sources[name], given))
-        return dspy.Prediction(**_taken(self.results, given))
+            values[name] = step(**_taken(self.sources[name], values))
+        return dspy.Prediction(**_taken(self.results, values))
 
     async def aforward(self, /, **inputs: Any) -> Any:
-        given: dict[str, Any] = {INPUTS: inputs}
+        values: dict[str, Any] = {INPUTS: inputs}
         for name, step in self.steps.items():
-            given[name] = await step.acall(**_taken(self.sources[name], given))
-        return dspy.Prediction(**_taken(self.results, given))
+            values[name] = await step.acall(**_taken(self.sources[name], values))
+        return dspy.Prediction(**_taken(self.results, values))
 
 
 def _split(sources: Mapping[str, str | None]) -> dict[str, list[str]]:
     return {name: source.split(".") for name, source in sources.items() if source}
 
 
-def _taken(sources: Mapping[str, list[str]], given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: given[owner][field] for name, (owner, field) in sources.items()}
+def _taken(sources: Mapping[str, list[str]], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: values[owner][field] for name, (owner, field) in sources.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,69 +98,79 @@ class Program:
     @classmethod
     def build(cls, described: Mapping[str, Any]) -> Program:
         manifest = Manifest.model_validate(described["manifest"])
-        state = {key: PredictorState.model_validate(one) for key, one in described["state"].items()}
-        module = build_steps(manifest, state, described["tools"])
+        states = {key: PredictorState.model_validate(state) for key, state in described["state"].items()}
+        module = Steps(manifest, states, described["tools"])
         return cls(manifest, module, compile_schema(manifest.output_schema))
 
-    async def run(self, inputs: Mapping[str, Any], model: Any, adapter: str, job: Job) -> Any:
-        with settings_for(model, adapter, job):
-            return await self.module.acall(**inputs)
+    async def run(self, inputs: Mapping[str, Any], model: Model, job: Job) -> Any:
+        with settings_for(model, job):
+            return await self.module.acall(**self.with_defaults(inputs))
+
+    def with_defaults(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            field.name: inputs[field.name] if field.name in inputs else field.json_schema["default"]
+            for field in self.manifest.inputs
+        }
 
     def outputs(self, prediction: Mapping[str, Any]) -> dict[str, Any]:
         """Return a prediction as JSON; raise if it is not what the manifest says."""
-        outputs = {one.name: plain(prediction[one.name], one.json_schema) for one in self.manifest.outputs}
-        problems = [str(problem) for problem in argument_problems(outputs, self.validator)]
-        if problems:
+        outputs = {
+            field.name: plain(prediction[field.name], field.json_schema) for field in self.manifest.outputs
+        }
+        if problems := [str(problem) for problem in argument_problems(outputs, self.validator)]:
             raise OutputError("\n- ".join(["the model's answer does not match the manifest:", *problems]))
         return outputs
 
 
-def settings_for(model: Any, adapter: str, job: Job) -> Any:
-    """Return DSPy's settings for one execution: nothing comes from elsewhere, and nothing is left behind."""
+def settings_for(model: Model, job: Job) -> Any:
     return dspy.context(
         lm=model,
-        adapter=dspy.JSONAdapter() if adapter == "json" else dspy.ChatAdapter(),
-        callbacks=[],
+        adapter=dspy.JSONAdapter() if model.config.adapter == "json" else dspy.ChatAdapter(),
         trace=None,
         disable_history=True,
-        track_usage=False,
-        usage_tracker=None,
-        send_stream=None,
-        stream_listeners=[],
-        caller_modules=None,
-        caller_predict=None,
         warn_on_type_mismatch=False,
         **{JOB: job},
     )
 
 
-def build_steps(
-    manifest: Manifest, state: Mapping[str, PredictorState], tools: Mapping[str, Mapping[str, Any]]
-) -> Steps:
-    """Build a module; only demos, instructions and field texts of the state get into it."""
-    steps = {}
-    for predictor in manifest.predictors:
-        step = steps[predictor.name] = _step(predictor, tools)
-        for key, predict in predicts_of(predictor, step).items():
-            if key in state:
-                _apply(predict, state[key])
-    return Steps(steps, manifest)
+def plain(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return an output as JSON; optional properties that the model left out or null are left out."""
+    if isinstance(value, pydantic.BaseModel):
+        value = value.model_dump(mode="json", by_alias=True)
+    if isinstance(value, dict):
+        known, others = schema.get("properties", {}), schema.get("additionalProperties")
+        required = schema.get("required", ())
+        schemas = {name: known.get(name, others if isinstance(others, dict) else {}) for name in value}
+        return {
+            str(name): plain(part, schemas[name])
+            for name, part in value.items()
+            if part is not None or name not in known or name in required or _takes_null(schemas[name])
+        }
+    if isinstance(value, list | tuple):
+        return [plain(part, schema.get("items", {})) for part in value]
+    # In DSPy's chat form every text is text, also one that means nothing.
+    is_text = {"string", "null"} == {*schema.get("type", ())}
+    return None if is_text and value in ("null", "None") else value
+
+
+def _takes_null(schema: Mapping[str, Any]) -> bool:
+    return "null" in schema.get("type", ()) or None in schema.get("enum", ())
 
 
 def _step(predictor: Predictor, tools: Mapping[str, Mapping[str, Any]]) -> Any:
-    inputs = {field.name: _typed(field, dspy.InputField) for field in predictor.inputs}
-    outputs = {field.name: _typed(field, dspy.OutputField) for field in predictor.outputs}
+    inputs = {field.name: _typed_field(field, dspy.InputField) for field in predictor.inputs}
+    outputs = {field.name: _typed_field(field, dspy.OutputField) for field in predictor.outputs}
     signature = dspy.Signature({**inputs, **outputs}, predictor.instructions)
     if predictor.kind == "ReAct":
         known = [_tool(name, tools[name]) for name in predictor.tools]
         return dspy.ReAct(signature, known, max_iters=predictor.max_iterations)
-    return (dspy.Predict if predictor.kind == "Predict" else dspy.ChainOfThought)(signature)
+    return getattr(dspy, predictor.kind)(signature)
 
 
-def _typed(field: Field, kind: Callable[..., Any]) -> tuple[Any, Any]:
+def _typed_field(field: Field, kind: Callable[..., Any]) -> tuple[Any, Any]:
     settings: dict[str, Any] = limits_of(field.json_schema)
     if "default" in field.json_schema:
-        settings["default"] = copy.deepcopy(field.json_schema["default"])
+        settings["default"] = field.json_schema["default"]
     if field.description:
         settings["desc"] = field.description
     return python_type(field.json_schema, field.name), kind(**settings)
@@ -158,29 +183,41 @@ def _tool(name: str, tool: Mapping[str, Any]) -> CatalogueTool:
     except (RecursionError, AttributeError, KeyError, TypeError):
         # A recursive or unusual schema is shown to the model as it is.
         arguments, types = dict(schema.get("properties") or {}), {}
-
-    def unused() -> None:
-        """DSPy wants a function; `acall` needs none."""
-
-    return CatalogueTool(unused, name=name, desc=tool["description"], args=arguments, arg_types=types)
+    # DSPy wants a function; `acall` needs none.
+    return CatalogueTool(lambda: None, name=name, desc=tool["description"], args=arguments, arg_types=types)
 
 
-def predicts_of(predictor: Predictor, step: Any) -> dict[str, Any]:
+def _predicts_of(predictor: Predictor, step: Any) -> dict[str, Any]:
     """Return DSPy's own predictors within a step, by their keys in a state."""
-    found = {
-        "Predict": lambda: [step],
-        "ChainOfThought": lambda: [step.predict],
-        "ReAct": lambda: [step.react, step.extract.predict],
-    }[predictor.kind]()
+    found = [predict for _, predict in step.named_predictors()]
     return dict(zip(predictor.signatures, found, strict=True))
 
 
-def _apply(predict: Any, state: PredictorState) -> None:
-    """Set what was saved, by name: DSPy's own loading would set whatever the file contains."""
-    predict.demos = [demo.model_dump(exclude_unset=True) for demo in state.demos]
-    saved = predict.signature.dump_state()
-    if state.signature.instructions is not None:
-        saved["instructions"] = state.signature.instructions
-    if state.signature.fields is not None:
-        saved["fields"] = [text.model_dump() for text in state.signature.fields]
-    predict.signature = predict.signature.load_state(saved)
+def saved_state(manifest: Manifest, steps: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state as DSPy saves it, without what an optimizer noted for itself."""
+    states = {
+        key: predict.dump_state()
+        for predictor in manifest.predictors
+        for key, predict in _predicts_of(predictor, steps[predictor.name]).items()
+    }
+    return {key: {name: state[name] for name in ("demos", "signature")} for key, state in states.items()}
+
+
+def load_object(name: str, folder: Path) -> Any:
+    """Import `module:object`, from this folder first. This runs the module."""
+    module, _, path = name.partition(":")
+    if not module or not path:
+        raise UsageError(
+            f"{name!r} does not name an object. Write `module:object`, such as `my_programs:triage`."
+        )
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    try:
+        found: Any = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise UsageError(f"{name} cannot be imported: {type(error).__name__}: {error}") from error
+    return found

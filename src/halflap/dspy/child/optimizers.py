@@ -3,209 +3,200 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dspy
 from dspy.utils.exceptions import LMError
 
 from halflap.core.errors import UsageError
-from halflap.dspy.child.metrics import Score, find_metric
-from halflap.dspy.child.modules import OutputError, Program, predicts_of, settings_for
-from halflap.dspy.state import MAX_DEMO
+from halflap.dspy.child.modules import OutputError, Program, load_object, saved_state, settings_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from halflap.dspy.child.model import Job, Model
+    from halflap.dspy.manifest import Manifest
 
-    Example = Mapping[str, Any]
+    Values = Mapping[str, Any]
+    Score = tuple[float, str]
+    """From 0 to 1, with a hint for a model that should do better."""
+    Metric = Callable[[Values, Values], Score]
 
-__all__ = ["optimize"]
+__all__ = ["find_metric", "optimize"]
 
 _CONCURRENT = 4
 _MAX_BOOTSTRAPPED, _MAX_LABELED = 4, 8
-_MAX_DEMO_BYTES = 2_000_000
-"""All demos together, so that the state stays below its limit."""
+_MAX_DEMO_BYTES = 100_000
+"""Larger demos are dropped: a ReAct's hold everything that its tools returned."""
 _NUMBER = "halflap_example"
 
 
 async def optimize(
-    message: Mapping[str, Any], model: Model, adapter: str, job: Job, report: Callable[[dict[str, Any]], None]
+    message: Mapping[str, Any], model: Model, job: Job, report: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
-    """Run one optimisation; the child is ended if it has to stop early."""
+    """Run one optimisation; the process is ended if it has to stop early."""
     logging.getLogger("dspy").setLevel(logging.CRITICAL)
     program = Program.build(message)
-    work = _Optimization(program, message, model=model, adapter=adapter, job=job, report=report)
-    old_score = await work.measure(program, message["held_out"], "measuring the old")
-    module = await asyncio.to_thread(work.optimized, message["examples"])
+    work = _Optimization(program, message, model, job, report)
+    old_score = await work.measure(program, "measuring the old")
+    module = await asyncio.to_thread(work.optimized)
     new = Program(program.manifest, module, program.validator)
-    score = await work.measure(new, message["held_out"], "measuring the new")
-    return {"state": _state_of(new), "score": score, "old_score": old_score}
+    score = await work.measure(new, "measuring the new")
+    return {"state": saved_state(program.manifest, module.steps), "score": score, "old_score": old_score}
 
 
 class _Optimization:
     def __init__(
-        self,
-        program: Program,
-        message: Mapping[str, Any],
-        *,
-        model: Model,
-        adapter: str,
-        job: Job,
-        report: Callable[[dict[str, Any]], None],
+        self, program: Program, message: Mapping[str, Any], model: Model, job: Job, report: Any
     ) -> None:
         self._program = program
         self._metric = find_metric(message["metric"], program.manifest, message["folder"])
         self._message = message
         self._model = model
-        self._adapter = adapter
         self._job = job
-        self._send = report
+        self._report = report
         self._failure: UsageError | None = None
-        self._round = 1
         self._done = 0
 
-    def _report(self, phase: str, done: int, total: int, **more: Any) -> None:
-        self._send({"phase": phase, "done": done, "total": total, **more})
+    async def measure(self, program: Program, phase: str) -> float:
+        """Return the mean score on the held-out examples; an answer that cannot be used scores nothing."""
+        examples, places, scores = self._message["held_out"], asyncio.Semaphore(_CONCURRENT), []
 
-    async def measure(self, program: Program, examples: list[Example], phase: str) -> float:
-        """Return the mean score; an answer that cannot be used scores nothing."""
-        done, places = 0, asyncio.Semaphore(_CONCURRENT)
-        self._report(phase, 0, len(examples))
-
-        async def one(example: Example) -> float:
-            nonlocal done
+        async def score(example: Values) -> None:
             async with places:
                 try:
-                    found = await program.run(example["inputs"], self._model, self._adapter, self._job)
-                    value = self._score(example, found).value
-                except Exception as error:
-                    if isinstance(error, UsageError | LMError):
-                        raise
+                    prediction = await program.run(example["inputs"], self._model, self._job)
+                    value = self._score(example, prediction)[0]
+                except (UsageError, LMError, TimeoutError):
+                    raise
+                except Exception:  # noqa: BLE001 -- DSPy raises many kinds for answers it cannot read
                     value = 0.0
-            done += 1
-            self._report(phase, done, len(examples))
-            return value
+            scores.append(value)
+            self._report({"phase": phase, "done": len(scores), "total": len(examples)})
 
-        scores = await asyncio.gather(*(one(example) for example in examples))
-        score = round(sum(scores) / len(scores), 4)
-        self._report(phase, len(examples), len(examples), score=score)
-        return score
+        self._report({"phase": phase, "done": 0, "total": len(examples)})
+        await asyncio.gather(*(score(example) for example in examples))
+        mean = round(sum(scores) / len(scores), 4)
+        self._report({"phase": phase, "done": len(scores), "total": len(scores), "score": mean})
+        return mean
 
-    def _score(self, example: Example, prediction: Mapping[str, Any]) -> Score:
+    def _score(self, example: Values, prediction: Values) -> Score:
         """Score a prediction; what would be refused when the program runs is worth nothing."""
         try:
             outputs = self._program.outputs(prediction)
         except OutputError as error:
-            return Score(0.0, str(error))
-        return self._metric(example["inputs"], example["outputs"], outputs)
+            return 0.0, str(error)
+        return self._metric(example, outputs)
 
-    def optimized(self, examples: list[Example]) -> Any:
+    def optimized(self) -> Any:
         """Run the optimizer in this thread and return the new module."""
-        # Of an input and an output with one name, the input counts: the program must not see what it should return.
-        trainset = [
-            dspy.Example({**one["outputs"], **one["inputs"], _NUMBER: at}).with_inputs(*one["inputs"])
-            for at, one in enumerate(examples)
-        ]
-        use_gepa = self._message["optimizer"] == "GEPA"
-        total, rounds = (self._message["budget"], None) if use_gepa else (len(examples), 1)
-
-        def report() -> None:
-            self._report("optimising", min(self._done, total), total, round=self._round, rounds=rounds)
-
-        def measured(gold: Any, prediction: Any) -> Score:
-            if self._failure is None:
-                try:
-                    score = self._score(examples[gold[_NUMBER]], prediction)
-                except UsageError as error:
-                    # DSPy would take it for a bad answer, and continue.
-                    self._failure = error
-                else:
-                    self._done += 1
-                    report()
-                    return score
-            return Score(0.0, "Stopped.")
-
-        def began(number: int) -> None:
-            self._round = number
-            report()
-
-        report()
-        with settings_for(self._model, self._adapter, self._job):
-            run = self._gepa if use_gepa else self._bootstrap
-            found = run(self._program.module.deepcopy(), trainset, measured, began)
-        failure = self._job.trouble or self._failure
-        if failure is not None:
+        trainset = []
+        for number, example in enumerate(self._message["examples"]):
+            inputs = self._program.with_defaults(example["inputs"])
+            # Of an input and an output with one name, the input counts: the program must not see what it should return.
+            values = {**example["outputs"], **inputs, _NUMBER: number}
+            trainset.append(dspy.Example(values).with_inputs(*inputs))
+        module = self._program.module.deepcopy()
+        with settings_for(self._model, self._job):
+            if self._message["optimizer"] == "GEPA":
+                module = self._gepa(len(trainset)).compile(module, trainset=trainset, valset=trainset)
+            else:
+                module = self._bootstrap(len(trainset)).compile(module, trainset=trainset)
+        if failure := self._job.failure or self._failure:
             raise failure
-        _drop_large_demos(found, self._program)
-        return found
+        for predict in module.predictors():
+            predict.demos = [demo for demo in predict.demos if _is_small(demo)]
+        return module
 
-    def _bootstrap(self, module: Any, trainset: list[Any], measured: Any, _began: Any) -> Any:
-        def metric(gold: Any, prediction: Any, trace: Any = None) -> bool:
-            del trace
-            return bool(measured(gold, prediction).value >= 1.0)
+    def _bootstrap(self, count: int) -> Any:
+        def metric(example: Any, prediction: Any, *_trace: Any) -> bool:
+            return self._scored(example, prediction, count)[0] >= 1.0
 
-        optimizer = dspy.BootstrapFewShot(
+        return dspy.BootstrapFewShot(
             metric=metric,
             max_bootstrapped_demos=_MAX_BOOTSTRAPPED,
             max_labeled_demos=_MAX_LABELED,
-            max_errors=len(trainset),
+            max_errors=count,
         )
-        return optimizer.compile(module, trainset=trainset)
 
-    def _gepa(self, module: Any, trainset: list[Any], measured: Any, began: Any) -> Any:
-        def metric(
-            gold: Any, prediction: Any, trace: Any = None, of: Any = None, of_trace: Any = None
-        ) -> Any:
-            del trace, of, of_trace
-            score = measured(gold, prediction)
-            return dspy.Prediction(score=score.value, feedback=score.feedback)
+    def _gepa(self, count: int) -> Any:
+        def metric(example: Any, prediction: Any, *_trace: Any, **_more: Any) -> Any:
+            score, feedback = self._scored(example, prediction, self._message["budget"])
+            return dspy.Prediction(score=score, feedback=feedback)
 
-        class Rounds:
-            def on_iteration_start(self, event: Mapping[str, Any]) -> None:
-                began(event["iteration"])
+        def is_over(_: Any) -> bool:
+            return self._failure is not None or self._job.failure is not None
 
-        optimizer = dspy.GEPA(
+        return dspy.GEPA(
             metric=metric,
             max_metric_calls=self._message["budget"],
             reflection_lm=self._model.copy(temperature=1.0),
-            reflection_minibatch_size=min(3, len(trainset)),
+            reflection_minibatch_size=min(3, count),
             num_threads=_CONCURRENT,
             # Skipping perfect scores costs no metric call, so the budget would never be spent.
             skip_perfect_score=False,
             seed=self._message["seed"],
-            gepa_kwargs={"stop_callbacks": [lambda _: self._is_over], "callbacks": [Rounds()]},
+            gepa_kwargs={"stop_callbacks": [is_over]},
         )
-        return optimizer.compile(module, trainset=trainset, valset=trainset)
 
-    @property
-    def _is_over(self) -> bool:
-        return self._failure is not None or self._job.trouble is not None
-
-
-def _drop_large_demos(module: Any, program: Program) -> None:
-    """Drop demos that could not be saved: a ReAct's hold everything that its tools returned."""
-    left = _MAX_DEMO_BYTES
-    for predictor in program.manifest.predictors:
-        for predict in predicts_of(predictor, module.steps[predictor.name]).values():
-            kept = []
-            for demo, saved in zip(predict.demos, predict.dump_state()["demos"], strict=True):
-                try:
-                    size = len(json.dumps(saved, ensure_ascii=False, allow_nan=False).encode())
-                except (TypeError, ValueError, RecursionError):
-                    continue
-                if size <= min(left, MAX_DEMO):
-                    kept.append(demo)
-                    left -= size
-            predict.demos = kept
+    def _scored(self, example: Any, prediction: Any, total: int) -> Score:
+        """Score an answer for an optimizer, which would take an error for a bad answer, and continue."""
+        if self._failure is None:
+            try:
+                score = self._score(self._message["examples"][example[_NUMBER]], prediction)
+            except UsageError as error:
+                self._failure = error
+            else:
+                self._done += 1
+                self._report({"phase": "optimising", "done": min(self._done, total), "total": total})
+                return score
+        return 0.0, "Stopped."
 
 
-def _state_of(program: Program) -> dict[str, Any]:
-    """Return the state as DSPy saves it, without what the optimizer noted for itself."""
-    return {
-        key: {**predict.dump_state(), "lm": None, "train": [], "traces": []}
-        for predictor in program.manifest.predictors
-        for key, predict in predicts_of(predictor, program.module.steps[predictor.name]).items()
-    }
+def _is_small(demo: Any) -> bool:
+    return len(json.dumps(dict(demo), default=str)) <= _MAX_DEMO_BYTES
+
+
+# Metrics ----------------------------------------------------------------------------------------------
+
+
+def find_metric(text: str, manifest: Manifest, folder: str) -> Metric:
+    """Return a function of an example and a program's outputs, for `exact`, `exact:FIELD` or `module:function`."""
+    outputs = [field.name for field in manifest.outputs]
+    kind, _, name = text.partition(":")
+    if kind == "exact":
+        if name and name not in outputs:
+            raise UsageError(f"{manifest.name} has no output {name!r}. It has: {', '.join(outputs)}.")
+        return lambda example, actual: _exact([name] if name else outputs, example["outputs"], actual)
+    function = load_object(text, Path(folder))
+    if not callable(function):
+        raise UsageError(f"{text} is not a function.")
+    return lambda example, actual: _own(text, function, example, actual)
+
+
+def _exact(names: list[str], expected: Values, actual: Values) -> Score:
+    if missing := [name for name in names if name not in expected]:
+        raise UsageError(
+            f"An example has no {', '.join(missing)}: {dict(expected)!r}. Compare a field that all have: `exact:FIELD`."
+        )
+    wrong = [name for name in names if actual[name] != expected[name]]
+    hints = [f"`{name}` is {actual[name]!r}, but should be {expected[name]!r}." for name in wrong]
+    return (0.0, " ".join(hints)) if wrong else (1.0, "Everything is right.")
+
+
+def _own(text: str, function: Any, example: Values, actual: Values) -> Score:
+    expected = dspy.Example({**example["outputs"], **example["inputs"]}).with_inputs(*example["inputs"])
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            result = function(expected, dspy.Prediction(**actual))
+            value, feedback = getattr(result, "score", result), str(getattr(result, "feedback", "") or "")
+    except BaseException as error:  # also SystemExit: it is the user's own code
+        raise UsageError(f"The metric {text} failed: {type(error).__name__}: {error}") from error
+    if not isinstance(value, bool | int | float) or not 0 <= value <= 1:
+        raise UsageError(f"The metric {text} returned {value!r} instead of a number from 0 to 1.")
+    return float(value), feedback or f"It scored {float(value):g} of 1."

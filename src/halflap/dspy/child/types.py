@@ -22,6 +22,7 @@ LIMITS = {
 }
 """Limits of a schema, as pydantic calls them."""
 _PLAIN = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
+_MAX_DEPTH = 30
 
 
 class NotExpressibleError(Exception):
@@ -37,10 +38,8 @@ def python_type(schema: Mapping[str, Any], name: str) -> Any:
     """Return the type without the limits at its top, which DSPy takes with the field."""
     if "const" in schema or "enum" in schema:
         return Literal[tuple(schema.get("enum", [schema.get("const")]))]
-    kinds = schema.get("type")
-    if isinstance(kinds, list):
-        return Union[tuple(_one_type(kind, schema, name) for kind in kinds)]  # noqa: UP007 -- known when it runs
-    return Any if kinds is None else _one_type(kinds, schema, name)
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    return Union[tuple(_one_type(kind, schema, name) for kind in kinds)]  # noqa: UP007 -- known when it runs
 
 
 def _one_type(kind: str, schema: Mapping[str, Any], name: str) -> Any:
@@ -50,10 +49,10 @@ def _one_type(kind: str, schema: Mapping[str, Any], name: str) -> Any:
         return _PLAIN[kind]
     if "properties" in schema:
         return _model(schema, name)
-    more = schema.get("additionalProperties")
-    if isinstance(more, bool) or more is None:
-        return dict if more is None else dict[str, Any]
-    return dict[str, _inner(more, name)]  # type: ignore[misc]
+    values = schema.get("additionalProperties")
+    if isinstance(values, dict):
+        return dict[str, _inner(values, name)]  # type: ignore[misc]
+    return dict if values is None else dict[str, Any]
 
 
 def _inner(schema: Mapping[str, Any], name: str) -> Any:
@@ -66,13 +65,13 @@ def _model(schema: Mapping[str, Any], name: str) -> Any:
     for key, inner in schema["properties"].items():
         # The title of an object is the name of its class.
         texts = ("description", "default") if "properties" in inner else ("title", "description", "default")
-        settings: dict[str, Any] = {one: inner[one] for one in texts if one in inner} | limits_of(inner)
+        settings: dict[str, Any] = {text: inner[text] for text in texts if text in inner} | limits_of(inner)
         annotation = python_type(inner, key)
         if key not in schema.get("required", ()) and "default" not in inner:
             annotation, settings["default"] = Union[annotation, None], None  # noqa: UP007 -- as above
         fields[key] = (annotation, pydantic.Field(**settings))
-    more = schema.get("additionalProperties")
-    extra: Any = "ignore" if more is None else "forbid" if more is False else "allow"
+    others = schema.get("additionalProperties")
+    extra: Any = "ignore" if others is None else "forbid" if others is False else "allow"
     title = schema.get("title", name)
     return pydantic.create_model(
         title if title.isidentifier() else "Value",
@@ -104,45 +103,31 @@ def schema_of(annotation: Any) -> dict[str, Any]:
         raise NotExpressibleError(
             "Any is not specific enough: name the type that the model should answer with"
         )
-    return _simplified(schema, schema.pop("$defs", {}), 0)
+    return _simplified(schema, schema.pop("$defs", {}))
 
 
-_MAX_DEPTH = 30
-
-
-def _simplified(schema: Mapping[str, Any], defs: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _simplified(schema: Mapping[str, Any], defs: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+    """Resolve references, write a type or null as a list of types, and drop the titles that pydantic makes of names."""
     if depth > _MAX_DEPTH:
         raise NotExpressibleError("it contains itself")
     found = dict(schema)
     if "$ref" in found:
         found = {**defs[found.pop("$ref").rpartition("/")[2]], **found}
     if "anyOf" in found:
-        found |= _nullable([_simplified(one, defs, depth + 1) for one in found.pop("anyOf")])
+        parts = [_simplified(part, defs, depth + 1) for part in found.pop("anyOf")]
+        others = [part for part in parts if part != {"type": "null"}]
+        is_nullable = len(others) == 1 and len(parts) == len(others) + 1
+        if not is_nullable or not isinstance(others[0].get("type"), str) or "enum" in others[0]:
+            raise NotExpressibleError("a union can only be one type or None")
+        found |= {**others[0], "type": [others[0]["type"], "null"]}
+    properties = {}
+    for name, part in found.get("properties", {}).items():
+        properties[name] = _simplified(part, defs, depth + 1)
+        if properties[name].get("title") == name.title().replace("_", " ").strip():
+            del properties[name]["title"]
     if "properties" in found:
-        found["properties"] = {
-            name: _simplified(_untitled(one, name), defs, depth + 1)
-            for name, one in found["properties"].items()
-        }
+        found["properties"] = properties
     for key in ("items", "additionalProperties"):
         if isinstance(found.get(key), dict):
             found[key] = _simplified(found[key], defs, depth + 1)
     return found
-
-
-def _nullable(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the schema of a type or null."""
-    others = [one for one in parts if one != {"type": "null"}]
-    if (
-        len(others) != 1
-        or len(parts) != len(others) + 1
-        or not isinstance(others[0].get("type"), str)
-        or "enum" in others[0]
-    ):
-        raise NotExpressibleError("a union can only be one type or None")
-    return {**others[0], "type": [others[0]["type"], "null"]}
-
-
-def _untitled(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Drop the title that pydantic makes from a property's name."""
-    made = name.title().replace("_", " ").strip()
-    return {key: one for key, one in schema.items() if not (key == "title" and one == made)}

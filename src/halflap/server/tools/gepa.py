@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import logging
 from typing import TYPE_CHECKING, Any
 
-from halflap.core.errors import (
-    HalflapError,
-    WorkflowBusyError,
-    WorkflowError,
-    WorkflowFailedError,
-    WorkflowTimeoutError,
-)
 from halflap.server.caller import principal_of
-from halflap.server.tools.tool import Answer, FrontTool
+from halflap.server.tools.tool import FrontTool, with_error_objects
 from halflap.workflows.answers import Optimization, Scores, Verdict
 from halflap.workflows.run.process import Jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pydantic import BaseModel
 
-    from halflap.core.codes import Code, OtherCode
-    from halflap.core.errors import SeedCode
+    from halflap.core.codes import Code
     from halflap.gateway import Gateway
     from halflap.server.caller import Caller
 
 __all__ = ["gepa_family"]
-
-logger = logging.getLogger(__name__)
 
 _OPTIMIZE = """\
 Optimise a workflow: run independent tasks in parallel, remove dead, silent and repeated tasks, make choices before work that only one \
@@ -47,7 +35,6 @@ _NET = """\
 {id, input, output, tasks: [{id, label, join, split, duration, cost, reads, writes, resource}], flows: [{from, to, \
 predicate, probability, default}], conditions, rules}; or {"yawl": "<the XML of a YAWL specification>"}"""
 
-_INTERNAL: OtherCode = "internal"
 _ERRORS: Sequence[Code] = ("workflow", "workflow-failed", "workflow-timeout", "workflow-busy")
 _PATTERNS = {
     "type": "array",
@@ -101,7 +88,7 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
             input_schema=takes,
             output_schema=_output_schema(answers),
             read_only=True,
-            handler=_answering(answer),
+            handler=with_error_objects(answer),
             errors=_ERRORS,
             checks=False,
         )
@@ -175,33 +162,3 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
             answers=Scores,
         ),
     ]
-
-
-def _answering(
-    handler: Callable[[Mapping[str, Any], Caller], Awaitable[dict[str, Any]]],
-) -> Callable[[Mapping[str, Any], Caller], Awaitable[Answer]]:
-    """Turn every failure into an error object."""
-
-    async def answer(arguments: Mapping[str, Any], caller: Caller) -> Answer:
-        try:
-            given = await handler(arguments, caller)
-        except (WorkflowError, WorkflowFailedError, WorkflowTimeoutError, WorkflowBusyError) as error:
-            return _failed(error.seed_code, str(error), error.code)
-        except HalflapError as error:
-            return _failed("EXECUTION_ERROR", str(error), error.code)
-        except Exception as error:
-            logger.exception("a tool of the gepa family failed")
-            text = f"Halflap failed to answer ({type(error).__name__}). Its log has the whole story."
-            return _failed("EXECUTION_ERROR", text, _INTERNAL)
-        return Answer(_text(given), given)
-
-    return answer
-
-
-def _failed(seed_code: SeedCode, message: str, code: Code | str) -> Answer:
-    told = {"error": True, "code": seed_code, "message": message}
-    return Answer(_text(told), told, is_error=True, code=code)
-
-
-def _text(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,18 +11,23 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 from pydantic import TypeAdapter
 
-from halflap.core.errors import InvalidArgumentsError
+from halflap.core.errors import HalflapError, InvalidArgumentsError
 from halflap.server.confirm import Question
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from halflap.core.codes import Code
+    from halflap.core.codes import Code, OtherCode
     from halflap.core.errors import ArgumentProblem
     from halflap.server.caller import Caller
 
-__all__ = ["Answer", "FrontTool"]
+    Handler = Callable[[Mapping[str, Any], Caller], Awaitable[dict[str, Any] | Question]]
 
+__all__ = ["Answer", "FrontTool", "Handler", "with_error_objects"]
+
+logger = logging.getLogger(__name__)
+
+_INTERNAL: OtherCode = "internal"
 _BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 
 
@@ -101,3 +108,29 @@ def _problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Sequen
 
     validator = compile_schema(schema)
     return [] if validator is None else validator.problems(dict(arguments))
+
+
+def with_error_objects(
+    handler: Handler,
+) -> Callable[[Mapping[str, Any], Caller], Awaitable[Answer | Question]]:
+    """Return a handler of a dspy or gepa tool, whose failures are error objects."""
+
+    async def answer(arguments: Mapping[str, Any], caller: Caller) -> Answer | Question:
+        try:
+            value = await handler(arguments, caller)
+        except HalflapError as error:
+            failure, code = {"code": error.seed_code, "message": str(error)}, error.code
+        except Exception as error:
+            logger.exception("one of our own tools failed")
+            message = f"Halflap failed to answer ({type(error).__name__}). See its log."
+            failure, code = {"code": "EXECUTION_ERROR", "message": message}, _INTERNAL
+        else:
+            return value if isinstance(value, Question) else Answer(_text(value), value)
+        answered = {"error": True, **failure}
+        return Answer(_text(answered), answered, is_error=True, code=code)
+
+    return answer
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from halflap.config import ServerConfig
     from halflap.upstream.connection import Connection
 
-__all__ = ["http_streams", "sse_streams"]
-
 _MAX_EVENT_BYTES = 64 * 1024 * 1024
 _CONNECT_SECONDS = 30.0
 _SILENCE_SECONDS = 3600.0

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from halflap.upstream.guardian import GuardedProcess, Guardian
     from halflap.upstream.log import ServerLog
 
-__all__ = ["server_environment", "stdio_streams"]
-
 _PASSED = frozenset(
     {
         *("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"),
@@ -104,15 +102,12 @@ def server_environment(server: ServerConfig) -> dict[str, str]:
     A server is a foreign program: it gets what programs need to run and to reach the network, not the tokens
     in the user's shell. `inherit_env` passes on more.
     """
-    if server.inherit_env is True:
-        inherited = dict(os.environ)
-    else:
-        more = server.inherit_env or ()
-        inherited = {
-            name: value
-            for name, value in os.environ.items()
-            if name in _PASSED or name.startswith(_PASSED_PREFIXES) or name in more
-        }
+    more = server.inherit_env
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if more is True or name in _PASSED or name.startswith(_PASSED_PREFIXES) or (more and name in more)
+    }
     return {**inherited, **server.env}
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING
 
 from halflap.core.errors import StoreError
-from halflap.store import knowledge, lineage, sqlite_file, tables, traces
+from halflap.store import knowledge, lineage, rows, sqlite_file, traces
 from halflap.store.database import Database
 from halflap.store.records import Purged, ServerRows, StoredCatalog, StoredServer, StoreStatus
 
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
         ToolKey,
         WatermarkChange,
     )
+    from halflap.store.transaction import Transaction
 
 __all__ = ["Store"]
 
@@ -114,12 +112,10 @@ class Store(Database):
         return gone
 
     def _release_space(self) -> bool:
-        with self._raw_connection() as connection:
-            return sqlite_file.release_space(connection)
+        return sqlite_file.release_space(self._connection)
 
     def _vacuum(self) -> None:
-        with self._opened().connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.exec_driver_sql("VACUUM runs, calls")
+        self._connection.execute("VACUUM runs, calls")
 
     # What was learned
 
@@ -219,50 +215,56 @@ class Store(Database):
 
     async def salt(self) -> bytes:
         """Return this installation's secret for digests of arguments."""
-        return bytes.fromhex(await self._write(tables.random_value, "salt", _SALT_BYTES))
+        return bytes.fromhex(await self._write(rows.random_value, "salt", _SALT_BYTES))
 
     async def installation_id(self) -> str:
         """Return a random identifier of this installation."""
-        return await self._write(tables.random_value, "id", _ID_BYTES)
+        return await self._write(rows.random_value, "id", _ID_BYTES)
 
     async def add_counters(self, counters: Mapping[str, float]) -> None:
         """Add to counters that last over all runs of the gateway."""
-        await self._write(tables.add_counters, counters)
+        await self._write(rows.add_counters, counters)
 
     async def counters(self) -> Mapping[str, float]:
-        return await self._read(tables.read_counters)
+        return await self._read(rows.read_counters)
 
     async def status(self) -> StoreStatus:
         """Check that the store can be written to, and return its version and size."""
         return await self._write(self._status)
 
-    def _status(self, connection: sa.Connection) -> StoreStatus:
+    def _status(self, transaction: Transaction) -> StoreStatus:
         # Writing something is the only proof that the store can be written to.
-        tables.upsert(connection, tables.counters, [{"name": "looked_at", "value": time.time()}])
-        learned = tables.learned.c
-        known = sa.select(learned.server, learned.tool, learned.definition_hash).distinct()
-        times = [
-            connection.scalar(sa.select(sa.func.min(table.c.started_at)))
-            for table in (tables.runs, tables.calls)
-        ]
+        rows.upsert(transaction, "meters", [{"name": "looked_at", "value": time.time()}])
+        counts = transaction.select(
+            """
+            SELECT
+                (SELECT count(*) FROM runs) AS runs,
+                (SELECT count(*) FROM calls) AS calls,
+                (SELECT count(*) FROM (SELECT DISTINCT server, tool, definition_hash FROM learned) AS t) AS learned,
+                (SELECT min(started_at) FROM (
+                    SELECT min(started_at) AS started_at FROM runs UNION ALL SELECT min(started_at) FROM calls
+                ) AS times) AS oldest
+            """
+        )
         return StoreStatus(
-            version=self._version(connection),
-            size_bytes=self._size(connection),
-            runs=_count(connection, tables.runs),
-            calls=_count(connection, tables.calls),
-            learned=_count(connection, known.subquery()),
-            oldest=min((float(one) for one in times if one is not None), default=None),
+            version=self._version(transaction), size_bytes=self._size(transaction), **counts[0]
         )
 
+    def _size(self, transaction: Transaction) -> int:
+        if self._file is not None:
+            return sqlite_file.size_on_disk(self._file)
+        if self._is_sqlite:
+            query = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+            return int(transaction.scalar(query))
+        # Not the whole database, which may be shared with other programs.
+        size = "SELECT coalesce(pg_total_relation_size(to_regclass(:name)), 0)"
+        return sum(transaction.scalar(size, name=name) for name in rows.TABLES)
 
-def _count(connection: sa.Connection, table: Any) -> int:
-    return int(connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0)
 
-
-def _read_catalog(connection: sa.Connection) -> StoredCatalog:
-    servers = [StoredServer(**row) for row in connection.execute(sa.select(tables.servers)).mappings()]
-    rows = connection.execute(sa.select(tables.tools).order_by("server", "position")).mappings()
-    tools = [tables.read_tool(dict(row)) for row in rows]
+def _read_catalog(transaction: Transaction) -> StoredCatalog:
+    servers = [StoredServer(**row) for row in transaction.select("SELECT * FROM servers")]
+    stored = transaction.select("SELECT * FROM tools ORDER BY server, position")
+    tools = [rows.read_tool(row) for row in stored]
     return StoredCatalog(
         {server.name: server for server in servers},
         tools,
@@ -270,26 +272,25 @@ def _read_catalog(connection: sa.Connection) -> StoredCatalog:
     )
 
 
-def _read_server(connection: sa.Connection, name: str) -> ServerRows:
-    servers, tools = tables.servers, tables.tools
-    row = connection.execute(sa.select(servers).where(servers.c.name == name)).mappings().first()
-    own = connection.execute(sa.select(tools).where(tools.c.server == name).order_by("position")).mappings()
-    names = connection.execute(sa.select(tools.c.name, tools.c.server, tools.c.original_name))
+def _read_server(transaction: Transaction, name: str) -> ServerRows:
+    servers = transaction.select("SELECT * FROM servers WHERE name = :name", name=name)
+    tools = transaction.select("SELECT * FROM tools WHERE server = :name ORDER BY position", name=name)
+    names = transaction.select("SELECT name, server, original_name FROM tools")
     return ServerRows(
-        None if row is None else StoredServer(**row),
-        [tables.read_tool(dict(tool)) for tool in own],
-        {taken: (server, original) for taken, server, original in names},
+        StoredServer(**servers[0]) if servers else None,
+        [rows.read_tool(tool) for tool in tools],
+        {row["name"]: (row["server"], row["original_name"]) for row in names},
     )
 
 
 def _update_server(
-    connection: sa.Connection, name: str, change: Callable[[ServerRows], ServerRows]
+    transaction: Transaction, name: str, change: Callable[[ServerRows], ServerRows]
 ) -> ServerRows:
-    before = _read_server(connection, name)
+    before = _read_server(transaction, name)
     after = change(before)
     if after.server is not None and after.server != before.server:
-        tables.upsert(connection, tables.servers, [asdict(after.server)])
+        rows.upsert(transaction, "servers", [rows.row_of(after.server)])
     stored = {tool.original_name: tool for tool in before.tools}
     changed = [tool for tool in after.tools if stored.get(tool.original_name) != tool]
-    tables.upsert(connection, tables.tools, [tables.tool_row(tool) for tool in changed])
+    rows.upsert(transaction, "tools", [rows.tool_row(tool) for tool in changed])
     return after

@@ -1,0 +1,236 @@
+"""Run saved DSPy programs with the configured model, in one child process that is started when it is first needed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import time
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from halflap.core.errors import (
+    ArgumentProblem,
+    HalflapError,
+    ProgramCacheError,
+    ProgramFailedError,
+    ProgramInputsError,
+    ProgramTimeoutError,
+    UsageError,
+)
+from halflap.core.values import Tool
+from halflap.dspy.key import redacted
+from halflap.dspy.process import ChildProcess, ProcessEndedError
+from halflap.schema import argument_problems, parse_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
+
+    from halflap.config import LmConfig, ProgramsConfig
+    from halflap.core.values import CallContext, Result
+    from halflap.dspy.library import SavedProgram
+    from halflap.dspy.manifest import Manifest
+    from halflap.dspy.process import CallTool
+
+    Call = Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
+
+__all__ = ["Outcome", "Runner", "check_inputs", "described", "tool_caller"]
+
+logger = logging.getLogger(__name__)
+
+_MAX_OBSERVATION = 50_000
+"""Characters of a tool's result that go to the model."""
+_CACHE_FOLDER = "dspy-cache"
+_WITHOUT_KEY = frozenset({"ollama", "ollama_chat"})
+"""Providers on this machine, which need neither a key nor an address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a program returned."""
+
+    outputs: dict[str, Any]
+    execution_time_ms: float
+    total_time_ms: float
+    """Including validation, and starting the child process if that was necessary."""
+    cache_hit: bool
+    """Whether the model was asked something, and every answer came from the cache."""
+
+
+def check_inputs(manifest: Manifest, inputs: Mapping[str, Any]) -> None:
+    """Raise everything that is wrong with a program's inputs; DSPy would only warn, and ask the model anyway."""
+    validator = manifest.input_validator
+    problems = argument_problems(inputs, validator)
+    if validator is not None and not problems and not validator.is_checked(inputs):
+        problems = [ArgumentProblem("", "they are too large to be checked", "", "unknown")]
+    if problems:
+        tool = Tool(manifest.name, "", manifest.name, "", manifest.input_schema)
+        raise ProgramInputsError(manifest.name, problems, parse_schema(tool).format_compact())
+
+
+def described(tool: Tool) -> dict[str, Any]:
+    """Return what the model is shown of a tool."""
+    return {"description": tool.description, "schema": dict(tool.input_schema)}
+
+
+class Runner:
+    """Owns the child process."""
+
+    def __init__(self, config: ProgramsConfig, *, tool: Callable[[str], Tool | None], data_dir: Path) -> None:
+        self._config = config
+        self._tool = tool
+        self._cache = None if config.cache == "off" else str(config.cache or data_dir / _CACHE_FOLDER)
+        self._process: ChildProcess | None = None
+        self._lock = asyncio.Lock()
+
+    async def run(
+        self, program: SavedProgram, inputs: Mapping[str, Any], context: CallContext, call: Call
+    ) -> Outcome:
+        """Run a program for its caller, within the time that the caller has left; `call` calls its tools."""
+        began = time.perf_counter()
+        check_inputs(program.manifest, inputs)
+        self._model(program.name)
+        loop = asyncio.get_running_loop()
+        limit = loop.time() + self._config.timeout_seconds
+        deadline = limit if context.deadline is None else min(limit, context.deadline)
+        request = {"do": "run", "inputs": inputs, **self.describe(program)}
+        try:
+            async with asyncio.timeout_at(deadline):
+                async with self._lock:
+                    if self._process is None or not self._process.is_running:
+                        await self._close()
+                        self._process = await self.start(program.name)
+                    process = self._process
+                request["seconds"] = deadline - loop.time()
+                answer = await process.run(request, tool_caller(call, replace(context, deadline=deadline)))
+        except TimeoutError:
+            raise ProgramTimeoutError(program.name, round(time.perf_counter() - began, 1)) from None
+        except ProcessEndedError as error:
+            raise self.ended(program.name, error) from None
+        result = self.result(program.name, answer)
+        return Outcome(
+            outputs=result["outputs"],
+            execution_time_ms=result["milliseconds"],
+            total_time_ms=round((time.perf_counter() - began) * 1000, 3),
+            cache_hit=result["cache_hit"],
+        )
+
+    async def start(self, name: str, show: Callable[[str], None] | None = None) -> ChildProcess:
+        """Start a child process; `show` gets what is printed in it, instead of the log."""
+        lm = self._model(name)
+        if not await asyncio.to_thread(_has_dspy):
+            raise ProgramFailedError(name, "running it needs the extra: pip install 'halflap[dspy]'.")
+        settings = {
+            "lm": {**lm.model_dump(mode="json"), "timeout": lm.timeout or self._config.timeout_seconds},
+            "cache": self._cache,
+        }
+        printed = show or (lambda line: logger.warning("DSPy: %s", line))
+        return await ChildProcess.start(settings, lambda line: printed(redacted(line, lm)))
+
+    def describe(self, program: SavedProgram) -> dict[str, Any]:
+        """Return what the child needs to build a program; raise if a tool that it uses is missing."""
+        tools: dict[str, Tool] = {}
+        for name in program.manifest.tools:
+            tool = self._tool(name)
+            if tool is None:
+                raise ProgramFailedError(program.name, f"it uses {name}, which is not in the catalogue.")
+            tools[name] = tool
+        return {
+            "key": " ".join([program.source_hash, *(tool.hash for tool in tools.values())]),
+            "manifest": program.manifest.model_dump(mode="json", by_alias=True, exclude_unset=True),
+            "state": program.state.as_json(),
+            "tools": {name: described(tool) for name, tool in tools.items()},
+        }
+
+    def result(self, name: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the result in an answer of the child, or raise the error in it; never with the key."""
+        if "result" in answer:
+            result: dict[str, Any] = answer["result"]
+            return result
+        kind, message = answer["error"]["kind"], redacted(answer["error"]["message"], self._config.lm)
+        if kind == "cache":
+            raise ProgramCacheError(name, message)
+        raise UsageError(message) if kind == "usage" else ProgramFailedError(name, message)
+
+    def ended(self, name: str, error: ProcessEndedError) -> ProgramFailedError:
+        reason = redacted(str(error), self._config.lm)
+        told = f"the process that runs DSPy ended: {reason}. The next call starts a new one."
+        return ProgramFailedError(name, told)
+
+    async def close(self) -> None:
+        async with self._lock:
+            await self._close()
+
+    async def _close(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            await process.close()
+
+    def _model(self, name: str) -> LmConfig:
+        """Return the configured model, or raise what is missing: key and address come from the configuration alone."""
+        lm = self._config.lm
+        if lm is None:
+            raise ProgramFailedError(
+                name,
+                "no language model is configured. Name one in the configuration file:\n"
+                "programs:\n"
+                "  lm: {model: openai/gpt-4o-mini, api_key: '${OPENAI_API_KEY}'}",
+            )
+        if lm.api_base is not None:
+            return lm
+        provider = lm.model.partition("/")[0]
+        prefix = re.sub(r"[^A-Z0-9]+", "_", provider.upper())
+        for variable in (f"{prefix}_API_BASE", f"{prefix}_BASE_URL"):
+            if os.environ.get(variable):
+                # The user may not want the provider itself to be asked.
+                raise ProgramFailedError(
+                    name,
+                    f"the environment variable {variable} gives an address for {lm.model} that Halflap would ignore. Set "
+                    "`programs.lm.api_base` to it, or unset the variable.",
+                )
+        if lm.api_key is None and provider not in _WITHOUT_KEY:
+            raise ProgramFailedError(
+                name,
+                f"there is no key for {lm.model}, and none is taken from the environment. Set it in the configuration file:\n"
+                f"programs:\n  lm: {{model: {lm.model}, api_key: '${{{prefix}_API_KEY}}'}}\n"
+                "A server of your own under `programs.lm.api_base` needs none.",
+            )
+        return lm
+
+
+def tool_caller(call: Call, context: CallContext) -> CallTool:
+    """Return a function that calls a tool for the model, and describes results and failures as text."""
+    inner = replace(context, depth=context.depth + 1, progress=None, cancelled=None)
+
+    async def call_tool(name: str, arguments: Mapping[str, Any]) -> str:
+        try:
+            result = await call(name, arguments, inner)
+        except HalflapError as error:
+            return _cut(f"Error: {error}")
+        except Exception:
+            logger.exception("A DSPy program's call of %s crashed", name)
+            return f"Error: the call of {name} failed inside Halflap; see its log."
+        text = result.text
+        if not text and result.has_structured_content:
+            text = json.dumps(result.structured_content, ensure_ascii=False)
+        if other := [str(block.get("type")) for block in result.content if block.get("type") != "text"]:
+            text += f"\n({', '.join(other)}: not text, so not shown)"
+        return _cut(f"Error: {text}" if result.is_error else text)
+
+    return call_tool
+
+
+def _cut(text: str) -> str:
+    more = len(text) - _MAX_OBSERVATION
+    return text if more <= 0 else f"{text[:_MAX_OBSERVATION]}… ({more:,} more characters)"
+
+
+def _has_dspy() -> bool:
+    try:
+        return find_spec("dspy") is not None
+    except (ImportError, ValueError):
+        return False

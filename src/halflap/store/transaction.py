@@ -1,0 +1,96 @@
+"""SQL that both databases understand, with parameters written as `:name`."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["Row", "Transaction"]
+
+Row = dict[str, Any]
+
+_BATCH = 500
+"""Values in one `IN (…)`."""
+_PARAMETER = re.compile(r":(\w+)")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\(\\|u[0-9a-f]{4})")
+_JSON_COLUMNS = frozenset({"definition", "accepted"})
+"""ASCII with JSON's own escapes, stored as it is."""
+
+
+class Transaction:
+    r"""Runs statements in one transaction.
+
+    Text may contain what databases refuse, NUL and lone surrogates: it is stored as `\uXXXX`.
+    """
+
+    def __init__(self, connection: Any, *, is_sqlite: bool) -> None:
+        self._connection = connection
+        self._is_sqlite = is_sqlite
+
+    def run(self, statement: str, /, **parameters: Any) -> int:
+        """Return how many rows were changed."""
+        changed: int = self._execute(statement, parameters).rowcount
+        return max(0, changed)
+
+    def run_many(self, statement: str, rows: Iterable[Row]) -> None:
+        with_text = [_encode_row(row) for row in rows]
+        self._connection.cursor().executemany(self._dialect(statement), with_text)
+
+    def select(self, query: str, /, **parameters: Any) -> list[Row]:
+        cursor = self._execute(query, parameters)
+        names = [column[0] for column in cursor.description]
+        return [
+            {name: _decode(name, value) for name, value in zip(names, row, strict=True)} for row in cursor
+        ]
+
+    def select_in(self, query: str, values: Sequence[str]) -> list[Row]:
+        """Run a query that ends in `IN`, with any number of values."""
+        found: list[Row] = []
+        for start in range(0, len(values), _BATCH):
+            batch = {f"v{number}": value for number, value in enumerate(values[start : start + _BATCH])}
+            found += self.select(f"{query} ({', '.join(f':{name}' for name in batch)})", **batch)
+        return found
+
+    def scalar(self, query: str, /, **parameters: Any) -> Any:
+        """Return the first column of the first row, or None if there is no row."""
+        return next((value for row in self.select(query, **parameters) for value in row.values()), None)
+
+    def _execute(self, statement: str, parameters: Mapping[str, Any]) -> Any:
+        return self._connection.execute(self._dialect(statement), _encode_row(parameters))
+
+    def _dialect(self, statement: str) -> str:
+        return statement if self._is_sqlite else _for_postgresql(statement)
+
+
+@cache
+def _for_postgresql(statement: str) -> str:
+    return _PARAMETER.sub(r"%(\1)s", statement)
+
+
+def _encode_row(row: Mapping[str, Any]) -> Row:
+    return {name: _encode(name, value) for name, value in row.items()}
+
+
+def _encode(name: str, value: Any) -> Any:
+    if isinstance(value, bool):
+        return int(value)
+    if not isinstance(value, str) or name in _JSON_COLUMNS:
+        return value
+    # Not with one regular expression, which would block all threads while it reads megabytes.
+    escaped = value.replace("\\", "\\\\").replace("\0", "\\u0000")
+    try:
+        escaped.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
+    return escaped
+
+
+def _decode(name: str, value: Any) -> Any:
+    if not isinstance(value, str) or "\\" not in value or name in _JSON_COLUMNS:
+        return value
+    return _ESCAPED.sub(lambda match: "\\" if match[1] == "\\" else chr(int(match[1][1:], 16)), value)

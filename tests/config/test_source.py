@@ -1,0 +1,150 @@
+"""Reading YAML and JSON with comments, with the line of every value."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halflap.config import Config
+from halflap.config.source import Source, _loader, parse, parse_json, parse_yaml
+from halflap.core.errors import ConfigError
+from support import little_work
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]))
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=15,
+)
+
+
+class Dumper(yaml.SafeDumper):
+    """Quotes what our loader would not take for text."""
+
+    yaml_implicit_resolvers = _loader().yaml_implicit_resolvers
+
+
+def source(text: str | bytes, name: str = "config.yaml") -> Source:
+    return parse(text if isinstance(text, bytes) else text.encode(), Path(name))
+
+
+def problem(text: str, name: str = "config.yaml") -> str:
+    with pytest.raises(ConfigError) as caught:
+        source(text, name)
+    (only,) = caught.value.problems
+    return str(only)
+
+
+@given(VALUES, st.sampled_from([None, 2, "\t"]), st.booleans())
+def test_json_is_read_as_the_standard_library_does(
+    value: Any, indent: int | str | None, ascii_only: bool
+) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    assert parse_json(text) == json.loads(text)
+
+
+@given(VALUES, st.booleans())
+def test_yaml_gives_back_what_was_dumped(value: Any, flow: bool) -> None:
+    expected = {} if value is None else value
+    assert parse_yaml(yaml.dump(value, Dumper=Dumper, default_flow_style=flow)) == expected
+
+
+@given(st.text(max_size=60) | st.text(st.sampled_from("{}[],:\"'\\/*# \n\tanu1-.e"), max_size=40))
+def test_no_text_makes_a_parser_crash(text: str) -> None:
+    for name in ("x.yaml", "x.json"):
+        try:
+            assert source(text.encode("utf-8", "replace"), name).value is not None
+        except ConfigError as error:
+            assert error.problems  # noqa: PT017
+
+
+@pytest.mark.parametrize("word", ["off", "yes", "12:30:45", "2020-01-01", "0x1f", "010", ".inf", "1_000"])
+def test_words_of_yaml_1_1_stay_strings(word: str) -> None:
+    assert source(f"key: {word}").value == {"key": word}
+
+
+def test_json_may_have_comments_trailing_commas_tabs_and_a_byte_order_mark() -> None:
+    text = '\ufeff{ // one\n\t"a": [1, 2,], /* two\n */ "b": {"c": null,},\n}\n'
+    assert source(text, "config.json").value == {"a": [1, 2], "b": {"c": None}}
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "config.json"])
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_file_is_an_empty_mapping(text: str, name: str) -> None:
+    assert source(text, name).value == {}
+
+
+def test_a_value_that_is_missing_has_the_line_of_the_one_above() -> None:
+    assert source("a:\n  b: 1\n").line(("a", "b", "[key]")) == 2
+    assert source("a:\n  b: 1\n").line(("a", "c")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('{"a": 1\n "b": 2}', 1),
+        ("{\n  a: 1}", 2),
+        ('{"a": "C:\\Users"}', 1),
+        ('{\n"a": [1', 2),
+        ('{"a": 1}\n}', 2),
+    ],
+)
+def test_a_mistake_in_json_has_its_line(text: str, line: int) -> None:
+    assert problem(text, "config.json").startswith(f"config.json:{line}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: 1\nb: x: y", 2),
+        ("a:\n\tb: 1", 2),
+        ("a: @b", 1),
+        ("a: 1\n---\nb: 1", 2),
+        ("a: 'x\nb: 1\n", 1),
+        ("? [a]\n: b", 1),
+        ("a: !!python/object/apply:os.system ['true']", 1),
+    ],
+)
+def test_a_mistake_in_yaml_has_its_line(text: str, line: int) -> None:
+    assert problem(text).startswith(f"config.yaml:{line}: ")
+
+
+@pytest.mark.parametrize("value", ["*hunter2", "!hunter2", "&hunter2 &x", "'x' hunter2", "[hunter2"])
+def test_a_mistake_in_yaml_does_not_quote_the_file(value: str) -> None:
+    assert "hunter2" not in problem(f"token: {value}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("a: 1\nb: 2\na: 3\n", "x.yaml"), ('{"a": 1,\n\n"a": 3}', "x.json")]
+)
+def test_a_key_that_occurs_twice_is_reported_with_both_lines(text: str, name: str) -> None:
+    found = problem(text, name)
+    assert found.startswith(f"{name}:3: ")
+    assert "line 1" in found
+
+
+def test_aliases_that_multiply_are_refused_quickly() -> None:
+    lines = ["tools: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
+    lines += [f"store{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
+    lines += ["execution: *a9", "mcpServers: {a: &a {env: *a9, args: [*a]}}"]
+    value = source("\n".join(lines)).value
+    with little_work(), pytest.raises(ConfigError) as caught:
+        Config.from_mapping(value)
+    assert sum(one.code == "config-too-large" for one in caught.value.problems) == 2
+
+
+@pytest.mark.parametrize("text", ["a: " + "[" * 50_000, "? " * 50_000, '{"a":' * 50_000, "a: " + "9" * 5000])
+def test_deep_nesting_and_long_numbers_are_refused(text: str) -> None:
+    problem(text)

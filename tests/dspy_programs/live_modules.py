@@ -1,0 +1,138 @@
+"""Live DSPy modules that are exported, or refused with a reason. Imports DSPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import dspy
+import pydantic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Place(pydantic.BaseModel):
+    """Somewhere."""
+
+    name: str
+    warmth: float = pydantic.Field(ge=0, le=1, description="How warm")
+    sights: list[str] = []  # pydantic makes one for each
+    country: str | None = None
+
+
+class Find(dspy.Signature):  # type: ignore[misc]  # DSPy has no types
+    question: str = dspy.InputField()
+    budget: int = dspy.InputField()
+    near: list[Place] = dspy.InputField()
+    places: list[Place] = dspy.OutputField()
+
+
+class Judge(dspy.Signature):  # type: ignore[misc]
+    """Judge a place.
+
+    Be honest.
+    """
+
+    question: str = dspy.InputField(desc="What was asked")
+    places: list[Place] = dspy.InputField()
+    mood: Literal["good", "bad"] = dspy.OutputField()
+    sure: float = dspy.OutputField(le=1, ge=0, desc="How sure")
+    counts: dict[str, int] = dspy.OutputField()
+
+
+class Travel(dspy.Module):  # type: ignore[misc]
+    """Finds a place and judges it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.find = dspy.ChainOfThought(Find)
+        self.judge = dspy.Predict(Judge)
+
+    def forward(self, question: str, near: list[Place], budget: int = 3) -> Any:
+        assert all(place.name for place in near)
+        found = self.find(question=question, near=near, budget=budget)
+        judged = self.judge(question=question, places=found.places)
+        return dspy.Prediction(mood=judged.mood, sure=judged.sure, why=found.reasoning)
+
+
+def travel() -> Any:
+    module = Travel()
+    place = Place(name="Rome", warmth=0.9)
+    module.judge.demos = [
+        dspy.Example(question="Where?", places=[place], mood="good", sure=0.9, counts={"a": 1}),
+        {"question": "And?", "mood": "bad"},
+    ]
+    module.find.predict.signature = module.find.predict.signature.with_instructions("Find it, quickly.")
+    return module
+
+
+def made(forward: Callable[..., Any], **steps: Any) -> Any:
+    class Made(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            for name, step in (steps or {"answer": dspy.Predict("question -> reply")}).items():
+                setattr(self, name, step)
+
+    Made.forward = forward
+    return Made()
+
+
+def derived(self: Any, question: str) -> Any:
+    return self.answer(question=question.strip())
+
+
+def renamed(self: Any, query: str) -> Any:
+    return self.answer(question=query)
+
+
+def replaced(self: Any, question: str) -> Any:
+    return dspy.Prediction(reply=self.answer(question=question).reply + "!")
+
+
+def bare(self: Any, question: str) -> Any:
+    return self.answer(question=question).reply
+
+
+def crossed(self: Any, question: str, hint: str) -> Any:
+    return self.answer(question=hint, hint=question)
+
+
+class Own(dspy.Predict):  # type: ignore[misc]
+    pass
+
+
+class Strict(pydantic.BaseModel):
+    name: str
+
+    @pydantic.field_validator("name")
+    @classmethod
+    def check(cls, name: str) -> str:
+        return name
+
+
+class Judged(dspy.Signature):  # type: ignore[misc]
+    question: str = dspy.InputField()
+    reply: Strict = dspy.OutputField()
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "derived": (lambda: made(derived), "ask something else"),
+    "crossed": (lambda: made(crossed, answer=dspy.Predict("question, hint -> reply")), "ask something else"),
+    "other outputs": (lambda: made(replaced), "return other values"),
+    "renamed outputs": (travel, "returns no field 'counts'.*--wiring"),
+    "other inputs": (lambda: made(renamed), "sample values.*--wiring"),
+    "no field": (lambda: made(bare), "sample values"),
+    "nested": (lambda: made(bare, inner=made(bare)), "attributes of the module"),
+    "list": (lambda: made(bare, steps=[dspy.Predict("question -> reply")]), "no lists"),
+    "subclass": (lambda: made(bare, answer=Own("question -> reply")), "no subclasses"),
+    "validators": (lambda: dspy.Predict(Judged), "validators"),
+    "kind": (lambda: dspy.BestOfN(dspy.Predict("question -> reply"), 2, len, 1.0), "sample values"),
+    "image": (lambda: dspy.Predict("question, picture: dspy.Image -> reply"), "Image"),
+    "any": (lambda: dspy.Predict("question, more: Any -> reply"), "Any"),
+    "union": (lambda: dspy.Predict("question -> reply: int | str"), "union"),
+    "tool": (lambda: dspy.ReAct("question -> reply", [len]), "len, which is not in the catalogue"),
+    "settings": (lambda: dspy.Predict("question -> reply", temperature=0.5), r"programs\.lm"),
+    "reserved": (lambda: dspy.Predict("config -> reply"), '"config" is reserved'),
+    "no step": (lambda: made(bare, answer=len), "as an attribute"),
+    "class": (lambda: Travel, r"dspy\.Module"),
+}

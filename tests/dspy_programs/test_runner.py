@@ -1,0 +1,318 @@
+"""Running programs in the child process, with a model on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dspy_programs.chat_server import Answer, Asked, chatting, said
+from dspy_programs.running import KEY, QUESTION, Tools, configured, echo, program, running, step
+from halflap.core.errors import ProgramFailedError, ProgramTimeoutError, ToolRefusedError
+from halflap.core.values import CallContext, Result
+from halflap.dspy.library import Library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+pytestmark = pytest.mark.skipif(
+    find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'"
+)
+slow = pytest.mark.slow
+
+AGENT = program("agent", predictors=[step("ask", "ReAct", tools=["mcp__desk__weather"], max_iterations=3)])
+
+
+def react(asked: Asked) -> dict[str, Any]:
+    """Play a model that looks up the weather of what was asked, and repeats what it saw."""
+    if "next_tool_name" not in asked.wanted:
+        return {"reasoning": "Seen.", "reply": asked.last.partition("[[ ## observation_0 ## ]]\n")[2][:300]}
+    if "observation_0" in asked.last:
+        return {"next_thought": "Enough.", "next_tool_name": "finish", "next_tool_args": {}}
+    city = {"city": asked.inputs["question"]}
+    return {"next_thought": "Look.", "next_tool_name": "mcp__desk__weather", "next_tool_args": city}
+
+
+# Programs ---------------------------------------------------------------------------------------------
+
+
+@slow
+def test_demos_and_instructions_of_the_state_are_in_the_prompt(run: Run, tmp_path: Path) -> None:
+    demo = {"augmented": True, "question": "Two and two?", "reply": "Four."}
+    state = {"answer": {"demos": [demo], "signature": {"instructions": "Solve the riddle."}}}
+
+    async def story() -> None:
+        with chatting(echo) as model:
+            async with running(configured(model.url), tmp_path) as programs:
+                await programs.run(program(state=state), QUESTION)
+        system, question, answer, now = (message["content"] for message in model.requests[0].messages)
+        assert "Solve the riddle." in system
+        assert "Do what answer does." not in system
+        assert ("Two and two?" in question, "Four." in answer, QUESTION["question"] in now) == (True,) * 3
+
+    run(story())
+
+
+@slow
+def test_steps_are_fed_as_wired_and_outputs_are_plain_json(run: Run, tmp_path: Path) -> None:
+    place = {
+        "type": "object",
+        "title": "Place",
+        "properties": {"kind": {"type": "string"}, "km": {"type": "integer"}, "note": {"type": "string"}},
+        "required": ["kind", "km"],
+    }
+    outputs = [
+        {"name": "places", "schema": {"type": "array", "items": place}},
+        {"name": "mood", "schema": {"enum": ["good", "bad", 3, None]}},
+        {"name": "count", "schema": {"type": ["integer", "null"]}},
+        {"name": "remark", "schema": {"type": ["string", "null"]}},
+        {"name": "more", "schema": {"type": "object", "additionalProperties": {"type": "number"}}},
+    ]
+    judge = step("judge", "ChainOfThought", inputs=[{"name": "claim"}], outputs=outputs)
+    named = {output["name"]: f"judge.{output['name']}" for output in outputs}
+    wiring = {
+        "predictors": {"judge": {"claim": "answer.reply"}},
+        "outputs": {"reply": "answer.reply", "why": "judge.reasoning", **named},
+    }
+    judged: dict[str, Any] = {
+        "places": [{"kind": "city", "km": 12}, {"kind": "sea", "km": 3, "note": "far"}],
+        "mood": "good",
+        "count": None,
+        "remark": None,
+        "more": {"a": 1.5},
+    }
+
+    def answer(asked: Asked) -> dict[str, Any]:
+        # Models often write null for what is only optional.
+        places = [{"note": None, **one} for one in judged["places"]]
+        said = {"reasoning": "South.", **judged, "places": places}
+        return {"reply": "Rome"} if "reply" in asked.wanted else said
+
+    async def story() -> None:
+        with chatting(answer) as model:
+            for adapter in ("chat", "json"):
+                async with running(configured(model.url, adapter=adapter), tmp_path) as programs:
+                    outcome = await programs.run(program(predictors=[step(), judge], wiring=wiring), QUESTION)
+                assert outcome.outputs == {"reply": "Rome", "why": "South.", **judged}
+            assert model.requests[1].inputs == {"claim": "Rome"}
+            assert [asked.wants_json for asked in model.requests] == [False, False, True, True]
+
+    run(story())
+
+
+@slow
+def test_bundled_programs_run(run: Run, tmp_path: Path) -> None:
+    """The inputs are those of a demo, so the model can answer with the demo's own outputs."""
+    demo: dict[str, Any] = {}
+    bundled_programs = Library(None).read().programs.values()
+
+    async def story() -> None:
+        with chatting(lambda asked: {name: demo[name] for name in asked.wanted}) as model:
+            async with running(configured(model.url), tmp_path) as programs:
+                for bundled in bundled_programs:
+                    demo.clear()
+                    for state in bundled.state.predictors.values():
+                        demo.update(state.demos[0])
+                    inputs = {field.name: demo[field.name] for field in bundled.manifest.inputs}
+                    outcome = await programs.run(bundled, inputs)
+                    assert outcome.outputs == {
+                        field.name: demo[field.name] for field in bundled.manifest.outputs
+                    }
+                    assert len(model.requests[-1].messages) == 8
+
+    run(story())
+
+
+@slow
+def test_concurrent_executions_do_not_mix(run: Run, tmp_path: Path) -> None:
+    tools = Tools(answer=lambda _, arguments: f"weather of {arguments['city']}")
+
+    async def story() -> None:
+        with chatting(lambda asked: Answer(said(react(asked)), delay=0.02)) as model:
+            async with running(configured(model.url), tmp_path, tools) as programs:
+                outcomes = await asyncio.gather(
+                    *(
+                        programs.run(AGENT, {"question": f"city {n}"}, CallContext(f"user {n}"))
+                        for n in range(20)
+                    )
+                )
+        assert [one.outputs["reply"] for one in outcomes] == [f"weather of city {n}" for n in range(20)]
+        called = {(arguments["city"], context.principal) for _, arguments, context in tools.called}
+        assert called == {(f"city {n}", f"user {n}") for n in range(20)}
+        assert model.most_at_once > 1
+
+    run(story())
+
+
+@slow
+def test_the_result_of_a_call_is_an_observation(run: Run, tmp_path: Path) -> None:
+    answers = {
+        "refused": (ToolRefusedError("Not without the person's word."), "Error: Not without the person's word."),
+        "failed": (Result(content=({"type": "text", "text": "No such city"},), is_error=True), "Error: No such city"),
+        "structured": (Result(structured_content={"warm": True}, has_structured_content=True), '{"warm": true}'),
+    }  # fmt: skip
+
+    async def story() -> None:
+        with chatting(react) as model:
+            tools = Tools(answer=lambda _, arguments: answers[arguments["city"]][0])
+            async with running(configured(model.url), tmp_path, tools) as programs:
+                for city, (_, observation) in answers.items():
+                    assert observation in (await programs.run(AGENT, {"question": city})).outputs["reply"]
+
+    run(story())
+
+
+# The child process ------------------------------------------------------------------------------------
+
+
+@slow
+def test_a_crash_fails_the_running_calls_and_the_next_call_starts_a_new_process(
+    run: Run, tmp_path: Path
+) -> None:
+    def answer(asked: Asked) -> Any:
+        return Answer(delay=100) if asked.inputs["question"] != "quick" else echo(asked)
+
+    async def story() -> None:
+        with chatting(answer) as model:
+            async with running(configured(model.url), tmp_path) as programs:
+                await programs.run(program(), {"question": "quick"})
+                tasks = [asyncio.create_task(programs.run(program(), {"question": f"{n}"})) for n in range(2)]
+                while model.count < 3:
+                    await asyncio.sleep(0.01)
+                os.kill(programs.pid, signal.SIGKILL)
+                for task in tasks:
+                    with pytest.raises(ProgramFailedError, match="ended by SIGKILL"):
+                        await task
+                assert (await programs.run(program(), {"question": "quick"})).cache_hit
+
+    run(story())
+
+
+@slow
+def test_a_deadline_ends_only_its_own_call_and_a_hung_process_is_replaced(run: Run, tmp_path: Path) -> None:
+    def answer(asked: Asked) -> Answer:
+        return Answer(said(echo(asked)), delay=100 if asked.inputs["question"] == "slow" else 1)
+
+    async def story() -> None:
+        loop = asyncio.get_running_loop()
+        with chatting(answer) as model:
+            async with running(configured(model.url), tmp_path) as programs:
+                await programs.run(program(), QUESTION)
+                child = programs.pid
+                other = asyncio.create_task(programs.run(program(), {"question": "other"}))
+                with pytest.raises(ProgramTimeoutError):
+                    await programs.run(
+                        program(), {"question": "slow"}, CallContext(deadline=loop.time() + 0.3)
+                    )
+                assert (await other).outputs["reply"]
+                assert programs.pid == child
+                os.kill(child, signal.SIGSTOP)
+                other = asyncio.create_task(programs.run(program(), QUESTION))
+                with pytest.raises(ProgramTimeoutError):
+                    await programs.run(program(), QUESTION, CallContext(deadline=loop.time() + 0.1))
+                with pytest.raises(ProgramFailedError, match="stopped responding"):
+                    await other
+                assert (await programs.run(program(), QUESTION)).cache_hit
+
+    run(story())
+
+
+@slow
+def test_cancelling_an_execution_cancels_the_tool_that_it_waits_for(run: Run, tmp_path: Path) -> None:
+    async def story() -> None:
+        begun, ended = asyncio.Event(), asyncio.Event()
+
+        async def call(*_: Any) -> Result:
+            begun.set()
+            try:
+                await asyncio.sleep(1_000)
+            finally:
+                ended.set()
+            raise AssertionError
+
+        with chatting(react) as model:
+            async with running(configured(model.url), tmp_path) as programs:
+                task = asyncio.create_task(programs.runner.run(AGENT, QUESTION, CallContext(), call))
+                await begun.wait()
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                await ended.wait()
+        assert model.count == 1
+
+    run(story())
+
+
+GATEWAY = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from dspy_programs.running import *
+
+async def story():
+    async with running(configured(sys.argv[1], model=sys.argv[4]), Path(sys.argv[2])) as programs:
+        for question in ("one", "two"):
+            try:
+                print((await programs.run(program(), {"question": question})).outputs, file=sys.stderr)
+            except Exception as error:
+                print(type(error).__name__, error, file=sys.stderr)
+        print("child", programs.pid, "dspy" in sys.modules, file=sys.stderr, flush=True)
+        if len(sys.argv) > 5:
+            await asyncio.sleep(100)
+asyncio.run(story())
+"""
+
+
+def gateway(model: Any, folder: Path, name: str, *more: str) -> subprocess.Popen[str]:
+    home = folder / "user"
+    home.mkdir()
+    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    (folder / ".env").write_text("OPENAI_API_KEY=sk-of-a-file\n")
+    (folder / "dspy.py").write_text("raise SystemExit('a file of the working folder was imported')\n")
+    tests = str(Path(__file__).parent.parent)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", GATEWAY, model.url, folder / "data", tests, name, *more],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=folder,
+    )  # fmt: skip
+
+
+@slow
+@pytest.mark.parametrize("model_name", ["openai/tiny", "azure/tiny"])
+def test_nothing_is_printed_to_stdout_or_written_to_the_home(model_name: str, tmp_path: Path) -> None:
+    """DSPy leaves providers without a client of its own, such as azure, to LiteLLM."""
+    answers = [Answer("[[ ## reply ## ]]\nRome"), Answer(f"no {KEY}", status=401)]
+    with chatting(lambda _: answers.pop(0)) as model:
+        printed, errors = gateway(model, tmp_path, model_name).communicate(timeout=100)
+    assert printed == ""
+    assert "{'reply': 'Rome'}" in errors
+    assert "refused the key" in errors
+    assert KEY not in errors
+    assert errors.rstrip().endswith("False")
+    assert not list((tmp_path / "user").iterdir())
+
+
+@slow
+def test_the_child_never_outlives_the_gateway(tmp_path: Path) -> None:
+    with chatting(echo) as model:
+        process = gateway(model, tmp_path, "openai/tiny", "stay")
+        assert process.stderr is not None
+        child = next(int(line.split()[1]) for line in process.stderr if line.startswith("child"))
+        process.kill()
+        process.communicate()
+    for _ in range(200):
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            break
+        signal.sigtimedwait([], 0.05)
+    else:
+        pytest.fail("the child is still running")
