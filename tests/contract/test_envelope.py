@@ -54,22 +54,6 @@ def test_an_error_omits_data_and_keeps_metadata() -> None:
     }
 
 
-@pytest.mark.parametrize("seconds", [None, -1, 1.5, True, "3"])
-def test_a_rate_limit_needs_a_retry_time(seconds: Any) -> None:
-    with pytest.raises(ValueError, match="retry_after_seconds"):
-        ErrorDetail(ErrorCode.RATE_LIMITED, "Slower.", retry_after_seconds=seconds)
-
-
-def test_success_and_error_exclude_each_other() -> None:
-    error = ErrorDetail(ErrorCode.NOT_FOUND, "No.")
-    with pytest.raises(ValueError, match="error"):
-        ToolResponse(success=True, data=1, error=error)
-    with pytest.raises(ValueError, match="error"):
-        ToolResponse[int](success=False)
-    with pytest.raises(ValueError, match="data"):
-        ToolResponse(success=False, data=1, error=error)
-
-
 class TestSchema:
     def test_the_envelope_is_a_union_with_a_constant(self) -> None:
         assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"

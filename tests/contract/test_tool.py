@@ -122,10 +122,19 @@ class TestErrors:
         assert told["code"] == "INTERNAL_ERROR"
         assert "of all things" in caplog.text
 
-    def test_an_undeclared_code_is_a_violation(self) -> None:
-        told = error_for(CreditHold("x"), Contract(source="crm"))
+    @pytest.mark.parametrize(
+        ("error", "path"),
+        [
+            (CreditHold("x"), "error.code"),
+            (ContractError("x", code=ErrorCode.RATE_LIMITED), "error"),
+            (NotFound("x", retry_after_seconds=3), "error"),
+            (NotFound(""), "error.message"),
+        ],
+    )
+    def test_an_error_that_breaks_the_contract_is_a_violation(self, error: Exception, path: str) -> None:
+        told = error_for(error, Contract(source="crm"))
         assert told["code"] == "INTERNAL_ERROR"
-        assert told["details"] == {"path": "error.code"}
+        assert told["details"] == {"path": path}
 
     def test_cancelling_passes_through(self) -> None:
         async def slow() -> Report:
@@ -232,7 +241,7 @@ class TestOutput:
     ("kind", "value", "path"),
     [
         (float, float("nan"), "data"),
-        (list[float], [1.0, float("inf")], "data[1]"),
+        (list[float], [1.0, float("inf")], "data"),
         (str, "half \ud800", "data"),
     ],
     ids=str,

@@ -27,7 +27,6 @@ _T = TypeVar("_T")
 
 _MIN_KEY_SIZE = 16
 _MAX_CURSOR_LENGTH = 4_096
-_TUPLE = "tuple"
 _WHAT_TO_DO = (
     "Pass pagination.next_cursor of the previous page together with the same arguments, or leave the cursor out to "
     "start at the first page."
@@ -66,38 +65,7 @@ class Cursors:
         start = turn.position or 0
         return turn.page(items[start : start + turn.size + 1], total_count=len(items))
 
-    def fetch(
-        self,
-        fetch: Callable[[int, int], Iterable[_T]],
-        *,
-        cursor: str | None,
-        size: int,
-        query: Any,
-        total_count: int | None = None,
-    ) -> Page[_T]:
-        """Return a page of what `fetch(offset, count)` returns."""
-        turn = self.open(cursor, size=size, query=query)
-        return turn.page(fetch(turn.position or 0, turn.size + 1), total_count=total_count)
-
-    def fetch_after(
-        self,
-        fetch: Callable[[Any, int], Iterable[_T]],
-        *,
-        key: Callable[[_T], Any],
-        cursor: str | None,
-        size: int,
-        query: Any,
-        total_count: int | None = None,
-    ) -> Page[_T]:
-        """Return a page of what `fetch(after, count)` returns: the results after the one with that key.
-
-        `after` is None at the start. `key` returns an item's key: a string, a number or a tuple of those. Unlike
-        offsets, keys neither repeat nor skip results when others are added or removed in between.
-        """
-        turn = self.open(cursor, size=size, query=query, by_key=True)
-        return turn.page(fetch(turn.position, turn.size + 1), total_count=total_count, key=key)
-
-    def open(self, cursor: str | None, *, size: int, query: Any, by_key: bool = False) -> Turn:
+    def open(self, cursor: str | None, *, size: int, query: Any) -> Turn:
         """Read a cursor, or start at the beginning. A forged, foreign or expired cursor raises InvalidQuery.
 
         `query` identifies the results: the tool's name and its arguments other than the cursor, as JSON. A cursor made
@@ -105,13 +73,18 @@ class Cursors:
         """
         if size < 1:
             raise InvalidQuery(f"The page size must be at least 1, not {size!r}.")
-        binding = _digest([by_key, query])
+        binding = _digest(query)
         position = None if cursor is None else self._read(cursor, binding)
-        return Turn(self, position, min(size, self.max_page_size), binding, by_key)
+        return Turn(self, position, min(size, self.max_page_size), binding)
 
     def write(self, position: Any, binding: bytes) -> str:
         """Return the cursor for a position."""
-        held = json.dumps([int(self._clock() + self._lifetime.total_seconds()), position])
+        try:
+            held = json.dumps(
+                [int(self._clock() + self._lifetime.total_seconds()), position], allow_nan=False
+            )
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"A result's key must be JSON, such as a date's ISO text: {error}.") from error
         body = urlsafe_b64encode(held.encode()).decode()
         cursor = f"{body}.{self._sign(body, binding)}"
         if len(cursor) > _MAX_CURSOR_LENGTH:
@@ -127,7 +100,7 @@ class Cursors:
         expiry, position = json.loads(urlsafe_b64decode(body))
         if self._clock() >= expiry:
             raise InvalidQuery("This cursor has expired. Start again without a cursor.")
-        return _from_json(position)
+        return position
 
     def _sign(self, body: str, binding: bytes) -> str:
         return hmac.new(self._key, b"halflap.cursor" + binding + _utf8(body), "sha256").hexdigest()
@@ -143,19 +116,20 @@ class Turn:
     size: int
     """Maximum number of results. Fetch one more, so that the page knows whether there are more."""
     binding: bytes
-    by_key: bool = False
 
     def page(
         self, rows: Iterable[Any], *, total_count: int | None = None, key: Callable[[Any], Any] | None = None
     ) -> Page[Any]:
-        """Make the page from the fetched rows."""
-        if self.by_key != (key is not None):
-            raise TypeError("Pass `key` for a page that was opened with by_key=True, and only then.")
+        """Make the page from the fetched rows.
+
+        Without `key`, the next position is an offset. With it, it is the key of the last result, as JSON, so that
+        results added or removed in between are neither repeated nor skipped.
+        """
         fetched = list(islice(rows, self.size + 1))
         results, has_more = fetched[: self.size], len(fetched) > self.size
         cursor = None
         if has_more:
-            position = (self.position or 0) + self.size if key is None else _to_json(key(results[-1]))
+            position = (self.position or 0) + self.size if key is None else key(results[-1])
             cursor = self.cursors.write(position, self.binding)
         return Page(
             results,
@@ -163,25 +137,6 @@ class Turn:
                 total_count=total_count, page_size=len(results), has_more=has_more, next_cursor=cursor
             ),
         )
-
-
-def _to_json(key: Any) -> Any:
-    """Return a key as JSON that will be read back as the same key."""
-    held = {_TUPLE: list(key)} if isinstance(key, tuple) else key
-    try:
-        survives = key is not None and _from_json(json.loads(json.dumps(held, allow_nan=False))) == key
-    except (ValueError, TypeError, KeyError):
-        survives = False
-    if not survives:
-        raise ValueError(
-            f"A result's key must be a string, a number or a tuple of those, and not None; got {key!r}. Convert it, "
-            "for example a date to its ISO text."
-        )
-    return held
-
-
-def _from_json(held: Any) -> Any:
-    return tuple(held[_TUPLE]) if isinstance(held, dict) else held
 
 
 def _digest(query: Any) -> bytes:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
-from pydantic_core import from_json, to_json
+from pydantic_core import to_jsonable_python
 
 from halflap.contract.relations import KEYWORD
 
@@ -37,12 +37,7 @@ class ResponseMetadata:
     cached: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "execution_time_ms": self.execution_time_ms,
-            "source": self.source,
-            "cached": self.cached,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +48,13 @@ class ErrorDetail:
     message: str
     details: Mapping[str, Any] | None = None
     retry_after_seconds: int | None = None
-    """Required for RATE_LIMITED, refused for every other code."""
-
-    def __post_init__(self) -> None:
-        seconds = self.retry_after_seconds
-        if self.code == ErrorCode.RATE_LIMITED:
-            if not isinstance(seconds, int) or isinstance(seconds, bool) or seconds < 0:
-                raise ValueError(
-                    f"A RATE_LIMITED error needs retry_after_seconds, a non-negative integer, not {seconds!r}."
-                )
-        elif seconds is not None:
-            raise ValueError(f"Only RATE_LIMITED errors have retry_after_seconds, not {self.code}.")
-        if not self.message:
-            raise ValueError(f"A {self.code} error needs a message: what went wrong, and what to do.")
+    """For RATE_LIMITED errors, and only for them."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form, without the fields that are not set."""
         sent: dict[str, Any] = {"code": str(self.code), "message": self.message}
         if self.details is not None:
-            sent["details"] = from_json(to_json(dict(self.details), by_alias=True, inf_nan_mode="strings"))
+            sent["details"] = to_jsonable_python(dict(self.details), by_alias=True, inf_nan_mode="strings")
         if self.retry_after_seconds is not None:
             sent["retry_after_seconds"] = self.retry_after_seconds
         return sent
@@ -86,14 +69,6 @@ class ToolResponse(Generic[T]):
     metadata: ResponseMetadata = field(default_factory=ResponseMetadata)
     error: ErrorDetail | None = None
 
-    def __post_init__(self) -> None:
-        if self.success and self.error is not None:
-            raise ValueError("A successful response has no error; use ToolResponse.failed(error).")
-        if not self.success and self.error is None:
-            raise ValueError("A failed response needs an error; use ToolResponse.failed(error).")
-        if not self.success and self.data is not None:
-            raise ValueError("A failed response has no data; put it into the error's details.")
-
     @classmethod
     def of(cls, data: T, metadata: ResponseMetadata | None = None) -> ToolResponse[T]:
         """Return a successful response."""
@@ -106,11 +81,13 @@ class ToolResponse(Generic[T]):
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; a failed response has no `data` key."""
+        sent: dict[str, Any] = {"success": self.success, "metadata": self.metadata.to_json()}
         if self.error is not None:
-            return {"success": False, "metadata": self.metadata.to_json(), "error": self.error.to_json()}
-        kind: Any = type(self.data)
-        data = TypeAdapter(kind).dump_python(self.data, mode="json", by_alias=True)
-        return {"success": True, "data": data, "metadata": self.metadata.to_json()}
+            sent["error"] = self.error.to_json()
+        if self.success:
+            kind: Any = type(self.data)
+            sent["data"] = TypeAdapter(kind).dump_python(self.data, mode="json", by_alias=True)
+        return sent
 
 
 def envelope_schema(data: Mapping[str, Any], codes: Iterable[str]) -> dict[str, Any]:
@@ -167,7 +144,7 @@ def _error_schema(codes: list[str]) -> dict[str, Any]:
         "required": ["code", "message"],
         "properties": {
             "code": {"type": "string", "enum": codes, "description": "What kind of error it is"},
-            "message": {"type": "string", "description": "What went wrong, and what to do"},
+            "message": {"type": "string", "minLength": 1, "description": "What went wrong, and what to do"},
             "details": {"type": "object", "description": "More information, for programs"},
             "retry_after_seconds": {
                 "type": "integer",

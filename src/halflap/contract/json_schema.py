@@ -116,22 +116,10 @@ def raw_output_schema(kind: Any) -> dict[str, Any]:
     schema = _inlined_root(schema)
     for part in subschemas(schema):
         part.pop("default", None)  # says something about constructing a value, nothing about reading one
-        if not _are_strings(part.get("propertyNames"), schema.get("$defs", {})):
-            del part["propertyNames"]  # pydantic lists Python values there, and JSON keys are strings
+        part.pop("propertyNames", None)  # pydantic lists Python values there, and JSON keys are strings
     for part in (schema, *schema.get("$defs", {}).values()):
         part.pop("title", None)
     return schema
-
-
-class Encoder:
-    """Turns values of a type into JSON."""
-
-    def __init__(self, kind: Any) -> None:
-        with explained(kind):
-            self._adapter = TypeAdapter(kind)
-
-    def encode(self, value: Any) -> Any:
-        return self._adapter.dump_python(value, mode="json", by_alias=True, warnings="none")
 
 
 @contextmanager
@@ -155,12 +143,3 @@ def _inlined_root(schema: dict[str, Any]) -> dict[str, Any]:
         return dict(schema)
     rest = {key: value for key, value in schema.items() if key != "$ref"}
     return {**schema["$defs"][reference.removeprefix(_DEFINITIONS)], **rest}
-
-
-def _are_strings(names: Any, definitions: dict[str, Any]) -> bool:
-    if names is None:
-        return True
-    whole = definitions.get(str(names.get("$ref", "")).removeprefix(_DEFINITIONS), names)
-    return (
-        all(isinstance(one, str) for one in whole.get("enum", ())) and whole.get("type", "string") == "string"
-    )

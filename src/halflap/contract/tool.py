@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import inspect
+import json
 import logging
-import math
 import time
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, get_args, get_type_hints
 
+from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from halflap.contract.envelope import ErrorCode, ErrorDetail, ResponseMetadata, ToolResponse, envelope_schema
 from halflap.contract.errors import ErrorTable
 from halflap.contract.invariants import Breach, first_breach, path_text, require_reachable
-from halflap.contract.json_schema import Encoder, data_type, raw_output_schema
+from halflap.contract.json_schema import data_type, raw_output_schema
 from halflap.contract.relations import Linker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from enum import StrEnum
 
     from halflap.contract.errors import Translation
@@ -33,17 +34,12 @@ _MAX_REASON = 500
 
 
 class Decorator(Protocol):
-    """Registers functions as tools and returns them unchanged; `settings` go to the server's own decorator."""
+    """Registers functions as tools and returns them unchanged.
 
-    def __call__(
-        self,
-        name: str | None = None,
-        *,
-        description: str | None = None,
-        invariants: Sequence[Invariant] = (),
-        source: str | None = None,
-        **settings: Any,
-    ) -> Callable[[F], F]: ...
+    It takes `name`, `description`, `invariants` and `source`; further settings go to the server's own decorator.
+    """
+
+    def __call__(self, name: str | None = None, **settings: Any) -> Callable[[F], F]: ...
 
 
 class Answer(NamedTuple):
@@ -107,7 +103,7 @@ class ContractTool:
             require_reachable(rule, data, self.name)
         self.output_schema = envelope_schema(data, contract.error_table.codes)
         self._invariants = tuple(invariants)
-        self._encoder = Encoder(kind)
+        self._adapter = TypeAdapter(kind)
         self._validators = _validators(self.output_schema, self.name)
 
     def publish(self, takes: dict[str, Any], returns: dict[str, Any]) -> None:
@@ -173,7 +169,9 @@ class ContractTool:
         try:
             sent = self._envelope(response, metadata)
             text = to_json(sent)
-            breach = self._breach(sent, text)
+            if b"NaN" in text or b"Infinity" in text:
+                json.dumps(sent, allow_nan=False)  # raises if that is a number
+            breach = self._breach(sent)
             if breach is None:
                 return Answer(sent, text.decode())
             path = breach.path
@@ -182,22 +180,19 @@ class ContractTool:
             _log.exception("%s: the answer cannot be written as JSON", self.name)
         # With our own metadata, because the given metadata may be what is wrong.
         sent = ToolResponse[Any].failed(_broken(path), ResponseMetadata(took, self._source)).to_json()
-        return Answer(sent, to_json(sent).decode())
+        return Answer(sent, json.dumps(sent))
 
     def _envelope(self, response: ToolResponse[Any], metadata: ResponseMetadata) -> dict[str, Any]:
         if not response.success:
             return replace(response, metadata=metadata).to_json()
-        data = self._encoder.encode(response.data)
+        data = self._adapter.dump_python(response.data, mode="json", by_alias=True, warnings="none")
         return {"success": True, "data": data, "metadata": metadata.to_json()}
 
-    def _breach(self, sent: dict[str, Any], text: bytes) -> Breach | None:
+    def _breach(self, sent: dict[str, Any]) -> Breach | None:
         validator = self._validators[0 if sent["success"] else 1]
         if not validator.is_valid(sent):
             error = next(iter(validator.iter_errors(sent)))
             return Breach(path_text(_innermost(error)), error.message[:_MAX_REASON])
-        if b"NaN" in text or b"Infinity" in text:
-            for path in _not_finite(sent, ()):
-                return Breach(path_text(path), "NaN and infinity cannot be written as JSON")
         return first_breach(sent["data"], self._invariants) if sent["success"] else None
 
 
@@ -222,18 +217,6 @@ def _innermost(error: Any) -> list[str | int]:
     branches = [[_innermost(one) for one in branch] for branch in getattr(error.kind, "context", None) or ()]
     deeper = [paths[0] for paths in branches if paths and len(paths[0]) > len(path)]
     return deeper[0] if len(deeper) == 1 else path
-
-
-def _not_finite(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            yield path
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _not_finite(inner, (*path, key))
-    elif isinstance(value, list):
-        for at, inner in enumerate(value):
-            yield from _not_finite(inner, (*path, at))
 
 
 def _broken(path: str) -> ErrorDetail:
