@@ -98,7 +98,6 @@ def test_roots_become_file_uris(desk: Desk) -> None:
         ("programs: {lm: {model: gpt-4o-mini}}", "wrong-value"),
         ("programs: {lm: {model: openai/x, key: x}}", "unknown-key"),
         ("programs: {lm: {model: openai/x, api_base: 'http://a:b@host/'}}", "wrong-value"),
-        ("lint: {off: [no-output-shema]}", "wrong-value"),
         ("lint: {ignore: [{rule: number-without-unit}]}", "wrong-value"),
         ("lint: {ignore: [{rule: date-*, reason: So., tool: x}]}", "unknown-key"),
     ],

@@ -30,10 +30,10 @@ def problems_of(entry: dict[str, Any], **environ: str) -> tuple[ConfigProblem, .
 
 CLAUDE = '{"mcpServers": {"files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}}}'
 VSCODE = '{"inputs": [], "servers": {"files": {"type": "stdio", "command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}}}'
-LISTED = "servers:\n- name: files\n  transport: stdio\n  command: npx\n  args: [-y, x]\n  env: {A: 1}\n"
+YAML = "servers:\n  files:\n    transport: stdio\n    command: npx\n    args: [-y, x]\n    env: {A: 1}\n"
 
 
-@pytest.mark.parametrize("text", [CLAUDE, VSCODE, LISTED])
+@pytest.mark.parametrize("text", [CLAUDE, VSCODE, YAML])
 def test_each_form_gives_the_same_server(desk: Desk, text: str) -> None:
     path = desk.user(text)
     assert desk.load().servers == (
@@ -62,7 +62,7 @@ def test_a_transport_may_be_spelled_as_other_clients_spell_it(entry: dict[str, A
         ({"type": "stdio", "url": "http://h"}, "transport"),
         ({"type": "http", "command": "x"}, "transport"),
         ({"type": "ws", "url": "http://h"}, "wrong-value"),
-        ({"type": "http", "transport": "sse", "url": "http://h"}, "exclusive"),
+        ({"type": "http", "transport": "sse", "url": "http://h"}, "unknown-key"),
         ({"command": ""}, "wrong-value"),
         ({"command": ["x"]}, "wrong-value"),
         ({"command": "x", "args": "y"}, "wrong-value"),

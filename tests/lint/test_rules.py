@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halflap.config import LintConfig
+from halflap.core.errors import UsageError
 from halflap.lint import RULES, Breach, Evidence, lint, read_definitions, rule_texts
 from lint.samples import TEXT, field, record, report_of, rules_of, tool
 from support import shared_data
@@ -194,3 +195,8 @@ def test_real_catalogues_are_linted_the_same_each_time() -> None:
     assert json.dumps(first.to_json()) == json.dumps(second.to_json())
     assert all(one.fix and one.message for server in first.servers for one in server.findings)
     assert not first.fails("error")
+
+
+def test_a_rule_that_does_not_exist_is_reported() -> None:
+    with pytest.raises(UsageError, match="no-output-schema"):
+        lint([], LintConfig(off=("no-output-shema",)))

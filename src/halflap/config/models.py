@@ -22,7 +22,6 @@ from halflap.config.values import (
     Freshness,
     Headers,
     InheritedEnvironment,
-    LintRule,
     ModelName,
     Pattern,
     Root,
@@ -38,7 +37,11 @@ Record = Literal["full", "metadata", "off"]
 Family = Literal["core", "dspy", "gepa"]
 FAMILIES: tuple[str, ...] = get_args(Family)
 Severity = Literal["error", "warning", "info"]
-ALIASES = {"url": ("url", "serverUrl", "httpUrl"), "env": ("env", "environment")}
+ALIASES = {
+    "transport": ("transport", "type"),
+    "url": ("url", "serverUrl", "httpUrl"),
+    "env": ("env", "environment"),
+}
 """Other clients' names for our keys, after ours."""
 _NO_SANDBOX = "Halflap does not confine servers; remove it if you accept that."
 
@@ -178,8 +181,8 @@ class LintIgnore(Section):
 class LintConfig(Section):
     """How strict the linter is, and about what."""
 
-    off: tuple[LintRule, ...] = setting((), "Rules that `halflap lint` does not apply.")
-    severity: dict[LintRule, Severity] = setting({}, "Severities that affect the score and the exit code.")
+    off: tuple[Text, ...] = setting((), "Rules that `halflap lint` does not apply.")
+    severity: dict[Text, Severity] = setting({}, "Severities that affect the score and the exit code.")
     ignore: tuple[LintIgnore, ...] = setting(
         (), "Findings to ignore: `rule` (an id or glob), `tools` (all if left out) and `reason`."
     )
@@ -272,11 +275,11 @@ class ServerEntry(Section):
     }
     """What to write instead of keys of other clients that must not be ignored."""
 
-    name: Text | None = setting(None, "The server's name in the list form; elsewhere its key is its name.")
     transport: TransportName | None = setting(
-        None, "By default `stdio` with a command; with a URL, streamable HTTP and then SSE."
+        None,
+        "By default `stdio` with a command; with a URL, streamable HTTP and then SSE. `type` means the same.",
+        validation_alias=AliasChoices(*ALIASES["transport"]),
     )
-    type: TransportName | None = setting(None, "Another name for `transport`.")
     command: Command | None = setting(None, "The program to start.")
     args: tuple[str, ...] = setting((), "Its arguments.")
     env: Environment = setting(
@@ -306,14 +309,12 @@ class ServerEntry(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        transport = self.transport or self.type
+        transport = self.transport
         advice = "Keep `command` to start a program, or `url` for one that is running."
         if self.command is not None and self.url is not None:
             raise problem("config-exclusive", "there are both `command` and `url`.", advice, at="url")
         if self.command is None and self.url is None:
             raise problem("config-server-incomplete", "there is neither `command` nor `url`.")
-        if self.type not in {None, transport}:
-            raise problem("config-exclusive", "`transport` and `type` differ.", "Keep one.", at="type")
         if self.url is not None and transport == "stdio":
             raise problem(
                 "config-transport", "a `url` can't have the transport stdio.", "Write `http`.", at="url"
@@ -337,9 +338,7 @@ class ConfigFile(TopLevel):
     """Halflap's configuration file."""
 
     mcpServers: dict[str, ServerEntry] = setting({}, "Servers by name, as in Claude and Cursor.")  # noqa: N815 -- the clients' own name
-    servers: dict[str, ServerEntry] | tuple[ServerEntry, ...] = setting(
-        {}, "Servers by name, as in VS Code, or as a list."
-    )
+    servers: dict[str, ServerEntry] = setting({}, "Servers by name, as in VS Code.")
     inputs: Any = setting(None, "Ignored; VS Code keeps it next to its servers.")
     server: FrontConfig = FrontConfig.model_construct()
     tools: ToolsConfig = ToolsConfig.model_construct()

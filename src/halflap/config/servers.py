@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 IGNORED_KEYS = frozenset(
-    {"alwaysAllow", "alwaysLoad", "autoApprove", "description", "dev", "gallery", "icon", "version"}
+    {"alwaysAllow", "alwaysLoad", "autoApprove", "description", "dev", "gallery", "icon", "name", "version"}
 )
 """Keys of other clients that say nothing about the server itself."""
 WITHOUT_EFFECT = {
@@ -131,14 +131,6 @@ def _entries(reader: Reader) -> Iterator[tuple[str, Location, Any]]:
         value = reader.source.value.get(form)
         if isinstance(value, Mapping):
             yield from ((name, (form, name), entry) for name, entry in value.items())
-        elif isinstance(value, list) and form == "servers":
-            for index, entry in enumerate(value):
-                name = entry.get("name") if isinstance(entry, Mapping) else None
-                if isinstance(name, str):
-                    yield name, (form, index), entry
-                else:
-                    message = f"servers[{index}] has no `name`."
-                    reader.add((form, index), message, "Give it one.", code="config-server-name")
         elif value is not None:
             reader.add((form,), f"`{form}` must be a mapping of names to servers.")
 
@@ -174,7 +166,7 @@ def _read_entry(
     env = {**_read_env_file(reader, path, values.env_file), **values.env}
     return ServerConfig(
         name=name,
-        transport=values.transport or values.type or ("auto" if values.command is None else "stdio"),
+        transport=values.transport or ("auto" if values.command is None else "stdio"),
         command=values.command,
         args=values.args,
         env=env,

@@ -18,38 +18,6 @@ from halflap.core.values import OWN
 _LARGEST = 10**12
 """The largest number that a setting takes; far above any real value, far below what overflows."""
 
-LintRule = Literal[
-    "no-output-schema",
-    "empty-output-schema",
-    "results-break-schema",
-    "invalid-schema",
-    "error-as-text",
-    "errors-not-declared",
-    "envelope-in-part",
-    "name-characters",
-    "name-too-long",
-    "prefixed-name-too-long",
-    "duplicate-name",
-    "no-description",
-    "description-too-long",
-    "parameter-without-description",
-    "field-without-description",
-    "id-not-produced",
-    "id-not-accepted",
-    "entity-named-two-ways",
-    "number-without-unit",
-    "date-without-format",
-    "paging-without-cursor",
-    "cursor-not-given",
-    "next-cursor-not-accepted",
-    "paging-without-has-more",
-    "read-only-not-annotated",
-    "destructive-not-annotated",
-    "annotation-contradicts-name",
-    "ignore-without-reason",
-]
-"""The ids of all lint rules; `halflap.lint` has the rules themselves."""
-
 
 def _scope(info: ValidationInfo) -> Scope | None:
     return info.context if isinstance(info.context, Scope) else None

@@ -6,6 +6,9 @@ import logging
 from typing import TYPE_CHECKING
 
 from halflap.config import LintConfig
+from halflap.core.errors import UsageError
+from halflap.core.suggest import did_you_mean
+from halflap.core.text import quote
 from halflap.lint.ignores import RULES, author_ignores, ignored_by
 from halflap.lint.report import Finding, NotJudged, Report, make_report, share_of
 from halflap.lint.rule import SEVERITIES, Limits
@@ -25,6 +28,12 @@ logger = logging.getLogger(__name__)
 def lint(servers: Iterable[LintServer], config: LintConfig | None = None) -> Report:
     """Apply all rules to these servers."""
     config = config or LintConfig()
+    known = [rule.id for rule in RULES]
+    for name in (*config.off, *config.severity):
+        if name not in known:
+            raise UsageError(
+                f"`lint` names a rule that does not exist: {quote(name)}. {did_you_mean(name, known)}".rstrip()
+            )
     rules = [rule for rule in RULES if rule.id not in config.off]
     return Report(tuple(_report(server, rules, config) for server in servers))
 
