@@ -78,7 +78,7 @@ FILES: dict[str, str] = {
     "config-env-file": "mcpServers:\n  time:\n    command: uvx\n    envFile: time.env\n",
     "config-header": "mcpServers:\n  time:\n    url: https://example.com\n    headers:\n      X Token: a\n",
     "config-server-name": "mcpServers:\n  script:\n    command: uvx\n",
-    "config-duplicate-server": "servers:\n  - name: time\n    command: uvx\n  - name: time\n    command: uvx\n",
+    "config-duplicate-server": "servers:\n  time:\n    command: uvx\nmcpServers:\n  time:\n    command: uvx\n",
     "config-server-incomplete": "mcpServers:\n  time: {}\n",
     "config-transport": "mcpServers:\n  time:\n    url: https://example.com\n    type: stdio\n",
     "config-not-utf8": "tools:\n  pin: warn\xff\n",
