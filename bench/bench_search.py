@@ -4,7 +4,8 @@ Two claims. Of the tools that annotators used for a task, the plain install find
 the task's question, and 0.64 among the first five for each of its steps; `halflap[semantic]` finds 0.48 for
 the question. And with 10,000 tools, for both, the index is built in two seconds, and a query takes five
 milliseconds, be it words, a misspelt name or near to nothing: of invented tools, and of real ones, repeated as
-those of other servers, with the tasks' own questions and steps. `make bench` runs this with the others.
+those of other servers, with the tasks' own questions and steps. While somebody types the names of real tools, 95 of 100
+keystrokes are answered in 50 ms. `make bench` runs this with the others.
 Shares are over all tools of all tasks. Beside them: BM25 as FastMCP has it, over the same tools.
 """
 
@@ -40,7 +41,9 @@ SEMANTIC_BOUNDS = (0.48, 0.0)
 TOOLS = 10_000
 MOST_INDEX_SECONDS = 2.0
 MOST_QUERY_MS = 5.0
+MOST_KEYSTROKE_MS = 50.0
 QUERIES = 400
+TYPED = 60
 ROUNDS = 3
 
 
@@ -207,6 +210,9 @@ def measure_time(embedding: Embedding | None) -> bool:
         real = documents(json.loads((data / "live_tools.json").read_text()))
         questions = [text for task in tasks for text in (task["question"], *task["steps"])]
         holds &= report_time(", real ones", copies(real), questions, embedding)
+        names = [document.original_name for document in random.Random(1).sample(real, TYPED)]
+        typed = [name[:length] for name in names for length in range(1, len(name) + 1)]
+        holds &= report_time(", while typing", copies(real), typed, embedding, MOST_KEYSTROKE_MS)
     return holds
 
 
@@ -220,7 +226,13 @@ def copies(docs: list[Document]) -> list[Document]:
     ]
 
 
-def report_time(what: str, docs: list[Document], queries: list[str], embedding: Embedding | None) -> bool:
+def report_time(
+    what: str,
+    docs: list[Document],
+    queries: list[str],
+    embedding: Embedding | None,
+    most: float = MOST_QUERY_MS,
+) -> bool:
     holds = True
     variants: list[tuple[str, Embedding | None]] = [("halflap", None)]
     if embedding is not None:
@@ -232,7 +244,7 @@ def report_time(what: str, docs: list[Document], queries: list[str], embedding: 
             min(timed(partial(index.search, query)) for _ in range(ROUNDS)) * 1000 for query in queries
         )
         p50, p95 = times[len(times) // 2], times[len(times) * 95 // 100]
-        holds = holds and seconds <= MOST_INDEX_SECONDS and p95 <= MOST_QUERY_MS
+        holds = holds and seconds <= MOST_INDEX_SECONDS and p95 <= most
         print(
             f"  {label + what:<28} {seconds:7.2f} s   p50 {p50:5.2f} ms   p95 {p95:5.2f} ms   max {times[-1]:5.2f} ms"
         )

@@ -56,6 +56,13 @@ def test_a_query_that_asks_nothing_finds_nothing(query: str) -> None:
     assert Index(OFFICE).search(query) == []
 
 
+@pytest.mark.parametrize(
+    "typed", ["i", "is", "iss", "issu", "Open a n", "Open a new is", "create_is", "createI"]
+)
+def test_an_unfinished_word_finds_what_it_may_become(typed: str) -> None:
+    assert "mcp__tracker__createIssue" in names(Index(OFFICE).search(typed))
+
+
 @pytest.mark.parametrize(("limit", "given_back"), [(-5, 1), (0, 1), (3, 3), (1_000, MAX_FOUND)])
 def test_the_limit_is_bounded(limit: int, given_back: int) -> None:
     many = Index(document("s", f"file_{number}") for number in range(150))

@@ -1,8 +1,9 @@
 """The search index: named tools first, then the tools that fit the words of the query best.
 
-Words are ranked by BM25F. A word also finds its kin: longer words that begin with it, and its inflections. Words that
-follow each other as in the tool's name count a little more, which tells `pdf_to_text` from `text_to_pdf`. And a tool gains
-from the best tool of its server, because a task that needs one of them mostly needs the others too.
+Words are ranked by BM25F. A word also finds its kin: longer words that begin with it, and its inflections. The last word may
+be unfinished, so that search works while somebody is typing. Words that follow each other as in the tool's name count a
+little more, which tells `pdf_to_text` from `text_to_pdf`. And a tool gains from the best tool of its server, because a task
+that needs one of them mostly needs the others too.
 
 Scores go from 0 to 1 and are comparable within one answer only:
 
@@ -94,8 +95,12 @@ class Index:
         if not asked:
             return {}
         covered = [0.0] * len(self._documents)
+        unfinished = words(query)[-1]
         for term in asked:
-            for number, gain in self._gains(term, among):
+            kin = self._vocabulary.kin(term)
+            if not kin and term not in self._vocabulary and unfinished.startswith(term):
+                kin = self._vocabulary.completions(term)
+            for number, gain in self._gains(term, kin, among):
                 covered[number] += gain
         weights = self._postings.weights
         for pair in set(pairwise(asked)):
@@ -117,16 +122,18 @@ class Index:
     def _terms(self, query: str) -> list[str]:
         """Return the terms of a query, each once; of very many the rarest, which say most."""
         asked = list(dict.fromkeys(terms(query)))
+        if not asked and len(written := words(query)) == 1:
+            # Somebody may have typed the first letters of another word: "is" of "issue".
+            asked = written
         if not any(term in self._vocabulary or self._vocabulary.kin(term) for term in asked):
             asked = [self._vocabulary.corrected(term) for term in asked[:_MAX_CORRECTED]]
         if len(asked) > _MAX_QUERY_TERMS:
             asked.sort(key=lambda term: -self._postings.weights.get(term, 0.0))
         return asked[:_MAX_QUERY_TERMS]
 
-    def _gains(self, term: str, among: range) -> Iterable[tuple[int, float]]:
+    def _gains(self, term: str, kin: list[str], among: range) -> Iterable[tuple[int, float]]:
         """Return the tools that have a term or, for a share of its gain, one of its kin."""
         exact = self._postings.gains(term, among)
-        kin = self._vocabulary.kin(term)
         if not kin:
             return exact
         gains = dict(exact)

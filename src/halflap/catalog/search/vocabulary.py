@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
+from heapq import nsmallest
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _MIN_BEGINNING = 4
 _MIN_BEGINNING_ELSEWHERE = 3
@@ -48,9 +49,10 @@ class TypoIndex:
 class Vocabulary:
     """All terms of the catalogue."""
 
-    def __init__(self, terms: Iterable[str]) -> None:
-        self._known = frozenset(terms)
-        self._sorted = sorted(self._known)
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        self._known = weights
+        """The rarity of each term."""
+        self._sorted = sorted(weights)
         self._typos = TypoIndex(self._sorted)
 
     def __contains__(self, term: object) -> bool:
@@ -67,15 +69,21 @@ class Vocabulary:
             return []
         inflects = not term.isascii() or term not in self._known
         beginning = term[: max(shortest, ceil(_COMMON_SHARE * len(term)))] if inflects else term
-        start = bisect_left(self._sorted, beginning)
-        end = bisect_left(self._sorted, beginning + _LAST_CHARACTER, lo=start)
-        shared = {word: _shared(term, word) for word in self._sorted[start:end] if word != term}
+        shared = {word: _shared(term, word) for word in self._beginning(beginning) if word != term}
         kin = [
             word
             for word, length in shared.items()
             if length == len(term) or length >= _COMMON_SHARE * len(word)
         ]
         return sorted(kin, key=lambda word: (-shared[word], len(word), word))[:_MAX_KIN]
+
+    def completions(self, beginning: str) -> list[str]:
+        """Return the most frequent terms that begin with an unfinished word, however short."""
+        return nsmallest(_MAX_KIN, self._beginning(beginning), key=lambda word: (self._known[word], word))
+
+    def _beginning(self, beginning: str) -> list[str]:
+        start = bisect_left(self._sorted, beginning)
+        return self._sorted[start : bisect_left(self._sorted, beginning + _LAST_CHARACTER, lo=start)]
 
     def corrected(self, term: str) -> str:
         """Return the known word that was probably meant. Only for queries that find nothing otherwise."""
