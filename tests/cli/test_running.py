@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.program import PLAIN, configure, in_terminal, inside
+from cli.program import PLAIN, configure, halflap, in_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(place: Path, *words: str, stdin: bytes = b"") -> Done:
-    return inside("run", *CONFIG, *words, home=place, stdin=stdin)
+    return halflap("run", *CONFIG, *words, home=place, stdin=stdin)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_the_check_alone_runs_nothing(place: Path, file: str, code: int, shown: 
 
 
 def test_stubs_are_python(place: Path) -> None:
-    done = inside("schema", "stubs", "--server", "plain", "-o", "__builtins__.pyi", *CONFIG, home=place)
+    done = halflap("schema", "stubs", "--server", "plain", "-o", "__builtins__.pyi", *CONFIG, home=place)
     assert (done.code, done.out) == (0, "")
     stubs = (place / "__builtins__.pyi").read_text()
     assert "async def mcp__plain__add(*, a: int, b: int)" in stubs

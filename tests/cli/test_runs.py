@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import at_once, configure, halflap, in_terminal
+from cli.program import configure, each, halflap, in_terminal
 from halflap.store import open_store
 from store.rows import call, run_of
 
@@ -106,7 +106,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.fixture(scope="module")
 def done(place: Path) -> dict[str, Done]:
-    return at_once({**ASKED, **{name: words for name, (words, _) in MISTAKES.items()}}, place)
+    return each({**ASKED, **{name: words for name, (words, _) in MISTAKES.items()}}, place)
 
 
 @pytest.mark.parametrize("name", ASKED)

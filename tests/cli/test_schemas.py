@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.program import Done, configure, inside
+from cli.program import Done, configure, halflap
 from halflap import Gateway, load_config
 from support import python_server, some
 
@@ -60,7 +60,7 @@ def done(place: Path) -> dict[str, Done]:
         "inspect": ("inspect", ONE),
         "doctor": ("doctor", "--json"),
     }
-    return {name: inside(*words, *config, home=place) for name, words in asked.items()}
+    return {name: halflap(*words, *config, home=place) for name, words in asked.items()}
 
 
 def test_show_lists_each_field_and_its_origin(done: dict[str, Done]) -> None:
@@ -115,7 +115,7 @@ def test_an_export_can_be_imported_and_counts_once(done: dict[str, Done], tmp_pa
     configure(tmp_path)
     take = ("schema", "import", "-", "--json", "-c", "halflap-test.json")
     for new in (66, 0):
-        taken = inside(*take, home=tmp_path, stdin=done["export"].out.encode())
+        taken = halflap(*take, home=tmp_path, stdin=done["export"].out.encode())
         assert taken.json == {"tools": 3, "origins": 1, "observations": 66, "new": new, "own": 0}
 
 
@@ -138,7 +138,7 @@ def test_a_damaged_export_is_refused_whole(
     configure(tmp_path)
     file = tmp_path / "learned.json"
     file.write_text(change(done["export"].out))
-    taken = inside("schema", "import", str(file), "-c", "halflap-test.json", home=tmp_path)
+    taken = halflap("schema", "import", str(file), "-c", "halflap-test.json", home=tmp_path)
     assert (taken.code, taken.out) == (1, "")
     assert "Error [" in taken.err
-    assert inside("schema", "export", "-c", "halflap-test.json", home=tmp_path).json["learned"] == []
+    assert halflap("schema", "export", "-c", "halflap-test.json", home=tmp_path).json["learned"] == []

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import at_once, halflap
+from cli.program import each, halflap
 from halflap.core.errors import StoreError, StoreTooNewError
 from halflap.store import open_store
 from store.rows import call, run_of
@@ -65,7 +65,7 @@ def unusable(tmp_path: Path) -> Path:
 def test_a_store_that_cannot_be_opened_is_an_error(
     unusable: Path, command: tuple[str, ...], then: str
 ) -> None:
-    runs = at_once({"text": command, "json": (*command, "--json")}, unusable)
+    runs = each({"text": command, "json": (*command, "--json")}, unusable)
     done = runs["text"]
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("Error [store]: ")
