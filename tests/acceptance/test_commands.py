@@ -35,5 +35,3 @@ def test_programs_are_ended_at_their_limits_and_the_demo_proves_what_it_shows(re
         (1, "run-output"),
     ]
     assert demo["exit"] == 0
-    assert demo["json"]["refuse"]["outcome"] == "mistaken"
-    assert demo["json"]["learn"]["observations"] == 3

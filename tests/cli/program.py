@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
 import logging
 import os
 import pty
 import select
-import struct
 import subprocess
 import sys
-import termios
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -78,11 +75,28 @@ class Done:
         return json.loads(self.out)
 
 
+class _Screen(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
 def halflap(
-    *arguments: str, home: Path, cwd: Path | None = None, stdin: bytes = b"", **variables: str
+    *arguments: str,
+    home: Path,
+    cwd: Path | None = None,
+    stdin: bytes = b"",
+    columns: int | None = None,
+    **variables: str,
 ) -> Done:
-    """Run a command in this process, without a terminal; the same code runs as in a process of its own."""
-    given, out, err = (io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (stdin, b"", b""))
+    """Run a command in this process; the same code runs as in a process of its own.
+
+    With `columns`, it prints to a terminal of that width.
+    """
+    data = [io.BytesIO(stdin), io.BytesIO(), io.BytesIO()]
+    kind = io.TextIOWrapper if columns is None else _Screen
+    given = io.TextIOWrapper(data[0], encoding="utf-8")
+    out, err = (kind(one, encoding="utf-8", write_through=True) for one in data[1:])
+    variables |= {} if columns is None else {"COLUMNS": str(columns)}
     code: object = 0
     with pytest.MonkeyPatch.context() as patch, _logging_kept():
         for name in os.environ:
@@ -97,9 +111,8 @@ def halflap(
             main()
         except SystemExit as ended:
             code = ended.code
-        texts = [stream.flush() or stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined,func-returns-value]
     assert isinstance(code, int)
-    return Done(code, *texts)
+    return Done(code, data[1].getvalue().decode(), data[2].getvalue().decode())
 
 
 def each(runs: Mapping[str, Sequence[str]], home: Path) -> dict[str, Done]:
@@ -141,17 +154,15 @@ def in_terminal(
     *arguments: str,
     home: Path,
     cwd: Path | None = None,
-    columns: int = 80,
-    answers: Mapping[str, str] | None = None,
+    answers: Mapping[str, str],
 ) -> Done:
-    """Run the command on a terminal; each question gets its answer when it has been asked."""
-    waiting, typed, seen = dict(answers or {}), "", ""
+    """Run the command on a real terminal; each question gets its answer when it has been asked."""
+    waiting, typed, seen = dict(answers), "", ""
     variables, folder = environment(home), home if cwd is None else cwd
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(folder)
         os.execve(HALFLAP, [HALFLAP, *arguments], variables)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     until = time.monotonic() + PATIENCE
     try:
         while time.monotonic() < until:

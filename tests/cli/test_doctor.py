@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import OLD, PLAIN, configure, environment, halflap, in_terminal
+from cli.program import OLD, PLAIN, configure, environment, halflap
 from halflap.cli.commands.doctor import count_tokens
 from support import HALFLAP, PATIENCE, ROOT, children_of, eventually, python_server
 
@@ -57,7 +57,7 @@ def done(place: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Don
     doctor = ("doctor", "-c", "halflap-test.json")
     return {
         "sick": halflap(*doctor, "--json", home=place),
-        "terminal": in_terminal(*doctor, home=place, columns=60),
+        "terminal": halflap(*doctor, home=place, columns=60),
         "healthy": halflap(*doctor, home=healthy),
         "unknown": halflap(*doctor, "ecko", home=place),
         "empty": halflap("doctor", home=empty),

@@ -103,9 +103,8 @@ def test_on_a_terminal_a_destructive_tool_is_confirmed(place: Path, answer: str,
     assert (done.code, "gone" in done.out) == (code, code == 0)
 
 
-@pytest.mark.slow
 def test_control_characters_of_a_program_do_not_reach_the_terminal(place: Path) -> None:
-    done = in_terminal("run", *CONFIG, "escapes.py", home=place)
+    done = halflap("run", *CONFIG, "escapes.py", home=place, columns=80)
     assert "\x1b[31m" not in done.out
     assert "red" in done.out
 

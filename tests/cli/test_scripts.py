@@ -103,4 +103,4 @@ def test_removing_asks_first(place: Path) -> None:
 
 def test_a_terminal_shows_invisible_characters_of_a_script(place: Path) -> None:
     put(place, a="if 1:\n\tx = '\u200b\u202e\x1b[31m'")
-    assert "\\u200b\\u202e\\u001b[31m" in in_terminal("scripts", "show", "a", home=place).out
+    assert "\\u200b\\u202e\\u001b[31m" in halflap("scripts", "show", "a", home=place, columns=80).out

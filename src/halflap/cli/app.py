@@ -41,7 +41,7 @@ COMMANDS = {
     "schema": "schema.schema",
     "graph": "graph.graph",
     "suggest": "graph.suggest",
-    "workflow": "workflow.workflow",
+    "workflow": "workflow_run.workflow",
     "programs": "programs.programs",
     "lint": "lint.lint",
     "backfill": "backfill.backfill",

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import (
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
 
 __all__ = ["programs"]
 
-programs = group("programs", "List, show, run, reload, export and optimise saved DSPy programs.")
+programs = group("programs", "List, show, run, export and optimise saved DSPy programs.")
 _SHARED = ("config", "json")
 _MAX_REASON = 1_000
 NameArgument = Annotated[
     str,
-    typer.Argument(
+    Argument(
         help="The program's name.",
         autocompletion=program_names,
         callback=lambda name: name.removeprefix(f"{DSPY}__"),
     ),
 ]
 PromoteOption = Annotated[
-    bool, typer.Option("--promote", help="Make it the active version, unless it scores lower.")
+    bool, Option("--promote", help="Make it the active version, unless it scores lower.")
 ]
 
 
@@ -130,43 +130,30 @@ async def run(
 
 
 @programs.command()
-@command(shared=_SHARED)
-async def reload(invocation: Invocation, name: NameArgument) -> None:
-    """Read and build a DSPy program again, and report what is wrong with it.
-
-    A running gateway reloads it with dspy_reload_program, or by itself with `programs.watch`.
-    """
-    async with invocation.gateway() as gateway:
-        with working(f"Building {one_line(name)}"):
-            loaded = await (await gateway.dspy()).reload(name)
-    invocation.report(loaded.reloaded(), f"Valid: {_heading(loaded)}, source {loaded.saved.source_hash}")
-
-
-@programs.command()
 @command()
 def export(
     invocation: Invocation,
     what: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="MODULE:OBJECT", help="A dspy.Module in a Python module, found from this folder on."
         ),
     ],
-    name: Annotated[str, typer.Argument(help="Its name: lower-case letters, digits and _.")],
+    name: Annotated[str, Argument(help="Its name: lower-case letters, digits and _.")],
     version: Annotated[
-        str, typer.Option("--version", help="Its version; existing versions are never overwritten.")
+        str, Option("--version", help="Its version; existing versions are never overwritten.")
     ] = "1.0.0",
     description: Annotated[
-        str, typer.Option("--description", help="What it does; by default what the module says.")
+        str, Option("--description", help="What it does; by default what the module says.")
     ] = "",
-    optimizer: Annotated[str, typer.Option("--optimizer", help="What it was optimised by.")] = "none",
+    optimizer: Annotated[str, Option("--optimizer", help="What it was optimised by.")] = "none",
     score: Annotated[
         float | None,
-        typer.Option("--score", help="Its validation score, if you have measured it.", show_default=False),
+        Option("--score", help="Its validation score, if you have measured it.", show_default=False),
     ] = None,
     wiring: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--wiring",
             metavar="FILE",
             help="A JSON file with the manifest's `wiring`, if fields are not passed on by equal names.",
@@ -234,30 +221,25 @@ async def optimize(
     name: NameArgument,
     train: Annotated[
         Path,
-        typer.Option(
-            "--train", metavar="FILE", help="Examples, one JSON object a line: inputs and right outputs."
-        ),
+        Option("--train", metavar="FILE", help="Examples, one JSON object a line: inputs and right outputs."),
     ],
     metric: Annotated[
         str,
-        typer.Option(
+        Option(
             "--metric",
             help="How answers are scored: exact, exact:FIELD, or your own module:function.",
         ),
     ],
     optimizer: Annotated[
         Literal["BootstrapFewShot", "GEPA"],
-        typer.Option("--optimizer", help="BootstrapFewShot adds examples, GEPA rewrites the prompts."),
+        Option("--optimizer", help="BootstrapFewShot adds examples, GEPA rewrites the prompts."),
     ] = "BootstrapFewShot",
     held_out: Annotated[
-        float, typer.Option("--held-out", min=0.01, max=0.99, help="The share of examples to measure with.")
+        float, Option("--held-out", min=0.01, max=0.99, help="The share of examples to measure with.")
     ] = 0.3,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed for choosing them.")] = 0,
     budget: Annotated[
         int | None,
-        typer.Option(
-            "--budget", min=1, help="Maximum number of answers that GEPA may score.", show_default=False
-        ),
+        Option("--budget", min=1, help="Maximum number of answers that GEPA may score.", show_default=False),
     ] = None,
     promoted: PromoteOption = False,
     yes: YesOption = False,
@@ -293,7 +275,7 @@ async def optimize(
                     examples=examples,
                     metric=metric,
                     optimizer=optimizer,
-                    seed=seed,
+                    seed=0,
                     held_out=held_out,
                     budget=budget,
                     context=context,
@@ -325,7 +307,7 @@ async def optimize(
 def promote(
     invocation: Invocation,
     name: NameArgument,
-    version: Annotated[str, typer.Argument(help="The version; `halflap programs info` lists them.")],
+    version: Annotated[str, Argument(help="The version; `halflap programs info` lists them.")],
 ) -> None:
     """Activate a version of a DSPy program; the old one is kept."""
     library = Library(invocation.config().programs.root)
