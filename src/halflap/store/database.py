@@ -141,9 +141,9 @@ class Database:
             self._connection.close()
 
     @contextmanager
-    def _transaction(self, *, begin: str = "BEGIN IMMEDIATE") -> Iterator[Transaction]:
+    def _transaction(self) -> Iterator[Transaction]:
         try:
-            self._connection.execute(begin if self._is_sqlite else "BEGIN")
+            self._connection.execute("BEGIN IMMEDIATE" if self._is_sqlite else "BEGIN")
         except self._driver_error:
             if self._is_sqlite or not self._connection.closed:
                 raise
