@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 _COOKIE_SECONDS = 30 * 86_400
 _STATIC, _SIGN_IN, _SIGN_OUT, _THEME = "static", "sign-in", "sign-out", "theme"
-_SECTIONS = {path.split("/")[1] for view in VIEWS for path in view.ROUTES}
+_SECTIONS = {path.split("/")[1] for view in VIEWS for path in view.ROUTES} - {""}
 _OWN = frozenset({_STATIC, _SIGN_IN, _SIGN_OUT, _THEME, "favicon.ico", *_SECTIONS})
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _ASKED_WRONG = 400
@@ -82,7 +82,7 @@ class WebPage:
 
     def owns(self, path: str) -> bool:
         """Return whether a path is the page's."""
-        return path.split("/")[1] in _OWN if path.startswith("/") else False
+        return path == "/" or path.removeprefix("/").partition("/")[0] in _OWN
 
     def invite(self, url: str) -> str:
         """Make a link that signs in whoever serves the page, and return the line that tells them."""
