@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Hit, Snapshot
     from halflap.core.errors import ArgumentProblem
     from halflap.core.values import CallContext, Changes, RegisteredTool, Result, Tool
-    from halflap.dspy.source import DspyPrograms, ProgramResult
+    from halflap.dspy.source import DspyPrograms
     from halflap.gateway.build import Parts
     from halflap.gateway.doctor import ServerReport
     from halflap.gateway.learned import LearnedSchemas
@@ -220,7 +220,7 @@ class Gateway:
 
     async def execute_dspy(
         self, name: str, inputs: Mapping[str, Any], context: CallContext | None = None
-    ) -> ProgramResult:
+    ) -> dict[str, Any]:
         """Run a saved DSPy program by its own name; raises `ProgramError` if it is missing or fails, or inputs do not fit."""
         return await (await self._parts.get()).executor.execute_dspy(name, inputs, context)
 
