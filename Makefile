@@ -23,7 +23,7 @@ PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal
 # Whoever wants no bytecode waits for it to be made anew by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all golden check bench docs format setup clean help
+.PHONY: demo test test-failed test-all golden check bench docs format setup clean help
 
 help:
 	@echo "make demo      what Halflap does, on bundled servers"
@@ -95,6 +95,10 @@ check: $(READY)
 
 test: $(DSPY_READY) $(NODE_READY) $(SUITE)
 	@$(PYTEST) -m "not slow"
+
+# Only what failed in the last run, one at a time; fails if nothing is known to have failed.
+test-failed: $(DSPY_READY) $(NODE_READY) $(SUITE)
+	@$(BIN)/python -m pytest -m "not slow" --last-failed --last-failed-no-failures none
 
 # After an intended change of behaviour: rewrite what the acceptance tests compare with, then review the diff.
 golden: $(DSPY_READY) $(NODE_READY)

@@ -15,18 +15,19 @@ import hypothesis
 import pytest
 from blockbuster import blockbuster_ctx
 
-from support import MISSING, examples
+from support import MISSING, THOROUGH, examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
     from pathlib import Path
 
 
-# A machine that is busy with other tests is no reason to fail one.
+# `make test` tries the same examples each time, so that it fails only for a change; `make test-all` tries new ones.
 hypothesis.settings.register_profile(
     "halflap",
     max_examples=examples(100),
-    deadline=None,
+    deadline=None,  # a busy machine is no reason to fail
+    derandomize=not THOROUGH,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("halflap")

@@ -30,6 +30,7 @@ COMMANDS = {
     "disable": "servers.disable",
     "trust": "servers.trust",
     "serve": "doctor.serve",
+    "web": "web.web",
     "doctor": "doctor.doctor",
     "list": "tools.list_tools",
     "search": "tools.search",

@@ -7,7 +7,7 @@ import json
 import logging
 import re
 import sys
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
@@ -63,7 +63,10 @@ async def serve(
 
     config = invocation.config()
     if http is not None:
-        await run_http(config, http, note, lambda: load_config(invocation.config_file))
+        from halflap.cli.commands.web import page_maker
+
+        load = partial(load_config, invocation.config_file)
+        await run_http(config, http, note, load, page_maker(config))
         return
     if sys.stdin.isatty():
         note(
