@@ -73,15 +73,13 @@ def test_info_shows_inputs_outputs_and_tools(tmp_path: Path, root: Path) -> None
     assert found["predictors"][0]["few_shot_example_count"] == 1
 
 
-def test_reload_reads_the_folder_again(tmp_path: Path, root: Path) -> None:
-    found = called(tmp_path, "reload", "worklet_selector", "--json", root=str(root))
-    assert (found.exit_code, json.loads(found.stdout)["status"]) == (0, "reloaded")
-    broken = called(tmp_path, "reload", "odd", root=str(root))
+def test_info_of_a_broken_program_says_what_is_wrong(tmp_path: Path, root: Path) -> None:
+    broken = called(tmp_path, "info", "odd", root=str(root))
     assert (broken.exit_code, broken.stdout) == (2, "")
     assert "Error [dspy-program-broken]" in broken.stderr
 
 
-@pytest.mark.parametrize("command", ["info", "run", "reload"])
+@pytest.mark.parametrize("command", ["info", "run"])
 def test_an_unknown_program_exits_with_2(tmp_path: Path, root: Path, command: str) -> None:
     found = called(tmp_path, command, "finde", "--json", root=str(root))
     assert (found.exit_code, json.loads(found.stdout)["code"]) == (2, "dspy-program-not-found")

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import (
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
 
 __all__ = ["programs"]
 
-programs = group("programs", "List, show, run, reload, export and optimise saved DSPy programs.")
+programs = group("programs", "List, show, run, export and optimise saved DSPy programs.")
 _SHARED = ("config", "json")
 _MAX_REASON = 1_000
 NameArgument = Annotated[
     str,
-    typer.Argument(
+    Argument(
         help="The program's name.",
         autocompletion=program_names,
         callback=lambda name: name.removeprefix(f"{DSPY}__"),
     ),
 ]
-ReplaceOption = Annotated[bool, typer.Option("--replace", help="Replace an existing program of that name.")]
+ReplaceOption = Annotated[bool, Option("--replace", help="Replace an existing program of that name.")]
 
 
 async def _list(invocation: Invocation) -> None:
@@ -129,41 +129,28 @@ async def run(
 
 
 @programs.command()
-@command(shared=_SHARED)
-async def reload(invocation: Invocation, name: NameArgument) -> None:
-    """Read and build a DSPy program again, and report what is wrong with it.
-
-    A running gateway reloads it with dspy_reload_program, or by itself with `programs.watch`.
-    """
-    async with invocation.gateway() as gateway:
-        with working(f"Building {one_line(name)}"):
-            loaded = await (await gateway.dspy()).reload(name)
-    invocation.report(loaded.reloaded(), f"Valid: {_heading(loaded)}, source {loaded.saved.source_hash}")
-
-
-@programs.command()
 @command()
 def export(
     invocation: Invocation,
     what: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="MODULE:OBJECT", help="A dspy.Module in a Python module, found from this folder on."
         ),
     ],
-    name: Annotated[str, typer.Argument(help="Its name: lower-case letters, digits and _.")],
-    version: Annotated[str, typer.Option("--version", help="Its version.")] = "1.0.0",
+    name: Annotated[str, Argument(help="Its name: lower-case letters, digits and _.")],
+    version: Annotated[str, Option("--version", help="Its version.")] = "1.0.0",
     description: Annotated[
-        str, typer.Option("--description", help="What it does; by default what the module says.")
+        str, Option("--description", help="What it does; by default what the module says.")
     ] = "",
-    optimizer: Annotated[str, typer.Option("--optimizer", help="What it was optimised by.")] = "none",
+    optimizer: Annotated[str, Option("--optimizer", help="What it was optimised by.")] = "none",
     score: Annotated[
         float | None,
-        typer.Option("--score", help="Its validation score, if you have measured it.", show_default=False),
+        Option("--score", help="Its validation score, if you have measured it.", show_default=False),
     ] = None,
     wiring: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--wiring",
             metavar="FILE",
             help="A JSON file with the program's `wiring`, if fields are not passed on by equal names.",
@@ -231,34 +218,29 @@ async def optimize(
     name: NameArgument,
     train: Annotated[
         Path,
-        typer.Option(
-            "--train", metavar="FILE", help="Examples, one JSON object a line: inputs and right outputs."
-        ),
+        Option("--train", metavar="FILE", help="Examples, one JSON object a line: inputs and right outputs."),
     ],
     metric: Annotated[
         str,
-        typer.Option(
+        Option(
             "--metric",
             help="How answers are scored: exact, exact:FIELD, or your own module:function.",
         ),
     ],
     optimizer: Annotated[
         Literal["BootstrapFewShot", "GEPA"],
-        typer.Option("--optimizer", help="BootstrapFewShot adds examples, GEPA rewrites the prompts."),
+        Option("--optimizer", help="BootstrapFewShot adds examples, GEPA rewrites the prompts."),
     ] = "BootstrapFewShot",
     held_out: Annotated[
-        float, typer.Option("--held-out", min=0.01, max=0.99, help="The share of examples to measure with.")
+        float, Option("--held-out", min=0.01, max=0.99, help="The share of examples to measure with.")
     ] = 0.3,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed for choosing them.")] = 0,
     budget: Annotated[
         int | None,
-        typer.Option(
-            "--budget", min=1, help="Maximum number of answers that GEPA may score.", show_default=False
-        ),
+        Option("--budget", min=1, help="Maximum number of answers that GEPA may score.", show_default=False),
     ] = None,
     save_as: Annotated[
         str | None,
-        typer.Option("--save-as", metavar="NAME", help="Name of the result; by default NAME_optimized."),
+        Option("--save-as", metavar="NAME", help="Name of the result; by default NAME_optimized."),
     ] = None,
     replace: ReplaceOption = False,
     yes: YesOption = False,
@@ -297,7 +279,6 @@ async def optimize(
                     examples=examples,
                     metric=metric,
                     optimizer=optimizer,
-                    seed=seed,
                     held_out=held_out,
                     budget=budget,
                     context=context,
