@@ -35,8 +35,9 @@ EXAMPLES: dict[str, Any] = {
 }
 
 
-async def accept(_context: Any, params: Any) -> types.ElicitResult:
+async def accept(context: Any, params: Any) -> types.ElicitResult:
     """Accept a form with its defaults, as a person who presses Enter does."""
+    del context
     properties = params.requested_schema.get("properties", {})
     content = {
         name: one.get("default", EXAMPLES.get(one.get("type"), "text")) for name, one in properties.items()

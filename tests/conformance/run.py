@@ -78,7 +78,9 @@ def report(revision: str, leg: str, passed: set[str]) -> bool:
     """Print what passed, and return whether that is enough."""
     names = required(revision, leg)
     failed = [name for name in names if name not in passed]
-    sys.stdout.write(f"{revision} {leg}: {len(names) - len(failed)} of {len(names)} required scenarios pass\n")
+    sys.stdout.write(
+        f"{revision} {leg}: {len(names) - len(failed)} of {len(names)} required scenarios pass\n"
+    )
     for name in failed:
         sys.stdout.write(f"  {name}: {WRONG.get(name, 'failed')}\n")
     sys.stdout.flush()
@@ -93,7 +95,7 @@ def main() -> int:
     fixture = HERE.parent / "servers" / "features.py"
     with tempfile.TemporaryDirectory() as home, running(sys.executable, str(fixture), "--http", "0") as url:
         if "--bare" in sys.argv:
-            return int(not all([report(one, "server", server_leg(one, url)) for one in REVISIONS]))
+            return int(sum(not report(one, "server", server_leg(one, url)) for one in REVISIONS) > 0)
         config = Path(home) / "config.yaml"
         servers = {era: {"url": url, "protocol": era} for era in REVISIONS.values()}
         config.write_text(yaml.safe_dump({"servers": servers}))

@@ -18,6 +18,7 @@ from typing import Any
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.runner import serve_loop
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
@@ -505,15 +506,25 @@ class Everything:
 
 
 class _Server(Server[Any]):
+    legacy = False
+    """Whether it speaks the older era only."""
+
+    async def run(self, read_stream: Any, write_stream: Any, *arguments: Any, **options: Any) -> None:
+        if not self.legacy:
+            await super().run(read_stream, write_stream, *arguments, **options)
+            return
+        async with self.lifespan(self) as state:
+            await serve_loop(self, read_stream, write_stream, lifespan_state=state)
+
     def get_capabilities(self, *_: Any, **options: Any) -> types.ServerCapabilities:
         announced = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
         return super().get_capabilities(announced, **options)
 
 
-def build(name: str = "features") -> tuple[Server[Any], Everything]:
+def build(name: str = "features", *, legacy: bool = False) -> tuple[Server[Any], Everything]:
     """Return a server and its state."""
     state = Everything(name)
-    server: Server[Any] = _Server(
+    server = _Server(
         name,
         version="1.0",
         title="All features",
@@ -530,6 +541,7 @@ def build(name: str = "features") -> tuple[Server[Any], Everything]:
         on_get_prompt=state.get_prompt,
         on_completion=state.complete,
     )
+    server.legacy = legacy
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, state.set_level)
     server.add_notification_handler("notifications/initialized", types.NotificationParams, state.initialized)
     return server, state
