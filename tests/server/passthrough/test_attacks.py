@@ -7,14 +7,11 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import httpx2
 import mcp_types as types
 import pytest
 from mcp import Client
-from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp.shared.message import SessionMessage
 
 from halflap.server import Front
 from halflap.server.passthrough.requests import MAX_OPEN_EACH
@@ -22,85 +19,14 @@ from halflap.server.single import SingleFront
 from halflap.upstream.definitions import MAX_ENTRIES
 from server.passthrough.fronts import TOKENS, Person, gateway_of, http_client, over_http, text_of
 from servers.features import build
+from servers.wire import Wire, said
 from support import SERVERS, comes
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
 OLD, NEW = "legacy", "2026-07-28"
-QUESTION = {
-    "message": "Your password?",
-    "requestedSchema": {"type": "object", "properties": {"p": {"type": "string"}}},
-}
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
-
-
-class Wire(Server[Any]):
-    """A server of the older era that says what it likes, when it likes; like stdio, nothing says what caused it.
-
-    `on_call` answers a call; with `say` and `ask` it sends other messages meanwhile.
-    """
-
-    def __init__(self, on_call: Callable[[Wire, dict[str, Any]], Awaitable[Any]], **answers: Any) -> None:
-        super().__init__("wire")
-        self._on_call = on_call
-        self._answers = answers
-        self._out: Any = None
-        self._waiting: dict[str, asyncio.Future[Any]] = {}
-        self.counts: dict[str, int] = {}
-
-    async def say(self, method: str, params: dict[str, Any] | None = None) -> None:
-        message = types.JSONRPCNotification(jsonrpc="2.0", method=method, params=params)
-        await self._out.send(SessionMessage(message))
-
-    async def ask(self, method: str = "elicitation/create", params: dict[str, Any] | None = None) -> Any:
-        identifier = f"q{len(self._waiting)}"
-        self._waiting[identifier] = asyncio.get_running_loop().create_future()
-        message = types.JSONRPCRequest(jsonrpc="2.0", id=identifier, method=method, params=params or QUESTION)
-        await self._out.send(SessionMessage(message))
-        return await self._waiting[identifier]
-
-    async def run(self, incoming: Any, outgoing: Any, *_: Any, **__: Any) -> None:  # type: ignore[override]
-        self._out = outgoing
-        async with incoming, outgoing, anyio.create_task_group() as tasks:
-            async for received in incoming:
-                message = received.message
-                if isinstance(message, types.JSONRPCRequest):
-                    tasks.start_soon(self._reply, message)
-                elif isinstance(message, types.JSONRPCResponse):
-                    self._waiting[str(message.id)].set_result(message.result)
-                elif isinstance(message, types.JSONRPCError):
-                    self._waiting[str(message.id)].set_result(message.error)
-            tasks.cancel_scope.cancel()
-
-    async def _reply(self, request: types.JSONRPCRequest) -> None:
-        method, params = request.method, request.params or {}
-        self.counts[method] = self.counts.get(method, 0) + 1
-        result: Any
-        if method == "initialize":
-            capabilities = {"tools": {"listChanged": True}, **self._answers.get("capabilities", {})}
-            about = {"name": "wire", "version": "1"}
-            result = {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": about}
-        elif method == "tools/list":
-            result = {"tools": [{"name": "use", "inputSchema": {"type": "object"}}]}
-        elif method == "tools/call":
-            result = await self._on_call(self, params.get("arguments") or {})
-        elif method in self._answers:
-            result = self._answers[method](params)
-        else:
-            error = types.ErrorData(code=-32601, message="Method not found")
-            await self._out.send(
-                SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=request.id, error=error))
-            )
-            return
-        answer = types.JSONRPCResponse.model_construct(jsonrpc="2.0", id=request.id, result=result)
-        await self._out.send(SessionMessage(answer))
-
-
-def said(value: Any) -> dict[str, Any]:
-    shown = value.message if isinstance(value, types.ErrorData) else json.dumps(value)
-    return {"content": [{"type": "text", "text": shown}]}
 
 
 async def test_a_server_that_does_not_say_whose_call_it_asks_for_asks_nobody_while_there_are_two(
@@ -234,10 +160,8 @@ async def test_lists_without_end_are_cut(home: Path) -> None:
         prompts = [{"name": f"p{start + number}"} for number in range(200)]
         return {"prompts": prompts, "nextCursor": str(start + 200)}
 
-    async def call(_wire: Wire, _arguments: dict[str, Any]) -> Any:
-        return said("")
-
-    wire = Wire(call, **{"prompts/list": page}, capabilities={"prompts": {}})
+    answers: dict[str, Any] = {"prompts/list": page, "capabilities": {"prompts": {}}}
+    wire = Wire(**answers)
     async with (
         gateway_of(home, {"wire": wire}) as gateway,
         Client(Front(gateway).server, mode=OLD) as client,

@@ -17,6 +17,7 @@ from halflap.server.single import SingleFront
 from server.passthrough.fronts import Person, aggregate, gateway_of, http_client, over_http, single, text_of
 from servers.features import build
 from servers.memory import Memory, definition
+from servers.wire import Wire, said
 from support import comes
 
 if TYPE_CHECKING:
@@ -242,6 +243,30 @@ async def test_a_watched_resource_is_announced_until_nobody_watches(
                 assert getattr(event, "uri", None) == uri
         if legacy:
             await until(lambda: ("unsubscribe", uri) in one.state.heard)
+
+
+async def test_a_tool_that_needs_a_task_is_run_as_one(home: Path) -> None:
+    created: list[Any] = []
+
+    def create(params: dict[str, Any]) -> dict[str, Any]:
+        created.append(params["task"])
+        return {"task": {"taskId": "t1", "status": "working"}}
+
+    async def result(params: dict[str, Any]) -> Any:
+        assert params["taskId"] == "t1"
+        return said(await wire.ask())
+
+    answers: dict[str, Any] = {"tools/call": create, "tasks/result": result}
+    wire = Wire(tool={"execution": {"taskSupport": "required"}}, **answers)
+    for mode in (OLD, NEW):
+        async with (
+            gateway_of(home, {"wire": wire}) as gateway,
+            Client(SingleFront(gateway, "wire").server, mode=mode, **Person().options) as client,
+        ):
+            (tool,) = (await client.list_tools()).tools
+            assert tool.execution is None
+            assert '"p": "Ann"' in text_of(await client.call_tool("use", {}))
+    assert created == [{}, {}]
 
 
 async def test_calls_of_the_front_of_one_server_are_recorded_and_learned_from(home: Path) -> None:

@@ -8,7 +8,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from halflap.core.errors import ClientRefusedError
 
@@ -28,14 +28,23 @@ _LEVEL = "halflap.log_level"
 _ASKABLE = ("elicitation", "sampling", "roots")
 
 
-class _Question(types.Request[dict[str, Any], str]):
-    """A server's request as it came."""
+class _Question:
+    """A server's request as it came, with what the library needs of its own requests."""
+
+    def __init__(self, request: Mapping[str, Any]) -> None:
+        self.method = request["method"]
+        self._request = request
+
+    def model_dump(self, **_options: Any) -> dict[str, Any]:
+        return {"method": self.method, "params": {**(self._request.get("params") or {})}}
 
 
-class _Answer(BaseModel):
+class _Answer:
     """A client's answer as it came."""
 
-    model_config = ConfigDict(extra="allow")
+    @classmethod
+    def model_validate(cls, answer: Any, **_options: Any) -> Any:
+        return answer
 
 
 def is_modern(context: ServerRequestContext[Any, Any]) -> bool:
@@ -88,11 +97,12 @@ class Peer:
         return {key: await self._ask(request) for key, request in requests.items()}
 
     async def _ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        question: Any = _Question(method=request["method"], params={**(request.get("params") or {})})
+        question: Any = _Question(request)
+        as_it_came: Any = _Answer
         try:
-            answer = await self.context.session.send_request(
+            answer: Mapping[str, Any] = await self.context.session.send_request(
                 question,
-                _Answer,
+                as_it_came,
                 request_read_timeout_seconds=ANSWER_SECONDS,
                 metadata=ServerMessageMetadata(related_request_id=self.context.request_id),
             )
@@ -100,7 +110,7 @@ class Peer:
             raise ClientRefusedError(error.code, error.message, error.error.data) from error
         except ValidationError as error:
             raise ClientRefusedError(types.INTERNAL_ERROR, "The client's answer is malformed.") from error
-        return answer.model_dump(by_alias=True)
+        return answer
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Pass a notification on, on the stream of the client's own request."""

@@ -40,10 +40,10 @@ MAX_OPEN = 64
 MAX_OPEN_EACH = 8
 """Of these, questions to one principal."""
 _PARKED, _FORWARDED = "parked.", "forwarded."
-_ANSWERS: Mapping[str, TypeAdapter[Any]] = {
-    "elicitation/create": TypeAdapter(types.ElicitResult),
-    "sampling/createMessage": TypeAdapter(types.CreateMessageResult | types.CreateMessageResultWithTools),
-    "roots/list": TypeAdapter(types.ListRootsResult),
+_ANSWERS: Mapping[str, Any] = {
+    "elicitation/create": types.ElicitResult,
+    "sampling/createMessage": types.CreateMessageResult | types.CreateMessageResultWithTools,
+    "roots/list": types.ListRootsResult,
 }
 
 
@@ -223,7 +223,7 @@ class _Conversation(Peer):
         for key, (request, future) in self._open.items():
             answer = answers.get(key)
             try:
-                _ANSWERS[request["method"]].validate_python(answer, by_name=False)
+                TypeAdapter(_ANSWERS[request["method"]]).validate_python(answer, by_name=False)
             except (ValidationError, KeyError):
                 continue
             if not future.done() and isinstance(answer, dict):

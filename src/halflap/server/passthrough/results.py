@@ -11,7 +11,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import CACHEABLE_METHODS
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from halflap.core.errors import HalflapError, InputRequiredError, ToolFailedError, UpstreamError
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from halflap.core.codes import OtherCode
 
-__all__ = ["AsItCame", "ResultMiddleware", "conform", "or_error_result", "protocol_errors"]
+__all__ = ["BLOCK", "AsItCame", "ResultMiddleware", "conform", "or_error_result", "protocol_errors"]
 
 logger = logging.getLogger(__name__)
 
 _INTERNAL: OtherCode = "internal"
 
-_BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
+BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock, config=ConfigDict(defer_build=True))
 _NEWER_KEYS = ("resultType", "ttlMs", "cacheScope")
 
 
@@ -134,7 +134,7 @@ def _conform_call(wire: dict[str, Any], *, is_modern: bool) -> None:
 def _block(block: Any) -> Any:
     """Return a content block; one that the protocol doesn't know reaches the model as text."""
     try:
-        _BLOCK.validate_python(block, by_name=False)
+        BLOCK.validate_python(block, by_name=False)
     except ValidationError:
         return {"type": "text", "text": json.dumps(block, ensure_ascii=False)}
     return block

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
-from pydantic import TypeAdapter
 
 from halflap.core.errors import HalflapError, InvalidArgumentsError
+from halflap.server.passthrough.results import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -27,7 +27,6 @@ __all__ = ["Answer", "FrontTool", "Handler", "with_error_objects"]
 logger = logging.getLogger(__name__)
 
 _INTERNAL: OtherCode = "internal"
-_BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ class FrontTool:
         answer = await self.handler(arguments, caller)
         texts = [answer.text] if answer.note is None else [answer.text, answer.note]
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text) for text in texts]
-        content += [_BLOCK.validate_python(dict(block)) for block in answer.blocks]
+        content += [BLOCK.validate_python(dict(block)) for block in answer.blocks]
         result = types.CallToolResult(content=content, is_error=answer.is_error)
         if answer.structured is not None:
             result.structured_content = answer.structured
