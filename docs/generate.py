@@ -31,7 +31,7 @@ from halflap.config.models import SECTIONS, ConfigFile, LmConfig, ServerEntry, T
 from halflap.core import errors
 from halflap.core.errors import HalflapError
 from halflap.core.text import join
-from halflap.dspy.manifest import Manifest
+from halflap.dspy.spec import ProgramSpec
 from halflap.gateway import Gateway
 from halflap.server.app import Front
 from halflap.workflows.model.form import net_schema
@@ -62,8 +62,8 @@ def pages() -> dict[Path, str]:
         "reference/mcp-tools.md": tools_page(own_tools()),
         "reference/python.md": python_page(),
         "doctor.md": with_findings((DOCS / "doctor.md").read_text(encoding="utf-8")),
-        "reference/dspy-manifest.schema.json": json.dumps(
-            Manifest.model_json_schema(by_alias=True), indent=2
+        "reference/dspy-program.schema.json": json.dumps(
+            ProgramSpec.model_json_schema(by_alias=True), indent=2
         ),
         "reference/workflow.schema.json": json.dumps(net_schema(), indent=2),
         "reference/config.schema.json": config_schema(),

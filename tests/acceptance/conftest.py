@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acceptance import scenarios
 from acceptance.recordings import Recordings
 
 if TYPE_CHECKING:
@@ -36,12 +35,3 @@ def session_at(recordings: Recordings) -> Callable[..., dict[str, Any]]:
 @pytest.fixture(scope="session")
 def session(session_at: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     return session_at("stdio", "auto")
-
-
-@pytest.fixture(scope="session")
-def transcripts(recordings: Recordings) -> dict[str, list[dict[str, Any]]]:
-    """Return the exit codes and the output of the commands of every scenario."""
-    found: dict[str, list[dict[str, Any]]] = recordings.get(
-        "commands", partial(scenarios.run_all, recordings)
-    )
-    return found

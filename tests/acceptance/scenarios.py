@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 import tomllib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,21 +27,12 @@ LONG = 200
 """Output of more characters than this is in a golden file only once per scenario."""
 
 
-def run_all(recordings: Recordings, home: Path) -> dict[str, Transcript]:
-    """Run all scenarios, several at a time; that of the real servers only where they are installed."""
-    has_node = shutil.which("node") and all((NODE_SERVERS / name).exists() for name in NODE_PROGRAMS)
-    names = [name for name in SCENARIOS if has_node or name != "real_servers"]
-
-    def run(name: str) -> Transcript:
-        folder = home / name
-        folder.mkdir()
-        _write(_WRITTEN["files"], folder)
-        config = _real_servers(folder) if name == "real_servers" else recordings.prepare(folder)
-        # The commands about clients find, and change, the user's own configuration.
-        return _run_lines(SCENARIOS[name], folder, "" if name == "clients" else config)
-
-    with ThreadPoolExecutor(3) as pool:
-        return dict(zip(names, pool.map(run, names), strict=True))
+def run(recordings: Recordings, name: str, home: Path) -> Transcript:
+    """Run the commands of a scenario in a home."""
+    _write(_WRITTEN["files"], home)
+    config = _real_servers(home) if name == "real_servers" else recordings.prepare(home)
+    # The commands about clients find, and change, the user's own configuration.
+    return _run_lines(SCENARIOS[name], home, "" if name == "clients" else config)
 
 
 def run_slow(recordings: Recordings, home: Path) -> Transcript:

@@ -1,33 +1,28 @@
-"""The real program, run as people and their shells run it."""
+"""The `halflap` command, run in this process, on a terminal, or as a process of its own."""
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import fcntl
+import io
 import json
 import logging
 import os
 import pty
-import struct
+import select
 import subprocess
 import sys
-import tempfile
-import termios
-from concurrent.futures import ThreadPoolExecutor
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from typer.testing import CliRunner
+import pytest
 
-from cli import warm
-from halflap.cli.app import app
+from halflap.cli import main
 from support import HALFLAP, PATIENCE, python_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 OLD = python_server("old", "legacy.py", protocol="legacy")
 SWIFT = python_server("echo", "swift.py", protocol="legacy")
@@ -37,6 +32,8 @@ PLAIN = {
     "args": [str(Path(__file__).with_name("plain.py"))],
     "protocol": "legacy",
 }
+RESEND_SECONDS = 10.0
+"""After this long without any output, an answer is typed again: the terminal may have dropped it."""
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -67,7 +64,7 @@ def definitions(folder: Path, *tools: Mapping[str, Any], name: str = "replay") -
 
 @dataclass(frozen=True)
 class Done:
-    """What a run of the program left."""
+    """What a run of the command left."""
 
     code: int
     out: str
@@ -78,94 +75,112 @@ class Done:
         return json.loads(self.out)
 
 
+class _Screen(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
 def halflap(
-    *arguments: str, home: Path, cwd: Path | None = None, stdin: bytes = b"", **variables: str
+    *arguments: str,
+    home: Path,
+    cwd: Path | None = None,
+    stdin: bytes = b"",
+    columns: int | None = None,
+    **variables: str,
 ) -> Done:
-    """Run the program away from any terminal."""
-    command = [HALFLAP, *arguments]
-    where, folder = {**environment(home), **variables}, home if cwd is None else cwd
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        given.write(stdin)
-        given.seek(0)
-        streams = (given.fileno(), out.fileno(), err.fileno())
-        run = warm.start(command, streams, where, folder)
-        if run is None:
-            code = subprocess.run(
-                command,
-                stdin=given,
-                stdout=out,
-                stderr=err,
-                env=where,
-                cwd=folder,
-                timeout=PATIENCE,
-                check=False,
-            ).returncode
-        else:
-            code = run.wait(PATIENCE)
-        out.seek(0)
-        err.seek(0)
-        return Done(code, out.read().decode(), err.read().decode())
+    """Run a command in this process; the same code runs as in a process of its own.
+
+    With `columns`, it prints to a terminal of that width.
+    """
+    data = [io.BytesIO(stdin), io.BytesIO(), io.BytesIO()]
+    kind = io.TextIOWrapper if columns is None else _Screen
+    given = io.TextIOWrapper(data[0], encoding="utf-8")
+    out, err = (kind(one, encoding="utf-8", write_through=True) for one in data[1:])
+    variables |= {} if columns is None else {"COLUMNS": str(columns)}
+    code: object = 0
+    with pytest.MonkeyPatch.context() as patch, _logging_kept():
+        for name in os.environ:
+            patch.delenv(name)
+        for name, value in {**environment(home), **variables}.items():
+            patch.setenv(name, value)
+        patch.chdir(home if cwd is None else cwd)
+        patch.setattr(sys, "argv", [HALFLAP, *arguments])
+        for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
+            patch.setattr(sys, name, stream)
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code
+    assert isinstance(code, int)
+    return Done(code, data[1].getvalue().decode(), data[2].getvalue().decode())
 
 
-def inside(*arguments: str, home: Path, stdin: bytes = b"") -> Done:
-    """Run a command in this process, which is faster; nothing of it stays."""
-    logger = logging.getLogger()
-    before = (logger.level, logger.handlers[:])
-    levels = {name: logging.getLogger(name).level for name in list(logger.manager.loggerDict)}
-    folder = Path.cwd()
-    os.chdir(home)
+def each(runs: Mapping[str, Sequence[str]], home: Path) -> dict[str, Done]:
+    """Run several commands in one home."""
+    return {name: halflap(*arguments, home=home) for name, arguments in runs.items()}
+
+
+@contextmanager
+def _logging_kept() -> Iterator[None]:
+    """Undo what a command does to logging, which it sets up for its whole process."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    levels = {name: logging.getLogger(name).level for name in list(root.manager.loggerDict)}
     try:
-        done = CliRunner().invoke(app, arguments, input=stdin, env=environment(home))
+        yield
     finally:
-        os.chdir(folder)
-        # A command sets up logging for its whole process.
-        logger.handlers[:] = before[1]
-        logger.setLevel(before[0])
-        for name in list(logger.manager.loggerDict):
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        for name in list(root.manager.loggerDict):
             logging.getLogger(name).setLevel(levels.get(name, logging.NOTSET))
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return Done(done.exit_code, done.stdout, done.stderr)
 
 
-def at_once(runs: Mapping[str, Sequence[str]], home: Path) -> dict[str, Done]:
-    """Run the program several times side by side: most of a run is waiting for it to start."""
-    return side_by_side({name: partial(halflap, *arguments, home=home) for name, arguments in runs.items()})
-
-
-def side_by_side(jobs: Mapping[str, Callable[[], Done]]) -> dict[str, Done]:
-    with ThreadPoolExecutor(4) as pool:
-        waiting = {name: pool.submit(job) for name, job in jobs.items()}
-        return {name: job.result() for name, job in waiting.items()}
+def process(*arguments: str, home: Path, **variables: str) -> Done:
+    """Run the command in a process of its own: for what concerns processes and streams."""
+    done = subprocess.run(
+        [HALFLAP, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**environment(home), **variables},
+        cwd=home,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def in_terminal(
     *arguments: str,
     home: Path,
     cwd: Path | None = None,
-    columns: int = 80,
-    answers: Mapping[str, str] | None = None,
+    answers: Mapping[str, str],
 ) -> Done:
-    """Run the program on a terminal; each question gets its answer when it has been asked."""
-    waiting = dict(answers or {})
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    run = warm.start(
-        [HALFLAP, *arguments], [theirs, theirs, theirs], environment(home), home if cwd is None else cwd
-    )
-    os.close(theirs)
-    assert run is not None, "A terminal is for what people type."
-    seen = ""
-    with contextlib.closing(os.fdopen(ours, "r+b", buffering=0)) as terminal:
-        while True:
+    """Run the command on a real terminal; each question gets its answer when it has been asked."""
+    waiting, typed, seen = dict(answers), "", ""
+    variables, folder = environment(home), home if cwd is None else cwd
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execve(HALFLAP, [HALFLAP, *arguments], variables)
+    until = time.monotonic() + PATIENCE
+    try:
+        while time.monotonic() < until:
+            ready, _, _ = select.select([terminal], [], [], RESEND_SECONDS)
+            if not ready:
+                os.write(terminal, typed.encode())
+                continue
             try:
-                data = terminal.read(65536)
-            except OSError as error:
-                assert error.errno == errno.EIO  # noqa: PT017 -- how Linux says that the other side is closed
-                break
-            if not data:
+                data = os.read(terminal, 65536)
+            except OSError:  # How Linux reports that the other side is closed.
                 break
             seen += data.decode(errors="replace")
             for question in [question for question in waiting if question in seen]:
-                terminal.write(waiting.pop(question).encode())
-    return Done(run.wait(PATIENCE), seen.replace("\r\n", "\n"), "")
+                typed = waiting.pop(question)
+                os.write(terminal, typed.encode())
+        else:
+            os.kill(pid, 9)
+    finally:
+        os.close(terminal)
+        status = os.waitpid(pid, 0)[1]
+    return Done(os.waitstatus_to_exitcode(status), seen.replace("\r\n", "\n"), "")

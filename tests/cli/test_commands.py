@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from cli.program import PLAIN, Done, configure, halflap, inside
+from cli.program import PLAIN, Done, configure, halflap
 from halflap.cli.app import app
 from halflap.core.codes import CODES
 from halflap.gateway.findings import rules
@@ -37,7 +37,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", WRONG)
 def test_an_error_goes_to_stderr_with_its_code(place: Path, name: str) -> None:
     words, code, error = WRONG[name]
-    done = inside(*words, home=place)
+    done = halflap(*words, home=place)
     assert (done.code, done.out) == (code, "")
     assert f"Error [{error}]" in done.err
     assert name != "unknown tool" or ECHO in done.err
@@ -51,21 +51,21 @@ def test_a_mistake_in_a_command_line_suggests_the_right_one_and_comes_as_json(pl
 
 
 def test_a_list_in_a_pipe_is_a_line_for_each_callable_tool(place: Path) -> None:
-    lines = inside("list", *CONFIG, home=place).out.splitlines()
+    lines = halflap("list", *CONFIG, home=place).out.splitlines()
     assert len(lines) == 4
     assert lines == sorted(lines)
     assert lines[0] == f"{ADD}\tAdd two numbers."
 
 
 def test_inspect_shows_what_a_tool_takes_and_returns(place: Path) -> None:
-    assert "- a (integer, required)" in inside("inspect", *CONFIG, "add", home=place).out
-    brief = inside("inspect", *CONFIG, ADD, "--compact", home=place)
+    assert "- a (integer, required)" in halflap("inspect", *CONFIG, "add", home=place).out
+    brief = halflap("inspect", *CONFIG, ADD, "--compact", home=place)
     assert brief.out == f"{ADD}(a: integer, b: integer) -> integer\n"
 
 
 def test_call_prints_the_result(place: Path) -> None:
     def call(*words: str, stdin: bytes = b"") -> Done:
-        return inside("call", *CONFIG, *words, home=place, stdin=stdin)
+        return halflap("call", *CONFIG, *words, home=place, stdin=stdin)
 
     assert call(ADD, "--arg", "a=1", "--arg", "b=2").out == '{"result": 3}\n'
     assert call(ECHO, "-a", 'text={"a": 1} = [x]').out == '{"a": 1} = [x]\n'
@@ -75,9 +75,9 @@ def test_call_prints_the_result(place: Path) -> None:
 
 
 def test_without_any_server_init_is_named(tmp_path: Path) -> None:
-    assert "halflap init" in inside("list", home=tmp_path).err
+    assert "halflap init" in halflap("list", home=tmp_path).err
     (tmp_path / "a.py").write_text("print(1)")
-    assert "halflap init" in inside("run", "a.py", home=tmp_path).err
+    assert "halflap init" in halflap("run", "a.py", home=tmp_path).err
 
 
 @pytest.mark.parametrize("asked", [(), ("schema",), ("scripts",)])

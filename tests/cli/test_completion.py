@@ -19,7 +19,6 @@ def completed(home: Path, words: str) -> list[str]:
 
 def test_commands_and_tools_are_completed(tmp_path: Path) -> None:
     assert completed(tmp_path, "halflap call mcp") == []
-    assert not (tmp_path / "data").exists()
     (tmp_path / "config").mkdir()
     configure(tmp_path, PLAIN)
     (tmp_path / "config" / "config.json").write_text((tmp_path / "halflap-test.json").read_text())

@@ -7,12 +7,11 @@ import os
 import re
 import signal
 import subprocess
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import OLD, PLAIN, configure, environment, halflap, in_terminal, side_by_side
+from cli.program import OLD, PLAIN, configure, environment, halflap
 from halflap.cli.commands.doctor import count_tokens
 from support import HALFLAP, PATIENCE, ROOT, children_of, eventually, python_server
 
@@ -56,15 +55,13 @@ def done(place: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Don
     healthy, empty = tmp_path_factory.mktemp("healthy"), tmp_path_factory.mktemp("empty")
     configure(healthy, OLD)
     doctor = ("doctor", "-c", "halflap-test.json")
-    return side_by_side(
-        {
-            "sick": partial(halflap, *doctor, "--json", home=place),
-            "terminal": partial(in_terminal, *doctor, home=place, columns=60),
-            "healthy": partial(halflap, *doctor, home=healthy),
-            "unknown": partial(halflap, *doctor, "ecko", home=place),
-            "empty": partial(halflap, "doctor", home=empty),
-        }
-    )
+    return {
+        "sick": halflap(*doctor, "--json", home=place),
+        "terminal": halflap(*doctor, home=place, columns=60),
+        "healthy": halflap(*doctor, home=healthy),
+        "unknown": halflap(*doctor, "ecko", home=place),
+        "empty": halflap("doctor", home=empty),
+    }
 
 
 @pytest.fixture(scope="module")

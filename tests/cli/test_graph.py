@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.program import configure, definitions, inside
+from cli.program import configure, definitions, halflap
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,7 @@ def done(place: Path) -> dict[str, Done]:
         "no name": (*wanted, "--have", "=1"),
         "program --json": (*wanted, "--program", "--json"),
     }
-    return {name: inside(*words, "-c", SHOP, home=place) for name, words in asked.items()}
+    return {name: halflap(*words, "-c", SHOP, home=place) for name, words in asked.items()}
 
 
 def test_the_table_lists_edges_with_their_mappings(done: dict[str, Done]) -> None:
@@ -137,5 +137,5 @@ def test_control_characters_of_a_server_are_removed(done: dict[str, Done]) -> No
 
 def test_a_server_that_is_down_is_named(tmp_path: Path) -> None:
     configure(tmp_path, {"name": "bad", "command": "false"})
-    found = inside("suggest", "--want", "email", "-c", SHOP, home=tmp_path)
+    found = halflap("suggest", "--want", "email", "-c", SHOP, home=tmp_path)
     assert (found.code, "'bad'" in found.err) == (1, True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from cli.program import configure, definitions, halflap, side_by_side
+from cli.program import configure, definitions, halflap
 from halflap.cli.app import app
 from halflap.cli.command import Invocation
 from halflap.cli.commands.lint import show_drafts
@@ -106,12 +106,10 @@ def test_definitions_come_from_stdin_or_from_live_servers(tmp_path: Path) -> Non
     shop = definitions(tmp_path, tool("get_it"), tool("get_it"), name="shop")
     config = configure(tmp_path, shop, {"name": "gone", "command": "/nowhere/at/all"})
     tools = json.dumps(TOOLS["clean"]).encode()
-    done = side_by_side(
-        {
-            "stdin": lambda: halflap("lint", "--file", "-", "--json", home=tmp_path, stdin=tools),
-            "live": lambda: halflap("lint", "--json", "--config", config, home=tmp_path),
-        }
-    )
+    done = {
+        "stdin": halflap("lint", "--file", "-", "--json", home=tmp_path, stdin=tools),
+        "live": halflap("lint", "--json", "--config", config, home=tmp_path),
+    }
     assert done["stdin"].code == 0
     assert [(one["server"], one["score"]) for one in done["stdin"].json["servers"]] == [("tools", 100.0)]
     live = done["live"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.program import PLAIN, configure, in_terminal, inside
+from cli.program import PLAIN, configure, halflap, in_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(place: Path, *words: str, stdin: bytes = b"") -> Done:
-    return inside("run", *CONFIG, *words, home=place, stdin=stdin)
+    return halflap("run", *CONFIG, *words, home=place, stdin=stdin)
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,8 @@ def test_on_a_terminal_a_destructive_tool_is_confirmed(place: Path, answer: str,
     assert (done.code, "gone" in done.out) == (code, code == 0)
 
 
-@pytest.mark.slow
 def test_control_characters_of_a_program_do_not_reach_the_terminal(place: Path) -> None:
-    done = in_terminal("run", *CONFIG, "escapes.py", home=place)
+    done = halflap("run", *CONFIG, "escapes.py", home=place, columns=80)
     assert "\x1b[31m" not in done.out
     assert "red" in done.out
 
@@ -120,7 +119,7 @@ def test_the_check_alone_runs_nothing(place: Path, file: str, code: int, shown: 
 
 
 def test_stubs_are_python(place: Path) -> None:
-    done = inside("schema", "stubs", "--server", "plain", "-o", "__builtins__.pyi", *CONFIG, home=place)
+    done = halflap("schema", "stubs", "--server", "plain", "-o", "__builtins__.pyi", *CONFIG, home=place)
     assert (done.code, done.out) == (0, "")
     stubs = (place / "__builtins__.pyi").read_text()
     assert "async def mcp__plain__add(*, a: int, b: int)" in stubs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import at_once, configure, halflap, in_terminal
+from cli.program import configure, each, halflap, in_terminal
 from halflap.store import open_store
 from store.rows import call, run_of
 
@@ -106,7 +106,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.fixture(scope="module")
 def done(place: Path) -> dict[str, Done]:
-    return at_once({**ASKED, **{name: words for name, (words, _) in MISTAKES.items()}}, place)
+    return each({**ASKED, **{name: words for name, (words, _) in MISTAKES.items()}}, place)
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -156,7 +156,7 @@ def test_a_run_is_shown_with_code_output_and_calls(done: dict[str, Done]) -> Non
 
 
 def test_control_characters_do_not_reach_the_terminal(place: Path) -> None:
-    shown = in_terminal("runs", "show", BAD, home=place)
+    shown = halflap("runs", "show", BAD, home=place, columns=80)
     assert r"NameError: \u001b[31mboom" in shown.out
     assert "\x1b[31m" not in shown.out
 
@@ -174,12 +174,11 @@ def test_a_run_as_json_is_complete(done: dict[str, Done]) -> None:
     assert run["calls"][0]["resultCut"] is True
 
 
-def test_the_table_on_a_terminal_shows_unambiguous_prefixes(tmp_path: Path) -> None:
-    alike = "0198c3f2a41b9e07"
-    runs = [run_of(n, id=f"{alike}{n:02}{'0' * 10}", started_at=NOW, code="x" * 200) for n in (1, 2)]
-    asyncio.run(_fill(tmp_path, runs, []))
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", in_terminal("runs", home=tmp_path, columns=100).out).splitlines()
-    assert [line.split()[0] for line in shown[1:]] == [f"{alike}02", f"{alike}01"]
+def test_the_table_on_a_terminal_shows_prefixes_that_find_the_run(place: Path) -> None:
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", halflap("runs", home=place, columns=100).out).splitlines()
+    prefix = shown[1].split()[0]
+    assert prefix == BAD[: len(prefix)] != BAD
+    assert halflap("runs", "show", prefix, "--json", home=place).json["id"] == BAD
 
 
 def test_without_any_run_the_list_is_empty(tmp_path: Path) -> None:

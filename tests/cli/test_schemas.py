@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.program import Done, configure, inside
+from cli.program import Done, configure, halflap
 from halflap import Gateway, load_config
 from support import python_server, some
 
@@ -50,17 +50,14 @@ def done(place: Path) -> dict[str, Done]:
     show, config = ("schema", "show", ONE), ("-c", "halflap-test.json")
     asked: dict[str, tuple[str, ...]] = {
         "show": show,
-        "show --json": (*show, "--json", "--history"),
-        "python": (*show, "--python"),
-        "json schema": (*show, "--json-schema"),
-        "no schema": ("schema", "show", "mcp__r__many", "--json-schema"),
-        "two": (*show, "--json-schema", "--python"),
+        "show --json": (*show, "--json"),
+        "stubs": ("schema", "stubs", ONE),
         "drift --json": ("schema", "drift", "--json"),
         "export": ("schema", "export", "-"),
         "inspect": ("inspect", ONE),
         "doctor": ("doctor", "--json"),
     }
-    return {name: inside(*words, *config, home=place) for name, words in asked.items()}
+    return {name: halflap(*words, *config, home=place) for name, words in asked.items()}
 
 
 def test_show_lists_each_field_and_its_origin(done: dict[str, Done]) -> None:
@@ -70,24 +67,16 @@ def test_show_lists_each_field_and_its_origin(done: dict[str, Done]) -> None:
     assert "address.city string always learned" in lines
 
 
-def test_show_as_json_has_the_schemas_and_the_history(done: dict[str, Done]) -> None:
+def test_show_as_json_has_the_schemas(done: dict[str, Done]) -> None:
     found = done["show --json"].json
     assert (found["name"], found["outputSchema"], found["observations"]) == (ONE, None, 4)
-    (version,) = found["history"]
-    assert (version["current"], version["origins"], version["observations"]) == (True, ["live"], 4)
+    assert found["observedSchema"]["properties"]["id"]["type"] == "integer"
 
 
-def test_show_as_python_and_as_json_schema(done: dict[str, Done]) -> None:
-    ast.parse(done["python"].out)
-    assert f"class _{ONE}__gives(TypedDict):" in done["python"].out
-    schema = done["json schema"].json
-    assert schema["x-halflap"]["observations"] == 4
-    assert schema["properties"]["id"]["x-halflap"] == {"presence": 1.0, "observations": 4}
-
-
-def test_nothing_learned_exits_with_1_and_two_formats_with_2(done: dict[str, Done]) -> None:
-    assert (done["no schema"].code, done["no schema"].out) == (1, "")
-    assert done["two"].code == 2
+def test_stubs_of_one_tool_are_python(done: dict[str, Done]) -> None:
+    ast.parse(done["stubs"].out)
+    assert f"class _{ONE}__gives(TypedDict):" in done["stubs"].out
+    assert "mcp__r__odd" not in done["stubs"].out
 
 
 def test_drift_lists_changes_and_violated_declarations(done: dict[str, Done]) -> None:
@@ -115,7 +104,7 @@ def test_an_export_can_be_imported_and_counts_once(done: dict[str, Done], tmp_pa
     configure(tmp_path)
     take = ("schema", "import", "-", "--json", "-c", "halflap-test.json")
     for new in (66, 0):
-        taken = inside(*take, home=tmp_path, stdin=done["export"].out.encode())
+        taken = halflap(*take, home=tmp_path, stdin=done["export"].out.encode())
         assert taken.json == {"tools": 3, "origins": 1, "observations": 66, "new": new, "own": 0}
 
 
@@ -138,7 +127,7 @@ def test_a_damaged_export_is_refused_whole(
     configure(tmp_path)
     file = tmp_path / "learned.json"
     file.write_text(change(done["export"].out))
-    taken = inside("schema", "import", str(file), "-c", "halflap-test.json", home=tmp_path)
+    taken = halflap("schema", "import", str(file), "-c", "halflap-test.json", home=tmp_path)
     assert (taken.code, taken.out) == (1, "")
     assert "Error [" in taken.err
-    assert inside("schema", "export", "-c", "halflap-test.json", home=tmp_path).json["learned"] == []
+    assert halflap("schema", "export", "-c", "halflap-test.json", home=tmp_path).json["learned"] == []

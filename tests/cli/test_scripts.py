@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import PLAIN, at_once, configure, halflap, in_terminal
+from cli.program import PLAIN, configure, each, halflap, in_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def test_a_script_is_saved_listed_shown_called_and_removed(place: Path) -> None:
     assert halflap("scripts", "save", "double", "double.py", home=place).code == 0
     file = place / "data" / "scripts" / "double.py"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    runs = at_once(
+    runs = each(
         {
             "list": ("scripts",),
             "show": ("scripts", "show", "double"),
@@ -59,7 +59,7 @@ def test_a_script_is_saved_listed_shown_called_and_removed(place: Path) -> None:
 def test_broken_scripts_are_listed_with_the_others(place: Path) -> None:
     folder = put(place, good=DOUBLE, syntax="x = (", blocked=DOUBLE, hidden='"""No\x1b[31mthing\u202e."""')
     (folder / "passwords.py").symlink_to("/etc/passwd")
-    runs = at_once({"text": ("scripts",), "json": ("scripts", "--json"), "tools": ("list",)}, place)
+    runs = each({"text": ("scripts",), "json": ("scripts", "--json"), "tools": ("list",)}, place)
     assert runs["text"].code == 0
     assert not set(runs["text"].out) & {"\x1b", "\u202e"}
     rows = {row["name"]: row for row in runs["json"].json}
@@ -75,7 +75,7 @@ def test_what_cannot_be_saved_exits_with_2(place: Path) -> None:
     (place / "huge.py").write_text("#" * 300_000)
     (place / "latin.py").write_bytes(b"a = '\xe4'")
     (place / "syntax.py").write_text("\nx = (")
-    runs = at_once(
+    runs = each(
         {
             **{
                 name: ("scripts", "save", "a", f"{name}.py")
@@ -103,4 +103,4 @@ def test_removing_asks_first(place: Path) -> None:
 
 def test_a_terminal_shows_invisible_characters_of_a_script(place: Path) -> None:
     put(place, a="if 1:\n\tx = '\u200b\u202e\x1b[31m'")
-    assert "\\u200b\\u202e\\u001b[31m" in in_terminal("scripts", "show", "a", home=place).out
+    assert "\\u200b\\u202e\\u001b[31m" in halflap("scripts", "show", "a", home=place, columns=80).out

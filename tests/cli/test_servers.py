@@ -52,7 +52,7 @@ def test_servers_are_added_by_command_and_by_url(person: Home) -> None:
 
 def test_every_other_line_of_the_file_stays(person: Home) -> None:
     person.write(".config/halflap/config.yaml", YAML)
-    for name in ("time", "files", "listed"):
+    for name in ("time", "files"):
         assert person.run("disable", name).code == 0
         assert servers(person)[name].disabled
         assert person.run("enable", name).code == 0
@@ -60,6 +60,7 @@ def test_every_other_line_of_the_file_stays(person: Home) -> None:
     person.run("add", "new", "--", "x")
     person.run("remove", "new")
     assert person.config.read_text() == YAML
+    assert person.run("disable", "listed").code == 1
     person.run("remove", "files")
     assert list(servers(person)) == ["time", "listed"]
     for line in ("# Mine.", "# UTC", "# The end."):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.program import configure, definitions, halflap, in_terminal
-from halflap.cli.output import harmless, one_line, print_json, visible
+from cli.program import configure, definitions, halflap
+from halflap.cli.output import one_line, print_json, safe, visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,8 +33,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_narrow_terminal_gets_whole_names_and_nothing_hostile(place: Path) -> None:
-    shown = in_terminal("list", "-c", "halflap-test.json", home=place, columns=40).out
-    lines = [line.strip() for line in harmless(shown).splitlines()]
+    shown = halflap("list", "-c", "halflap-test.json", home=place, columns=40).out
+    lines = [line.strip() for line in safe(shown).splitlines()]
     assert f"mcp__odd__{LONG}" in lines
     assert "[red]not red[/red] [/nothing] :smi" in shown
     assert not any(bad in shown for bad in ("owned", "\x1b[2J", "\x9b", "\u202e", "\b"))
@@ -43,7 +43,7 @@ def test_a_narrow_terminal_gets_whole_names_and_nothing_hostile(place: Path) -> 
 
 
 def test_a_hostile_name_and_schema_are_inspected_safely(place: Path) -> None:
-    done = in_terminal("inspect", "-c", "halflap-test.json", "mcp__odd____2Jhostile", home=place)
+    done = halflap("inspect", "-c", "halflap-test.json", "mcp__odd____2Jhostile", home=place, columns=80)
     assert done.code == 0
     assert not any(bad in done.out for bad in ("owned", "\x1b[31m", "\x1b[2J", "\x9b", "\u202e"))
 
@@ -54,10 +54,10 @@ def test_an_error_shows_invisible_characters(place: Path) -> None:
 
 
 @given(st.text())
-def test_harmless_text_has_no_control_characters(text: str) -> None:
+def test_safe_text_has_no_control_characters(text: str) -> None:
     assert not [
         letter
-        for letter in harmless(text)
+        for letter in safe(text)
         if letter not in "\t\n" and (letter < " " or "\x7f" <= letter <= "\x9f")
     ]
 

@@ -140,11 +140,11 @@ def test_an_optimised_workflow_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "changes"),
     [
-        (("--max-parallel", "1"), False),
-        (("--keep-order", "a,b"), False),
-        (("--keep-order", "all"), False),
-        (("--fixed", "a", "--fixed", "b"), False),
-        (("--engine", "beam", "--seed", "7"), True),
+        (("--constraint", "max_parallel=1"), False),
+        (("--constraint", 'keep_order=[["a", "b"]]'), False),
+        (("--constraint", "keep_order=true", "--constraint", "max_cost=9"), False),
+        (("--constraint", 'fixed=["a", "b"]'), False),
+        (("--engine", "beam"), True),
     ],
 )
 def test_constraints_of_an_optimisation_hold(tmp_path: Path, options: tuple[str, ...], changes: bool) -> None:
@@ -153,9 +153,9 @@ def test_constraints_of_an_optimisation_hold(tmp_path: Path, options: tuple[str,
     assert json.loads(found.stdout)["changed"] is changes
 
 
-def test_unknown_tasks_in_constraints_exit_with_2(order: str) -> None:
-    assert called("optimize", order, "--fixed", "nothing").exit_code == 2
-    assert called("optimize", order, "--keep-order", "ship").exit_code == 2
+@pytest.mark.parametrize("wrong", ['fixed=["nothing"]', "fixed=x", "speed=1"])
+def test_constraints_that_make_no_sense_exit_with_2(order: str, wrong: str) -> None:
+    assert called("optimize", order, "--constraint", wrong).exit_code == 2
 
 
 def test_a_picture_is_written(tmp_path: Path, order: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.clients import CannotEditError, open_document
+from halflap.clients.documents import CannotEditError, open_document
 
 JSONC = """\
 // head
@@ -88,8 +88,8 @@ def test_comments_stay_where_they_were() -> None:
     assert document.text == YAML
 
 
-@pytest.mark.parametrize("path", [("mcpServers", "zeta"), ("mcpServers", "alpha"), ("servers", 0)])
-def test_a_flag_is_set_and_removed_in_any_style(path: tuple[str | int, ...]) -> None:
+@pytest.mark.parametrize("path", [("mcpServers", "zeta"), ("mcpServers", "alpha")])
+def test_a_flag_is_set_and_removed_in_any_style(path: tuple[str, ...]) -> None:
     document = open_document(Path("x.yaml"), YAML)
     document.put((*path, "disabled"), True)
     assert document.at((*path, "disabled")) is True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from halflap.clients import back_up, delete, read_file, replace_file
+from halflap.clients.files import back_up, delete, read_file, replace_file
 from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ FILES = {
     "claude-desktop": (".config/Claude/claude_desktop_config.json", "mcpServers"),
     "cursor": (".cursor/mcp.json", "mcpServers"),
     "vscode": (".config/Code/User/mcp.json", "servers"),
-    "vscode-insiders": (".config/Code - Insiders/User/mcp.json", "servers"),
     "windsurf": (".codeium/windsurf/mcp_config.json", "mcpServers"),
     "gemini": (".gemini/settings.json", "mcpServers"),
     "zed": (".config/zed/settings.json", "context_servers"),
@@ -31,7 +30,6 @@ FILES = {
         "mcpServers",
     ),
 }
-PROJECT_FILES = {"claude-code": ".mcp.json", "cursor": ".cursor/mcp.json", "vscode": ".vscode/mcp.json"}
 COMMENTED = """\
 {
 \t// My servers.
@@ -258,16 +256,26 @@ def test_servers_with_a_sign_in_are_not_moved(person: Home) -> None:
     person.run("init", "--yes")
     done = person.run("install", "cursor", "--move", "--yes", "--json")
     assert (done.json["moved"], [one["name"] for one in done.json["stays"]]) == (["a"], ["b"])
-    assert list(json.loads(path.read_bytes())["mcpServers"]) == ["b", "halflap"]
+    assert list(json.loads(path.read_bytes())["mcpServers"]) == ["halflap", "b"]
 
 
-def test_an_entry_keeps_its_options_and_is_removed_under_another_name(person: Home) -> None:
+def test_an_entry_there_was_is_updated_and_restored(person: Home) -> None:
     configured(person)
-    started = {"command": "halflap", "args": ["serve", "--config", "/my.yaml"]}
+    started = {"command": "halflap", "args": ["serve", "--config", "/my.yaml"], "disabled": False}
     path = person.write(".cursor/mcp.json", {"mcpServers": {"gate": started}})
     person.run("install", "cursor", "--yes")
-    args = json.loads(path.read_bytes())["mcpServers"]["gate"]["args"]
-    assert args[args.index("serve") :] == ["serve", "--config", "/my.yaml"]
-    path.write_text(path.read_text().replace('"gate"', '"hl"'))
+    now = json.loads(path.read_bytes())["mcpServers"]["gate"]
+    assert (now["args"], now["disabled"]) == (["serve"], False)
+    path.write_text(path.read_text().replace("false", "true"))
     person.run("install", "cursor", "--undo", "--yes")
-    assert json.loads(path.read_bytes()) == {"mcpServers": {"hl": started}}
+    assert json.loads(path.read_bytes()) == {"mcpServers": {"gate": started}}
+
+
+def test_two_installations_are_undone_together(person: Home) -> None:
+    configured(person)
+    path = person.write(".cursor/mcp.json", COMMENTED)
+    person.run("install", "cursor", "--yes")
+    done = person.run("install", "cursor", "--move", "--yes", "--json")
+    assert done.json["moved"] == ["time"]
+    assert person.run("install", "cursor", "--undo", "--yes", "--json").json["exact"] is True
+    assert path.read_text() == COMMENTED

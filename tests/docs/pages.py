@@ -11,7 +11,6 @@ import fcntl
 import os
 import pty
 import re
-import shlex
 import shutil
 import struct
 import subprocess
@@ -22,14 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli import warm
-from support import HALFLAP
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-_FOR_A_SHELL = re.compile(r"[|<>&;$`*?]")
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLUMNS = 100
 
@@ -116,18 +111,12 @@ def environment(home: Path) -> dict[str, str]:
 
 def run(command: str, variables: dict[str, str], folder: Path) -> str:
     """Run a command in a terminal, as a shell would; gives what is to be read there: its output, then what it says."""
-    words = shlex.split(command)
     terminal, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
     with tempfile.TemporaryFile() as said, open(os.devnull, "rb") as nothing:  # noqa: PTH123 -- a stream, not a file
-        streams = (nothing.fileno(), theirs, said.fileno())
-        started: warm.Run | subprocess.Popen[bytes] | None = None
-        if words[0] == "halflap" and not _FOR_A_SHELL.search(command):
-            started = warm.start([HALFLAP, *words[1:]], streams, variables, folder)
-        if started is None:
-            started = subprocess.Popen(
-                ["bash", "-c", command], stdin=nothing, stdout=theirs, stderr=said, env=variables, cwd=folder
-            )
+        started = subprocess.Popen(
+            ["bash", "-c", command], stdin=nothing, stdout=theirs, stderr=said, env=variables, cwd=folder
+        )
         os.close(theirs)
         printed = b"".join(iter(lambda: _read(terminal), b""))
         os.close(terminal)

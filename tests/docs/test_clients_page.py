@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halflap.cli.app import _loaded
-from halflap.clients import CLIENTS
+from halflap.clients.places import CLIENTS
 from support import ROOT
 
 PAGE = (ROOT / "docs" / "clients.md").read_text()

@@ -45,7 +45,7 @@ def pages() -> dict[Path, str]:
         "reference/commands.md",
         "reference/mcp-tools.md",
         "reference/python.md",
-        "reference/dspy-manifest.schema.json",
+        "reference/dspy-program.schema.json",
         "reference/config.schema.json",
     ],
 )

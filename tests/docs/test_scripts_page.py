@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import Done, at_once, halflap
+from cli.program import Done, each, halflap
 from halflap.demo import demo_config
 from halflap.scripts.annotations import SUPPORTED
 from support import ROOT
@@ -37,7 +37,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
         (home / name).write_text(text)
     saving, *others = COMMANDS
     runs = {"save": halflap(*saving, home=home)}
-    return runs | at_once({" ".join(command): command for command in others}, home)
+    return runs | each({" ".join(command): command for command in others}, home)
 
 
 def test_the_page_has_two_files_and_four_commands() -> None:

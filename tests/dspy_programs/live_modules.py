@@ -128,8 +128,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "validators": (lambda: dspy.Predict(Judged), "validators"),
     "kind": (lambda: dspy.BestOfN(dspy.Predict("question -> reply"), 2, len, 1.0), "sample values"),
     "image": (lambda: dspy.Predict("question, picture: dspy.Image -> reply"), "Image"),
-    "any": (lambda: dspy.Predict("question, more: Any -> reply"), "Any"),
-    "union": (lambda: dspy.Predict("question -> reply: int | str"), "union"),
     "tool": (lambda: dspy.ReAct("question -> reply", [len]), "len, which is not in the catalogue"),
     "settings": (lambda: dspy.Predict("question -> reply", temperature=0.5), r"programs\.lm"),
     "reserved": (lambda: dspy.Predict("config -> reply"), '"config" is reserved'),

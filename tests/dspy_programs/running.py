@@ -13,9 +13,8 @@ from dspy_programs import saved
 from halflap.config import LmConfig, ProgramsConfig
 from halflap.core.values import CallContext, Result, Tool
 from halflap.dspy.library import SavedProgram
-from halflap.dspy.manifest import read_manifest
 from halflap.dspy.runner import Outcome, Runner
-from halflap.dspy.state import read_state
+from halflap.dspy.spec import read_spec
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -31,13 +30,10 @@ def echo(asked: Asked) -> dict[str, Any]:
     return {name: f"{name} of {asked.inputs}" for name in asked.wanted}
 
 
-def program(name: str = "answerer", state: Mapping[str, Any] | None = None, **changes: Any) -> SavedProgram:
-    """Return a program as it is read from its two files; by default, one step that answers a question."""
-    described = {**saved.manifest(name, step()), **changes}
-    files = [json.dumps(described).encode(), json.dumps(state or saved.state(described)).encode()]
-    manifest = read_manifest(files[0], name=name)
-    source_hash = sha256(b"".join(files)).hexdigest()
-    return SavedProgram(manifest, read_state(files[1], manifest), source_hash, Path(), ("1.0.0",))
+def program(name: str = "answerer", **changes: Any) -> SavedProgram:
+    """Return a program as it is read from its file; by default, one step that answers a question."""
+    data = json.dumps({**saved.spec(name, step()), **changes}).encode()
+    return SavedProgram(read_spec(data, name), sha256(data).hexdigest(), Path())
 
 
 def step(name: str = "answer", kind: str = "Predict", **changes: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Folders of DSPy programs for tests, as `halflap programs export` would leave them."""
+"""Files of DSPy programs for tests, as `halflap programs export` would leave them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ WORKLET_OUTPUTS = {
     "rationale": "Standard loan process for amounts under $100k with good credit",
     "confidence": 0.94,
 }
-_ENDINGS = {"Predict": [""], "ChainOfThought": [".predict"], "ReAct": [".react", ".extract.predict"]}
-"""What DSPy's own predictors are called within each kind, in its states."""
 
 
 def field(name: str, kind: str = "string", **schema: Any) -> dict[str, Any]:
@@ -40,7 +38,7 @@ def predictor(name: str, inputs: list[Any], outputs: list[Any], kind: str = "Pre
     }
 
 
-def manifest(name: str, *predictors: Any, **more: Any) -> dict[str, Any]:
+def spec(name: str, *predictors: Any, **more: Any) -> dict[str, Any]:
     return {
         "name": name,
         "version": "1.0.0",
@@ -54,26 +52,13 @@ def manifest(name: str, *predictors: Any, **more: Any) -> dict[str, Any]:
     }
 
 
-def state(described: Mapping[str, Any], demos: Mapping[str, list[Any]] | None = None) -> dict[str, Any]:
-    """Return a state as DSPy saves it for a manifest."""
-    keys = [
-        f"{step['name']}{ending}" for step in described["predictors"] for ending in _ENDINGS[step["kind"]]
-    ]
-    return {
-        key: {"traces": [], "train": [], "demos": (demos or {}).get(key, []), "signature": {}, "lm": None}
-        for key in keys
-    }
-
-
-def write(root: Path, described: Mapping[str, Any], demos: Mapping[str, list[Any]] | None = None) -> Path:
-    """Write a program's folder; each file of an existing one is replaced whole."""
-    folder: Path = root / described["name"]
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, value in (("manifest.json", described), ("state.json", state(described, demos))):
-        beside = root / f".{file}.new"
-        beside.write_text(json.dumps(value, indent=1))
-        beside.replace(folder / file)
-    return folder
+def write(root: Path, described: Mapping[str, Any]) -> Path:
+    """Write a program's file; an existing one is replaced whole."""
+    root.mkdir(parents=True, exist_ok=True)
+    path: Path = root / f"{described['name']}.json"
+    beside = root / ".new"
+    beside.write_text(json.dumps(described, indent=1))
+    return beside.replace(path)
 
 
 def worklet(name: str = "worklet_selector", **more: Any) -> dict[str, Any]:
@@ -82,7 +67,7 @@ def worklet(name: str = "worklet_selector", **more: Any) -> dict[str, Any]:
         [field("workflow_description"), field("case_context")],
         [field("worklet_id"), field("rationale"), field("confidence", "number", minimum=0, maximum=1)],
     )
-    return manifest(name, step, **more)
+    return spec(name, step, **more)
 
 
 _SORT = predictor("sort", [field("message")], [field("topic", enum=["BILL", "OTHER"])], "ChainOfThought")
@@ -92,8 +77,8 @@ _REPLY = predictor(
 
 
 def triage(**changes: Any) -> dict[str, Any]:
-    """Return a valid manifest with two steps, to be broken in one place."""
-    return copy.deepcopy({**manifest("triage", _SORT, _REPLY, version="1.2.0"), **changes})
+    """Return a valid program with two steps, to be broken in one place."""
+    return copy.deepcopy({**spec("triage", _SORT, _REPLY, version="1.2.0"), **changes})
 
 
 def say_worklet(_asked: Asked) -> Mapping[str, Any]:

@@ -23,17 +23,17 @@ def test_four_programs_and_none_is_broken() -> None:
 
 
 def test_the_worklet_selector_has_three_predictors_and_no_invented_score() -> None:
-    manifest = SAVED.programs["worklet_selector"].manifest
-    assert (len(manifest.predictors), manifest.optimizer, manifest.validation_score) == (3, "none", None)
-    assert [field.name for field in manifest.inputs] == ["workflow_description", "case_context"]
-    assert [field.name for field in manifest.outputs] == ["worklet_id", "rationale", "confidence"]
-    confidence = manifest.output_schema["properties"]["confidence"]
+    spec = SAVED.programs["worklet_selector"].spec
+    assert (len(spec.predictors), spec.optimizer, spec.validation_score) == (3, "none", None)
+    assert [field.name for field in spec.inputs] == ["workflow_description", "case_context"]
+    assert [field.name for field in spec.outputs] == ["worklet_id", "rationale", "confidence"]
+    confidence = spec.output_schema["properties"]["confidence"]
     assert (confidence["type"], confidence["minimum"], confidence["maximum"]) == ("number", 0, 1)
 
 
 def test_every_predictor_is_described_and_has_three_valid_demos(bundled: SavedProgram) -> None:
-    for predictor in bundled.manifest.predictors:
-        (state,) = [bundled.state.predictors[key] for key in predictor.signatures]
+    for predictor in bundled.spec.predictors:
+        (state,) = [bundled.spec.state[key] for key in predictor.signatures]
         fields = [*predictor.inputs, *predictor.offered]
         assert all(len(field.description) > 10 for field in fields)
         schema: dict[str, Any] = {
@@ -45,4 +45,3 @@ def test_every_predictor_is_described_and_has_three_valid_demos(bundled: SavedPr
         assert len(state.demos) == 3
         for demo in state.demos:
             jsonschema_rs.Draft202012Validator(schema).validate(demo)
-        assert state.signature.instructions == predictor.instructions

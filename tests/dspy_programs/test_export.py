@@ -44,17 +44,13 @@ def test_a_module_whose_steps_are_attributes_is_exported_and_asks_the_same(
     live: Any, exporting: Any, run: Callable[..., Any], tmp_path: Path
 ) -> None:
     library = Library(tmp_path / "library")
-    saved = exporting.export(live.travel(), "travel", library, tools=TOOLS, wiring={"outputs": OUTPUTS})
-    manifest = json.loads((saved.folder / "manifest.json").read_text())
-    assert manifest["wiring"]["predictors"]["judge"] == {
-        "question": "inputs.question",
-        "places": "find.places",
-    }
-    assert manifest["description"] == "Finds a place and judges it."
-    budget = next(field for field in manifest["inputs"] if field["name"] == "budget")
-    assert budget["schema"] == {"type": "integer", "default": 3}
-    inputs = {
+    spec = exporting.describe(live.travel(), "travel", tools=TOOLS, wiring={"outputs": OUTPUTS})
+    library.save(spec)
+    assert spec.flow.predictors["judge"] == {"question": "inputs.question", "places": "find.places"}
+    assert spec.description == "Finds a place and judges it."
+    inputs: dict[str, Any] = {
         "question": "Where to?",
+        "budget": 3,
         "near": [{"name": "Pisa", "warmth": 0.5, "sights": [], "country": None}],
     }
     program = library.read().find("travel")
@@ -71,7 +67,7 @@ def test_a_module_whose_steps_are_attributes_is_exported_and_asks_the_same(
             with live.dspy.context(
                 lm=live.dspy.LM("openai/tiny", api_base=model.url, api_key="k", cache=False)
             ):
-                near = [live.Place(**inputs["near"][0])]  # type: ignore[arg-type]
+                near = [live.Place(**inputs["near"][0])]
                 await live.travel().find.acall(question="Where to?", budget=3, near=near)
         assert outcome.outputs == {"mood": "good", "sure": 0.5, "why": "South."}
         assert model.requests[0].messages == model.requests[2].messages
@@ -83,11 +79,9 @@ def test_a_compiled_module_keeps_its_demos(live: Any, exporting: Any) -> None:
     dspy = live.dspy
     examples = [dspy.Example(question=f"{n}?", reply=f"{n}!").with_inputs("question") for n in range(4)]
     compiled = dspy.LabeledFewShot(k=3).compile(dspy.ChainOfThought("question -> reply"), trainset=examples)
-    manifest, state = exporting.describe(compiled, "compiled", tools=TOOLS, optimizer="LabeledFewShot")
-    assert len(state.predictors["compiled.predict"].demos) == 3
-    assert dict(manifest.wiring.outputs) == {"reply": "compiled.reply"}
-    # People who look for a tool read what it asks.
-    assert manifest.description == manifest.predictors[0].instructions
+    spec = exporting.describe(compiled, "compiled", tools=TOOLS, optimizer="LabeledFewShot")
+    assert len(spec.state["compiled.predict"].demos) == 3
+    assert spec.flow.results == {"reply": "compiled.reply"}
 
 
 def test_a_react_keeps_its_tools_by_catalogue_name(live: Any, exporting: Any) -> None:
@@ -95,17 +89,16 @@ def test_a_react_keeps_its_tools_by_catalogue_name(live: Any, exporting: Any) ->
         lambda city: city, name="mcp__desk__weather", desc="Old words.", args={"city": {}}
     )
     module = live.dspy.ReAct("question -> reply", [weather], max_iters=4)
-    manifest, state = exporting.describe(module, "agent", tools=TOOLS)
-    (predictor,) = manifest.predictors
+    spec = exporting.describe(module, "agent", tools=TOOLS)
+    (predictor,) = spec.predictors
     assert (predictor.tools, predictor.max_iterations) == (("mcp__desk__weather",), 4)
-    assert "Old words." in state.predictors["agent.react"].signature.instructions
+    assert "Old words." in spec.state["agent.react"].instructions
 
 
-def test_what_a_manifest_cannot_express_is_refused(live: Any, exporting: Any, tmp_path: Path) -> None:
+def test_what_cannot_be_saved_is_refused(live: Any, exporting: Any) -> None:
     for make, reason in live.REFUSED.values():
         with pytest.raises(UsageError, match=reason):
-            exporting.export(make(), "refused", Library(tmp_path / "library"), tools=TOOLS)
-    assert not (tmp_path / "library").exists()
+            exporting.describe(make(), "refused", tools=TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +162,7 @@ def test_the_command_writes_a_module_that_can_be_run_at_once(
             == "loan_standard"
         )
         code, again = called(*export)
-        assert (code, "nothing is overwritten" in again["message"]) == (2, True)
-        assert called(*export, "--version=1.1.0", "--promote")[1]["versions"] == ["1.0.0", "1.1.0"]
+        assert (code, "--replace" in again["message"]) == (2, True)
+        assert called(*export, "--version=1.1.0", "--replace")[0] == 0
         assert called("info", "chooser")[1]["version"] == "1.1.0"
-        assert called("export", "choosing_worklets:number", "chooser", "--version=2.0.0")[0] == 2
+        assert called("export", "choosing_worklets:number", "other")[0] == 2

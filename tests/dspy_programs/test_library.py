@@ -1,14 +1,12 @@
-"""The library: untrusted folders, versions that are never overwritten, and atomic promotion."""
+"""The library: files that nobody vouches for, and programs that are saved whole or not at all."""
 
 from __future__ import annotations
 
 import json
 import os
 import pickle
-import shutil
 import subprocess
 import sys
-import threading
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -38,41 +36,37 @@ def found(library: Library, name: str = "triage") -> SavedProgram:
     return library.read().find(name)
 
 
-def save(library: Library, version: str, **changes: Any) -> SavedProgram:
-    program = found(library)
-    manifest = program.manifest.model_copy(update={"version": version, **changes})
-    return library.save(manifest, program.state)
+def save(library: Library, name: str, *, replace: bool = False, **changes: Any) -> SavedProgram:
+    spec = found(library).spec.model_copy(update={"name": name, **changes})
+    return library.save(spec, replace=replace)
 
 
 def files(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-# Reading ----------------------------------------------------------------------------------------------
+# Reading and writing ----------------------------------------------------------------------------------
 
 
-def test_a_program_is_read_with_its_folder_and_hash(library: Library, root: Path) -> None:
+def test_a_program_is_read_with_its_file_and_hash(library: Library, root: Path) -> None:
     program = found(library)
-    assert (program.folder, program.versions) == (root / "triage", ("1.2.0",))
-    first, second = ((root / "triage" / file).read_bytes() for file in ("manifest.json", "state.json"))
-    assert program.source_hash == sha256(b"%d\0" % len(first) + first + second).hexdigest()
+    assert program.path == root / "triage.json"
+    assert program.source_hash == sha256(program.path.read_bytes()).hexdigest()
 
 
 def test_unchanged_programs_are_the_same_object_and_every_change_is_noticed(
     library: Library, root: Path
 ) -> None:
     first = library.read()
-    (root / "triage" / "notes.txt").write_text("x")
+    (root / "notes.txt").write_text("x")
     assert library.read() is first
     for version in ("1.3.0", "1.4.0"):
-        (root / "triage" / "manifest.json").write_text(json.dumps(triage(version=version)))
-        assert found(library).manifest.version == version
-    (root / "triage" / "state.json").rename(root / "kept")
-    assert library.read().broken["triage"].startswith("state.json is missing.")
-    (root / "kept").rename(root / "triage" / "state.json")
-    assert list(library.read().programs) == ["triage"]
-    shutil.rmtree(root / "triage")
-    assert library.read().programs == {}
+        write(root, triage(version=version))
+        assert found(library).spec.version == version
+    (root / "triage.json").write_text("{")
+    assert "JSON" in library.read().broken["triage"]
+    (root / "triage.json").unlink()
+    assert (library.read().programs, library.read().broken) == ({}, {})
 
 
 def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
@@ -82,143 +76,67 @@ def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     assert (list(library.read().programs), library.read().problem) == (["triage"], "")
 
 
-# Writing ----------------------------------------------------------------------------------------------
-
-
-def test_a_new_program_is_private_and_active(tmp_path: Path, library: Library) -> None:
-    program = found(library)
-    other = Library(tmp_path / "new" / "root")
-    saved = other.save(program.manifest, program.state)
-    assert (saved.manifest, saved.state) == (program.manifest, program.state)
-    assert sorted(files(tmp_path / "new" / "root")) == ["triage/manifest.json", "triage/state.json"]
-    modes = [path.stat().st_mode & 0o777 for path in (saved.folder, saved.folder / "state.json")]
+def test_a_new_program_is_private(tmp_path: Path, library: Library) -> None:
+    saved = Library(tmp_path / "new" / "root").save(found(library).spec)
+    assert saved.spec == found(library).spec
+    modes = [path.stat().st_mode & 0o777 for path in (saved.path.parent, saved.path)]
     assert modes == [0o700, 0o600]
 
 
-def test_versions_are_kept_promoted_and_reverted(library: Library, root: Path) -> None:
-    before = found(library)
-    saved = save(library, "1.10.0", validation_score=0.5)
-    assert (saved.manifest.validation_score, found(library).manifest.version) == (0.5, "1.2.0")
-    assert found(library).versions == ("1.2.0", "1.10.0")
-    (root / "triage" / "train.jsonl").write_text("mine")
-    promoted = library.promote("triage", "1.10.0")
-    assert (promoted.source_hash, promoted.versions) == (saved.source_hash, ("1.2.0", "1.10.0"))
-    assert library.version("triage", "1.2.0").source_hash == before.source_hash
-    assert library.promote("triage", "1.2.0").source_hash == before.source_hash
-    assert found(library).versions == ("1.2.0", "1.10.0")
-    assert (root / "triage" / "train.jsonl").read_text() == "mine"
-    assert [path.name for path in root.iterdir()] == ["triage"]
-
-
-def test_no_version_is_overwritten(library: Library, root: Path) -> None:
-    save(library, "1.3.0")
+def test_a_program_is_replaced_only_on_request(library: Library, root: Path) -> None:
     before = files(root)
-    for version in ("1.2.0", "1.3.0"):
-        with pytest.raises(UsageError, match="nothing is overwritten"):
-            save(library, version, validation_score=0.9)
+    with pytest.raises(UsageError, match="--replace"):
+        save(library, "triage", validation_score=0.9)
     assert files(root) == before
+    saved = save(library, "triage", replace=True, validation_score=0.9)
+    assert (saved.spec.validation_score, found(library)) == (0.9, saved)
+    assert [path.name for path in root.iterdir()] == ["triage.json"]
 
 
 def test_what_could_not_be_read_again_is_not_written(library: Library, root: Path) -> None:
     before = files(root.parent)
-    for changes in ({"name": "../x", "version": "2.0.0"}, {"version": "../x"}):
+    for name, version in (("../x", "1.0.0"), ("other", "../x")):
         with pytest.raises(ProgramBrokenError):
-            save(library, **changes)
+            save(library, name, version=version)
     assert files(root.parent) == before
 
 
-def test_of_concurrent_saves_of_one_version_one_wins(library: Library, root: Path) -> None:
-    outcomes: list[str] = []
-    program = found(library)
-
-    def attempt(score: float) -> None:
-        changes = {"version": "2.0.0", "validation_score": score}
-        try:
-            Library(root).save(program.manifest.model_copy(update=changes), program.state)
-            outcomes.append("saved")
-        except UsageError:
-            outcomes.append("refused")
-
-    threads = [threading.Thread(target=attempt, args=(number / 10,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(outcomes) == ["refused"] * 5 + ["saved"]
-    assert found(library).versions == ("1.2.0", "2.0.0")
-    assert sorted(path.name for path in (root / "triage" / "versions").iterdir()) == ["2.0.0"]
-
-
-def test_a_full_disk_leaves_nothing_behind(
-    library: Library, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_changes_nothing(library: Library, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     before = files(root)
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(FileError, match="cannot be written: No space left on device"):
-        save(library, "2.0.0")
+        save(library, "triage", replace=True)
     assert files(root) == before
-
-
-def test_a_broken_version_is_not_promoted(library: Library, root: Path) -> None:
-    save(library, "1.3.0")
-    (root / "triage" / "versions" / "1.3.0" / "state.json").write_text("{}")
-    with pytest.raises(ProgramBrokenError):
-        library.promote("triage", "1.3.0")
-    assert found(library).manifest.version == "1.2.0"
-
-
-def test_a_reader_never_sees_a_mix_of_versions(library: Library, root: Path) -> None:
-    hashes = {"1.2.0": found(library).source_hash, "1.3.0": save(library, "1.3.0").source_hash}
-    done = threading.Event()
-    wrong: list[object] = []
-
-    def read() -> None:
-        own = Library(root)
-        while not done.is_set():
-            program = own.read().programs.get("triage")
-            if program is None or program.source_hash != hashes[program.manifest.version]:
-                wrong.append(program)
-
-    thread = threading.Thread(target=read)
-    thread.start()
-    for number in range(20):
-        library.promote("triage", "1.3.0" if number % 2 == 0 else "1.2.0")
-    done.set()
-    thread.join()
-    assert wrong == []
 
 
 def test_bundled_programs_cannot_be_changed() -> None:
     library = Library(None)
-    program = found(library, "worklet_selector")
     with pytest.raises(UsageError, match=r"programs\.root"):
-        library.save(program.manifest, program.state)
-    with pytest.raises(UsageError, match=r"programs\.root"):
-        library.promote(program.name, "1.0.0")
+        library.save(found(library, "worklet_selector").spec, replace=True)
 
 
-# Hostile folders --------------------------------------------------------------------------------------
+# Hostile files ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def hostile(root: Path) -> Path:
-    """The folder of a valid program between two others, to be spoilt."""
+    """The file of a valid program between two others, to be spoilt."""
     for name in ("a_good_one", "zz_good_one"):
         write(root, triage(name=name))
-    return root / "triage"
+    return root / "triage.json"
 
 
-def reason(folder: Path) -> str:
+def reason(file: Path) -> str:
     """Return why a program is broken; it must not hide the others, or block."""
-    saved = Library(folder.parent).read()
+    saved = Library(file.parent).read()
     assert list(saved.programs) == ["a_good_one", "zz_good_one"]
-    assert list(saved.broken) == [folder.name]
+    assert list(saved.broken) == [file.stem]
     with pytest.raises(ProgramBrokenError):
-        saved.find(folder.name)
-    return saved.broken[folder.name]
+        saved.find(file.stem)
+    return saved.broken[file.stem]
 
 
 class Bomb:
@@ -231,11 +149,9 @@ class Bomb:
         return exec, (f"open({str(self.target)!r}, 'w').close()",)
 
 
-@pytest.mark.parametrize("file", ["state.json", "manifest.json", "program.pkl"])
-def test_a_pickle_is_never_opened(hostile: Path, tmp_path: Path, file: str) -> None:
-    (hostile / "state.json").unlink()
-    (hostile / file).write_bytes(pickle.dumps(Bomb(tmp_path / "harm")))
-    assert ".json" in reason(hostile)
+def test_a_pickle_is_never_opened(hostile: Path, tmp_path: Path) -> None:
+    hostile.write_bytes(pickle.dumps(Bomb(tmp_path / "harm")))
+    assert "JSON" in reason(hostile)
     assert not (tmp_path / "harm").exists()
 
 
@@ -243,74 +159,41 @@ def _link(path: Path) -> None:
     path.symlink_to("/etc/passwd")
 
 
-@pytest.mark.parametrize("file", ["manifest.json", "state.json", "current"])
 @pytest.mark.parametrize("make", [_link, os.mkfifo, os.mkdir])
-def test_links_and_special_files_are_not_read(hostile: Path, file: str, make: Callable[[Path], None]) -> None:
-    (hostile / file).unlink(missing_ok=True)
-    make(hostile / file)
-    assert reason(hostile).startswith(f"{file} cannot be read: ")
-
-
-def test_linked_folders_are_not_followed(hostile: Path, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    (hostile / "current").write_text("1.2.0\n")
-    (hostile / "versions").mkdir()
-    shutil.copytree(hostile, outside, ignore=shutil.ignore_patterns("current", "versions"))
-    (hostile / "versions" / "1.2.0").symlink_to(outside)
-    assert "symbolic link" in reason(hostile)
-    shutil.rmtree(hostile)
-    hostile.symlink_to(outside)
-    assert "symbolic link" in reason(hostile)
-
-
-def test_saving_does_not_follow_a_link(hostile: Path, tmp_path: Path) -> None:
-    (tmp_path / "outside").mkdir()
-    (hostile / "versions").symlink_to(tmp_path / "outside")
-    with pytest.raises(ProgramBrokenError, match="symbolic link"):
-        save(Library(hostile.parent), "2.0.0")
-    assert list((tmp_path / "outside").iterdir()) == []
+def test_links_and_special_files_are_not_read(hostile: Path, make: Callable[[Path], None]) -> None:
+    hostile.unlink()
+    make(hostile)
+    assert reason(hostile).startswith("it cannot be read: ")
 
 
 @pytest.mark.parametrize("name", ["../root/triage", "/etc", "", "triage\0"])
-def test_a_name_or_version_with_a_path_is_not_found(library: Library, name: str) -> None:
+def test_a_name_with_a_path_is_not_found(library: Library, name: str) -> None:
     with pytest.raises(HalflapError) as caught:
         found(library, name)
     assert caught.value.code == "dspy-program-not-found"
-    with pytest.raises(HalflapError):
-        library.promote(name, "1.2.0")
-    with pytest.raises(UsageError, match="has no version"):
-        library.promote("triage", name)
-
-
-@pytest.mark.parametrize("current", ["", "../../other", "9.9.9", "x" * 200])
-def test_a_current_file_that_names_no_version_breaks_the_program(hostile: Path, current: str) -> None:
-    (hostile / "current").write_text(current)
-    assert reason(hostile)
 
 
 @pytest.mark.parametrize("name", ["Upper", "a-b", "a" * 65, "new\nline", "\udcff"])
-def test_a_folder_with_an_invalid_name_is_broken(root: Path, name: str) -> None:
-    (root / name).mkdir()
+def test_a_file_with_an_invalid_name_is_broken(root: Path, name: str) -> None:
+    (root / f"{name}.json").write_text(json.dumps(triage()))
     saved = Library(root).read()
     assert list(saved.programs) == ["triage"]
     assert [shown.isprintable() for shown in saved.broken] == [True]
 
 
-@pytest.mark.parametrize(("file", "most"), [("manifest.json", "256 KiB"), ("state.json", "4,096 KiB")])
-def test_a_huge_file_is_not_read_to_its_end(hostile: Path, file: str, most: str) -> None:
-    with (hostile / file).open("wb") as target:
+def test_a_huge_file_is_not_read_to_its_end(hostile: Path) -> None:
+    with hostile.open("wb") as target:
         target.truncate(2**40)
-    assert most in reason(hostile)
+    assert "4,096 KiB" in reason(hostile)
 
 
-@pytest.mark.parametrize("file", ["manifest.json", "state.json"])
 @pytest.mark.parametrize(
     "data",
     [b"", b"\xff", b'{"a": NaN}', b'{"a": 1e999}', b'{"a": ' + b"9" * 5_000 + b"}", b'{"a": "\\ud800"}', b"[" * 100_000],
 )  # fmt: skip
-def test_invalid_or_hostile_json_is_refused(hostile: Path, file: str, data: bytes) -> None:
-    (hostile / file).write_bytes(data)
-    assert reason(hostile).startswith(f"{file}: ")
+def test_invalid_or_hostile_json_is_refused(hostile: Path, data: bytes) -> None:
+    hostile.write_bytes(data)
+    assert reason(hostile)
 
 
 def test_reading_imports_no_dspy_and_prints_nothing(root: Path) -> None:

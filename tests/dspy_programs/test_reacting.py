@@ -10,7 +10,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import ElicitResult, ToolAnnotations
 
 from dspy_programs.chat_server import Answer, Asked, chatting
-from dspy_programs.saved import WORKLET_INPUTS, field, manifest, predictor, settings, worklet, write
+from dspy_programs.saved import WORKLET_INPUTS, field, predictor, settings, spec, worklet, write
 from dspy_programs.serving import executed, opened, refused, told
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def react(customer: str | None) -> Say:
 
 def test_tools_of_a_react_program_are_called_and_recorded_like_any_other(tmp_path: Path, run: Run) -> None:
     root = tmp_path / "programs"
-    write(root, manifest("finder", REACT))
+    write(root, spec("finder", REACT))
 
     async def scenario(chat: ChatServer) -> None:
         async with opened(tmp_path, settings(root, chat), {"sales": sales()}) as (gateway, client):
@@ -97,40 +97,23 @@ def test_tools_of_a_react_program_are_called_and_recorded_like_any_other(tmp_pat
         assert "total_revenue" in chat.requests[1].last
 
 
-def test_a_program_with_missing_tools_is_broken_until_they_appear(tmp_path: Path, run: Run) -> None:
+def test_a_missing_tool_fails_the_execution_by_name(tmp_path: Path, run: Run) -> None:
     root = tmp_path / "programs"
-    for name, tool in {
-        "finds": "mcp__sales__sales_top_customers",
-        "misspells": "mcp__sales__top_customer",
-        "dreams": "mcp__nowhere__x",
-        "leans": "dspy__helper",
-    }.items():
-        write(root, manifest(name, {**REACT, "tools": [tool]}))
+    write(root, spec("misspells", {**REACT, "tools": ["mcp__sales__top_customer"]}))
 
-    async def scenario() -> None:
-        config = {"programs": {"root": str(root)}, "server": {"families": ["dspy"]}}
-        async with opened(tmp_path, config, {"sales": sales()}) as (_, client):
+    async def scenario(chat: ChatServer) -> None:
+        async with opened(tmp_path, settings(root, chat), {"sales": sales()}) as (_, client):
+            code, message = await refused(client, program="misspells", inputs={"question": "Who?"})
+            assert (code, "mcp__sales__top_customer" in message) == ("EXECUTION_ERROR", True)
 
-            async def listed() -> tuple[list[str], list[str]]:
-                found = await told(client, "dspy_list_programs")
-                assert found["total_count"] == len(found["programs"])
-                return [one["name"] for one in found["programs"]], sorted(
-                    one["name"] for one in found["broken"]
-                )
-
-            # No server had been asked before.
-            assert await listed() == (["finds"], ["dreams", "leans", "misspells"])
-            assert (await told(client, "dspy_get_program_info", program="dreams"))["name"] == "dreams"
-            assert (await client.call_tool("dspy_reload_program", {"program": "dreams"})).is_error
-            write(root, worklet("helper"))
-            assert await listed() == (["finds", "helper", "leans"], ["dreams", "misspells"])
-
-    run(scenario())
+    with chatting(react(None)) as chat:
+        run(scenario(chat))
+        assert chat.count == 0
 
 
 def test_execution_rules_hold_for_a_react_program(tmp_path: Path, run: Run) -> None:
     root = tmp_path / "programs"
-    write(root, manifest("finder", REACT))
+    write(root, spec("finder", REACT))
     write(root, worklet("kept_out"))
 
     async def scenario(chat: ChatServer) -> None:
@@ -158,7 +141,7 @@ def test_execution_rules_hold_for_a_react_program(tmp_path: Path, run: Run) -> N
 @pytest.mark.parametrize("yes", [True, False])
 def test_destructive_tools_of_a_react_program_need_confirmation(tmp_path: Path, yes: bool, run: Run) -> None:
     root = tmp_path / "programs"
-    write(root, manifest("finder", REACT))
+    write(root, spec("finder", REACT))
     questions: list[str] = []
 
     async def answer(_context: Any, params: Any) -> ElicitResult:
@@ -191,7 +174,7 @@ def test_destructive_tools_of_a_react_program_need_confirmation(tmp_path: Path, 
 def test_programs_that_call_each_other_in_a_circle_end(tmp_path: Path, run: Run) -> None:
     root = tmp_path / "programs"
     settled = {"tools": ["dspy__circle"], "max_iterations": 1}
-    write(root, manifest("circle", predictor("ask", [field("text")], [field("answer")], "ReAct", **settled)))
+    write(root, spec("circle", predictor("ask", [field("text")], [field("answer")], "ReAct", **settled)))
 
     def say(asked: Asked) -> Mapping[str, Any]:
         if "next_tool_name" not in asked.wanted:

@@ -48,7 +48,7 @@ def react(asked: Asked) -> dict[str, Any]:
 @slow
 def test_demos_and_instructions_of_the_state_are_in_the_prompt(run: Run, tmp_path: Path) -> None:
     demo = {"augmented": True, "question": "Two and two?", "reply": "Four."}
-    state = {"answer": {"demos": [demo], "signature": {"instructions": "Solve the riddle."}}}
+    state = {"answer": {"demos": [demo], "instructions": "Solve the riddle."}}
 
     async def story() -> None:
         with chatting(echo) as model:
@@ -120,13 +120,11 @@ def test_bundled_programs_run(run: Run, tmp_path: Path) -> None:
             async with running(configured(model.url), tmp_path) as programs:
                 for bundled in bundled_programs:
                     demo.clear()
-                    for state in bundled.state.predictors.values():
+                    for state in bundled.spec.state.values():
                         demo.update(state.demos[0])
-                    inputs = {field.name: demo[field.name] for field in bundled.manifest.inputs}
+                    inputs = {field.name: demo[field.name] for field in bundled.spec.inputs}
                     outcome = await programs.run(bundled, inputs)
-                    assert outcome.outputs == {
-                        field.name: demo[field.name] for field in bundled.manifest.outputs
-                    }
+                    assert outcome.outputs == {field.name: demo[field.name] for field in bundled.spec.outputs}
                     assert len(model.requests[-1].messages) == 8
 
     run(story())

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import inspect
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from dspy_programs.running import program
 from dspy_programs.saved import field, predictor
-from halflap.dspy.fields import RESERVED
-from halflap.dspy.manifest import ADDED_FIELDS
-from halflap.dspy.state import read_state, write_state
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from halflap.dspy.spec import ADDED_FIELDS, RESERVED
 
 pytestmark = pytest.mark.slow
 KINDS = ("Predict", "ChainOfThought", "ReAct")
@@ -26,7 +21,7 @@ TRIAGE = program(
         predictor(kind.lower(), *FIELDS, kind, **({"tools": ["mcp__a__look"]} if kind == "ReAct" else {}))
         for kind in KINDS
     ],
-).manifest
+).spec
 
 
 @pytest.fixture(scope="module")
@@ -53,21 +48,6 @@ def module(dspy: Any) -> Any:
 def test_fields_match_dspy_in_order(dspy: Any) -> None:
     live = {key: tuple(one.signature.fields) for key, one in module(dspy).named_parameters()}
     assert {key: names for one in TRIAGE.predictors for key, names in one.signatures.items()} == live
-
-
-def test_a_state_saved_by_dspy_is_read_and_dspy_can_load_what_is_written(dspy: Any, tmp_path: Path) -> None:
-    live = module(dspy)
-    demo = {"message": "m", "count": 1, "topic": "t", "augmented": True}
-    live.chainofthought.predict.demos = [dspy.Example(**demo)]
-    live.predict.signature = live.predict.signature.with_instructions("Better.")
-    live.save(tmp_path / "state.json")
-    state = read_state((tmp_path / "state.json").read_bytes(), TRIAGE)
-    assert state.ignored == ()
-    assert state.predictors["chainofthought.predict"].demos == (demo,)
-    (tmp_path / "again.json").write_bytes(write_state(state, TRIAGE))
-    other = module(dspy)
-    other.load(tmp_path / "again.json")
-    assert other.dump_state() == live.dump_state()
 
 
 def test_names_taken_by_dspy_are_reserved(dspy: Any) -> None:

@@ -184,9 +184,10 @@ def test_metrics_agree_with_the_graph_and_can_be_written_as_json(run: Run) -> No
         for number in range(3):
             await gateway.call("mcp__shop__find_customer", phone=str(number))
         graph = await gateway.graph()
-        return list(graph.edges()), await gateway.metrics()
+        return list(graph.edges()), await gateway.metrics(), await gateway.edges()
 
-    edges, counted = asked(run, ask, server=server)
+    edges, counted, same = asked(run, ask, server=server)
+    assert same == edges
     json.dumps(counted)
     assert (counted["tools"], counted["callable"], counted["servers"]) == (5, 5, {"shop": 5})
     assert counted["outputs"] == {"declared": 5, "learned": 0, "unknown": 0}

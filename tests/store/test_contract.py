@@ -14,7 +14,7 @@ from halflap.store import ServerRows, StoredCatalog, StoredTool, open_store
 from halflap.store.migrations import MIGRATIONS, Migration
 from halflap.store.store import Store
 from store import rows
-from store.rows import DEFINITION, call, growing, hammer, noting, putting, server, tool
+from store.rows import DEFINITION, call, growing, hammer, noting, putting, run_of, server, tool
 from support import THOROUGH
 
 if TYPE_CHECKING:
@@ -105,6 +105,41 @@ async def test_a_change_that_is_half_possible_is_not_half_made(place: str | Path
 async def test_the_newest_calls_come_first(store: Store) -> None:
     await store.record(calls=[call(number) for number in (2, 5, 1, 4, 3)])
     assert await store.recent_calls(3) == [call(5), call(4), call(3)]
+
+
+async def test_calls_are_found_by_tool_and_principal_with_their_values_or_without(store: Store) -> None:
+    mine = call(1, tool="a", arguments="{}", result="[1]")
+    await store.record(calls=[mine, call(2, tool="b"), call(3, tool="a", principal="ann")])
+    assert await store.recent_calls(9, server="one", tool="a", principal="local") == [mine]
+    (brief,) = await store.recent_calls(9, tool="a", principal="local", values=False)
+    assert (brief.id, brief.arguments, brief.result) == (mine.id, None, None)
+    assert await store.call(mine.id) == mine
+    assert await store.call(mine.id, principal="ann") is None
+
+
+async def test_activity_counts_calls_by_minute_and_what_programs_kept_from_the_model(store: Store) -> None:
+    in_run = {"run": "r", "result_bytes": 1_000}
+    times = [call(number, started_at=60.0, duration_ms=float(number)) for number in range(1, 21)]
+    await store.record(
+        runs=[
+            run_of(1, output_bytes=40),
+            run_of(2, output_bytes=900),
+            run_of(3, kind="script", output_bytes=7),
+        ],
+        calls=[
+            *times,
+            call(31, started_at=119.9, outcome="tool_error", duration_ms=None, **in_run),
+            call(32, started_at=120.0, outcome="cancelled", duration_ms=5.0, **in_run),
+            call(33, started_at=130.0, outcome="sent", duration_ms=None, server="script", **in_run),
+            call(34, started_at=300.0, principal="ann"),
+        ],
+    )
+    found = await store.activity(60.0, 60.0, 3, output_limit=100, principal=None)
+    assert (found.calls, found.errors) == ((21, 2, 0), (1, 0, 0))
+    assert (found.median_ms, found.slow_ms) == ((10.5, 5.0, None), (19.0, 5.0, None))
+    assert (found.result_bytes, found.output_bytes, found.oldest) == (2_000, 140, 60.0)
+    own = await store.activity(240.0, 60.0, 2, output_limit=100, principal="ann")
+    assert (own.calls, own.result_bytes, own.oldest) == ((0, 1), 0, 300.0)
 
 
 async def test_two_stores_at_once_lose_nothing_and_share_no_name(place: str | Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import functools
 import inspect
@@ -25,7 +24,7 @@ from halflap.cli.output import (
     print_lines,
     set_up_logging,
     stop_writing,
-    without_escapes,
+    visible,
 )
 from halflap.core.errors import (
     ConfigError,
@@ -215,9 +214,7 @@ def _run_until_signal(work: Coroutine[Any, Any, Any]) -> None:
             loop.remove_signal_handler(signal.SIGTERM)
             task.cancel()
 
-        # Not on Windows, nor in another thread than the first.
-        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-            loop.add_signal_handler(signal.SIGTERM, end)
+        loop.add_signal_handler(signal.SIGTERM, end)
         await work
 
     try:
@@ -237,13 +234,11 @@ def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
         stop()
         loop.remove_signal_handler(signal.SIGINT)
 
-    with contextlib.suppress(NotImplementedError):  # Windows has no signal handlers.
-        loop.add_signal_handler(signal.SIGINT, interrupt)
+    loop.add_signal_handler(signal.SIGINT, interrupt)
     try:
         yield
     finally:
-        with contextlib.suppress(NotImplementedError):
-            loop.remove_signal_handler(signal.SIGINT)
+        loop.remove_signal_handler(signal.SIGINT)
 
 
 def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
@@ -251,7 +246,8 @@ def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
         print_json(_error_data(error))
     else:
         # Escaped, not cleaned: an invisible character may be what is wrong.
-        note(f"Error [{error.code}]: {without_escapes(str(error))}")
+        shown = visible(str(error), kept="\n\t")
+        note(f"Error [{error.code}]: {shown}")
     # While a server is down, it is unknown whether the name is wrong.
     is_down = isinstance(error, ToolNotFoundError) and error.unavailable_reason is not None
     raise typer.Exit(2 if isinstance(error, _USAGE_ERRORS) and not is_down else 1)

@@ -1,30 +1,24 @@
-"""Show how a file would change, ask, back it up and write it."""
+"""Change a file: show how, ask, back it up and write it."""
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from halflap.cli.options import confirm
-from halflap.cli.output import data_console, note, visible
-from halflap.clients import back_up, delete, open_document, read_file, replace_file
-from halflap.config import Config, ServerConfig, user_data_dir
-from halflap.core.errors import ClientFileError
+from halflap.cli.output import note, print_lines
+from halflap.clients.files import back_up, delete, read_file, replace_file
+from halflap.clients.imports import OwnConfig, read_own_config
+from halflap.config import Scope, user_config_dir, user_data_dir, user_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from halflap.clients import FileText
+    from halflap.cli.command import Invocation
+    from halflap.clients.files import FileText
 
-__all__ = ["Mode", "Written", "write_change"]
-
-_MAX_LINE = 400
-_MAX_DEPTH = 4
-"""As deep as servers are in clients' files: projects, a folder, mcpServers, the server."""
-_MIN_SECRET = 4
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+__all__ = ["Mode", "Written", "own_config", "write_change"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +26,7 @@ class Mode:
     """How a command that changes a file was asked to do it."""
 
     yes: bool = False
-    only_show: bool = False
-    quiet: bool = False
-    """Don't show the change."""
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +41,15 @@ Edit: TypeAlias = "Callable[[FileText], bytes | None]"
 """Returns what a file becomes; None deletes it."""
 
 
-def write_change(before: FileText, edit: Edit, mode: Mode) -> Written | None:
-    """Show what a file would become, and write it if that is confirmed; None if it was not written.
+def write_change(before: FileText, edit: Edit, mode: Mode, preview: Iterable[str] = ()) -> Written | None:
+    """Write a file if that is confirmed; None if it was not written.
 
     Clients write their files at any time. If one did while the question was open, the edit is made again.
     """
     after = edit(before)
-    if not mode.quiet:
-        _show_change(before, after)
-    if mode.only_show:
+    if lines := list(preview):
+        print_lines(lines)
+    if mode.dry_run:
         note("Nothing was written.")
         return None
     confirm(f"Write {before.path}?", "Nothing was written.", yes=mode.yes)
@@ -74,55 +66,8 @@ def write_change(before: FileText, edit: Edit, mode: Mode) -> Written | None:
     return Written(before, backup)
 
 
-def _show_change(before: FileText, after: bytes | None) -> None:
-    """Print a unified diff, with what looks secret redacted."""
-    from halflap.calls import MARK, Redactor
-
-    old = "" if before.data is None else before.text
-    new = "" if after is None else after.decode()
-    secrets = dict.fromkeys([*_secrets_in(before.path, old), *_secrets_in(before.path, new)])
-    was, becomes = ("/dev/null" if one is None else str(before.path) for one in (before.data, after))
-    text = "\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), was, becomes, lineterm=""))
-    shown = Redactor(tuple(one for one in secrets if len(one) >= _MIN_SECRET)).text(text)
-    console = data_console()
-    for line in shown.split("\n"):
-        one = visible(line.replace("\t", "    "))[:_MAX_LINE]
-        console.print(one, style=_STYLES.get(line[:1], ""), soft_wrap=True)
-    if MARK in shown and MARK not in text:
-        note(f"{MARK} hides what looks secret; the file has the real value.")
-
-
-def _secrets_in(path: Path, text: str) -> Iterator[str]:
-    """Yield the secrets among a file's servers: what is known as secret, and all headers."""
-    from halflap.calls import configured_secrets
-
-    try:
-        value = open_document(path, text).value
-    except ClientFileError:
-        return
-    for server in _servers_within(value, 0):
-        yield from (one for one in configured_secrets(Config(servers=(server,))) if "${" not in one)
-        yield from (one.rpartition(" ")[2] for one in server.headers.values() if "${" not in one)
-
-
-def _servers_within(value: Any, depth: int) -> Iterator[ServerConfig]:
-    if not isinstance(value, dict) or depth > _MAX_DEPTH:
-        return
-    command, url = value.get("command", value.get("cmd")), value.get("url", value.get("serverUrl"))
-    if isinstance(command, str) or isinstance(url, str):
-        args = value.get("args")
-        yield ServerConfig(
-            name="server",
-            transport="stdio" if isinstance(command, str) else "auto",
-            command=str(command or ""),
-            args=tuple(map(str, args)) if isinstance(args, list) else (),
-            env=_texts(value.get("env", value.get("envs"))),
-            url=url if isinstance(url, str) else None,
-            headers=_texts(value.get("headers", value.get("http_headers"))),
-        )
-    for member in value.values():
-        yield from _servers_within(member, depth + 1)
-
-
-def _texts(value: Any) -> dict[str, str]:
-    return {str(key): str(text) for key, text in value.items()} if isinstance(value, dict) else {}
+def own_config(invocation: Invocation) -> OwnConfig:
+    """Read the configuration file that commands change; it need not exist yet."""
+    scope = Scope.of()
+    path = user_file(invocation.config_file, scope)[0] or user_config_dir() / "config.yaml"
+    return read_own_config(path, scope)

@@ -1,16 +1,20 @@
-"""Options that several commands share, and what they do with them: configuration, arguments, names, files."""
+"""Options that several commands share, and what they do with them: names, arguments, questions, files."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
+import os
+import select
+import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from halflap.cli.output import note, one_line, write
 from halflap.core.errors import (
@@ -20,35 +24,30 @@ from halflap.core.errors import (
     ServerNotFoundError,
     ToolRefusedError,
     UsageError,
-    WorkflowError,
 )
 from halflap.core.values import CallContext
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from halflap.config import Config
     from halflap.core.values import Tool
     from halflap.gateway import Gateway
-    from halflap.store import Store
-    from halflap.workflows.model.net import Specification
 
 __all__ = [
     "ArgumentsOption",
     "JsonArgumentsOption",
     "LimitOption",
+    "OutputOption",
     "ServerOption",
     "ToolArgument",
     "YesOption",
     "check_server",
     "confirm",
     "confirmed",
+    "exclusive",
     "given_arguments",
     "key_values",
-    "naming",
     "program_names",
     "read_at_most",
-    "read_workflow",
     "resolve",
     "run_ids",
     "script_names",
@@ -57,83 +56,56 @@ __all__ = [
 ]
 
 _MAX_RUNS = 200
-_MAX_WORKFLOW = 10_000_000
 _NO_TERMINAL = "no terminal to confirm on; use --yes"
 
 
-def tool_names(context: typer.Context, incomplete: str) -> list[str]:
-    async def names(config: Config, store: Store) -> Sequence[str]:
-        from halflap.catalog import Catalog
+def _completion(names: Callable[[Gateway], Awaitable[Iterable[str]]]) -> Callable[..., list[str]]:
+    """Make a function that completes names; it starts no server."""
 
-        catalog = Catalog(config, store)
-        await catalog.load()
-        return catalog.snapshot.callable
+    def complete(context: typer.Context, incomplete: str) -> list[str]:
+        from halflap.config import load_config
+        from halflap.gateway import Gateway
 
-    return _completed(context, incomplete, names)
+        async def ask() -> list[str]:
+            config = load_config(context.params.get("config"))
+            async with Gateway.open(config, refresh_stale=False) as gateway:
+                return [name for name in await names(gateway) if name.startswith(incomplete)]
 
+        with contextlib.suppress(HalflapError, OSError):
+            return asyncio.run(ask())
+        return []
 
-def run_ids(context: typer.Context, incomplete: str) -> list[str]:
-    async def ids(_config: Config, store: Store) -> Sequence[str]:
-        return [run.id for run in await store.runs(_MAX_RUNS)]
-
-    return _completed(context, incomplete, ids)
-
-
-def script_names(context: typer.Context, incomplete: str) -> list[str]:
-    from halflap.config import load_config
-    from halflap.scripts import ScriptFolder
-
-    with contextlib.suppress(HalflapError, OSError):
-        folder = ScriptFolder(load_config(context.params.get("config")).data_dir / "scripts")
-        return [name for name in folder.read().scripts if name.startswith(incomplete)]
-    return []
+    return complete
 
 
-def program_names(context: typer.Context, incomplete: str) -> list[str]:
-    from halflap.config import load_config
-    from halflap.dspy.library import Library
-
-    with contextlib.suppress(HalflapError, OSError):
-        library = Library(load_config(context.params.get("config")).programs.root)
-        return [name for name in library.read().programs if name.startswith(incomplete)]
-    return []
+async def _tools(gateway: Gateway) -> Iterable[str]:
+    return gateway.snapshot.callable
 
 
-def _completed(
-    context: typer.Context, incomplete: str, question: Callable[[Config, Store], Awaitable[Sequence[str]]]
-) -> list[str]:
-    """Answer from the store alone: completion starts no server."""
-    from halflap.config import load_config
-    from halflap.store import open_store
-
-    async def ask(config: Config) -> Sequence[str]:
-        place = config.store.url or config.store.path or config.data_dir / "halflap.db"
-        if isinstance(place, Path) and not place.exists():
-            return ()
-        store = await open_store(place)
-        try:
-            return await question(config, store)
-        finally:
-            await store.close()
-
-    with contextlib.suppress(HalflapError, OSError):
-        found = asyncio.run(ask(load_config(context.params.get("config"))))
-        return [name for name in found if name.startswith(incomplete)]
-    return []
+async def _runs(gateway: Gateway) -> Iterable[str]:
+    return [run.id for run in await gateway.runs(_MAX_RUNS)]
 
 
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")]
-ServerOption = Annotated[str | None, typer.Option("--server", "-s", help="Only the tools of this server.")]
-LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Maximum number of results.")]
+async def _scripts(gateway: Gateway) -> Iterable[str]:
+    return (await gateway.scripts.saved()).scripts
+
+
+async def _programs(gateway: Gateway) -> Iterable[str]:
+    return (await (await gateway.dspy()).usable())[0]
+
+
+tool_names, run_ids, script_names, program_names = map(_completion, (_tools, _runs, _scripts, _programs))
+
+YesOption = Annotated[bool, Option("--yes", "-y", help="Don't ask.")]
+ServerOption = Annotated[str | None, Option("--server", "-s", help="Only the tools of this server.")]
+LimitOption = Annotated[int, Option("--limit", "-n", min=1, max=100, help="Maximum number of results.")]
+OutputOption = Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.")]
 ToolArgument = Annotated[
-    str,
-    typer.Argument(
-        help="The tool's name; the short name if only one tool has it.", autocompletion=tool_names
-    ),
+    str, Argument(help="The tool's name; the short name if only one tool has it.", autocompletion=tool_names)
 ]
 ArgumentsOption = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--arg",
         "-a",
         metavar="KEY=VALUE",
@@ -141,9 +113,15 @@ ArgumentsOption = Annotated[
     ),
 ]
 JsonArgumentsOption = Annotated[
-    str | None,
-    typer.Option("--json-args", metavar="JSON", help="All arguments as a JSON object; - reads stdin."),
+    str | None, Option("--json-args", metavar="JSON", help="All arguments as a JSON object; - reads stdin.")
 ]
+
+
+def exclusive(**given: Any) -> None:
+    """Raise `UsageError` if more than one of these options was given."""
+    names = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    if len(names) > 1:
+        raise UsageError(f"Use only one of {', '.join(names)}.")
 
 
 def check_server(config: Config, server: str | None) -> None:
@@ -182,28 +160,60 @@ def confirm(question: str, refusal: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise ConfirmationNeededError(f"{refusal} No terminal to confirm on; use --yes.")
     try:
-        sys.stderr.write(f"{question} [y/N] ")
-        sys.stderr.flush()
-        answer = sys.stdin.readline().strip().lower()
+        answer = _ask(f"{question} [y/N] ")
     except KeyboardInterrupt:
         note(f"\n{refusal}")
         raise
-    if answer not in {"y", "yes"}:
+    if answer.strip().lower() not in {"y", "yes"}:
         note(refusal)
         raise typer.Exit(1)
+
+
+def _ask(question: str) -> str:
+    """Read a line; Ctrl-C ends it at once.
+
+    `input` would miss a Ctrl-C in the instant before it waits, and any in a command whose event loop handles SIGINT.
+    """
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    handler, descriptor = signal.signal(signal.SIGINT, signal.default_int_handler), signal.set_wakeup_fd(wake)
+    try:
+        sys.stderr.write(question)
+        sys.stderr.flush()
+        select.select([sys.stdin, woken], [], [])
+        return sys.stdin.readline()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        signal.set_wakeup_fd(descriptor)
+        os.close(wake)
+        os.close(woken)
+
+
+def confirmed(tools: Sequence[Tool], code: str, *, yes: bool) -> CallContext:
+    """Ask whether a program may call these destructive tools."""
+    names = frozenset(tool.name for tool in tools)
+    if tools and not yes:
+        if not sys.stdin.isatty():
+            if code in names:
+                raise ToolRefusedError(f"{code!r} is destructive and was not run: {_NO_TERMINAL}.")
+            return CallContext(unconfirmed=_NO_TERMINAL)
+        note("The program can call destructive tools:")
+        for tool in tools:
+            note(f"  {tool.name}: {one_line(tool.description)}" if tool.description else f"  {tool.name}")
+        confirm("Allow this once?", "It was not run.", yes=False)
+    return CallContext(confirmations=names)
 
 
 def given_arguments(
     pairs: Sequence[str] | None, text: str | None, schema: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the arguments given with --arg, read as the schema says, or with --json-args."""
+    exclusive(arg=pairs, json_args=text)
     if text is None:
         properties = schema.get("properties")
         wanted = properties if isinstance(properties, dict) else {}
         texts = key_values("--arg", pairs or [])
         return {key: _value(value, wanted.get(key), schema) for key, value in texts.items()}
-    if pairs:
-        raise UsageError("Use --arg or --json-args, not both.")
     try:
         value = json.loads(sys.stdin.buffer.read() if text == "-" else text)
     except (ValueError, RecursionError) as error:
@@ -275,45 +285,3 @@ def write_text(text: str, output: Path | None) -> None:
             f"{output} can't be written: {error.strerror}. Name a file that you may write."
         ) from None
     note(f"Written to {output}.")
-
-
-def read_workflow(file: Path, *, structure: bool = True) -> Specification:
-    """Read a workflow with its sub-nets from JSON or YAWL's XML."""
-    from halflap.workflows.model.form import read_specification
-    from halflap.workflows.model.source import decoded, parse_json
-    from halflap.workflows.yawl import read_yawl
-
-    data = read_at_most(file, _MAX_WORKFLOW)
-    with naming(file):
-        text = decoded(data)
-        if text.lstrip().startswith("<"):
-            return read_yawl(text)
-        return read_specification(parse_json(text), structure=structure)
-
-
-@contextlib.contextmanager
-def naming(file: Path) -> Iterator[None]:
-    """Add the name of the file to problems of a workflow."""
-    try:
-        yield
-    except WorkflowError as error:
-        where = "stdin" if str(file) == "-" else file
-        raise WorkflowError(error.problems, f"{where}: {error.what}") from None
-
-
-def confirmed(tools: Sequence[Tool], code: str, *, yes: bool) -> CallContext:
-    """Ask whether a program may call these destructive tools."""
-    names = frozenset(tool.name for tool in tools)
-    if not tools or yes:
-        return CallContext(confirmations=names)
-    if not sys.stdin.isatty():
-        if code in names:
-            raise ToolRefusedError(f"{code!r} is destructive and was not run: {_NO_TERMINAL}.")
-        return CallContext(unconfirmed=_NO_TERMINAL)
-    note("The program can call destructive tools:")
-    for tool in tools:
-        note(f"  {tool.name}: {one_line(tool.description)}" if tool.description else f"  {tool.name}")
-    if not typer.confirm("Allow this once?", err=True):
-        note("It was not run.")
-        raise typer.Exit(1)
-    return CallContext(confirmations=names)

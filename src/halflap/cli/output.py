@@ -1,4 +1,4 @@
-"""What commands print: data on stdout, everything else on stderr, one form for every error."""
+"""What commands print: data on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from halflap.core.text import clean
-from halflap.core.text import visible as shown
+from halflap.core.text import clean, plural
+from halflap.core.text import visible as spelled_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from rich.console import Console, JustifyMethod, OverflowMethod
+    from rich.console import Console
 
     from halflap.gateway import Gateway
 
@@ -27,7 +27,6 @@ __all__ = [
     "Table",
     "data_console",
     "drift_line",
-    "harmless",
     "is_output_closed",
     "note",
     "one_line",
@@ -36,12 +35,12 @@ __all__ = [
     "print_json",
     "print_lines",
     "progress",
+    "safe",
     "set_up_logging",
     "stdout_kept",
     "stop_writing",
     "visible",
     "warn_about_servers",
-    "without_escapes",
     "working",
     "write",
 ]
@@ -53,17 +52,58 @@ _ABOUT_SERVERS = (
     "halflap.dspy.source",
 )
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
-_ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
-_IN_TEXT = re.compile(rf"{_ESCAPES}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-_ESCAPED = re.compile(_ESCAPES)
-_LINES = "\n\t"
 _MAX_INLINE = 80
 _CAMEL = re.compile(r"(?<=[a-z])([A-Z])")
 _READ_AHEAD = 8
 """How many times the shown length of a line is looked at: some characters are not shown."""
-_DELETE = "\x7f"
-_PIPE_WIDTH = 100_000
 _MIN_LAST_COLUMN = 20
+_PIPE_WIDTH = 100_000
+
+
+def safe(text: str) -> str:
+    """Remove terminal escapes and everything invisible except line breaks and tabs."""
+    return text if text.isascii() and text.isprintable() else clean(text, len(text))
+
+
+def visible(text: str, *, kept: str = "") -> str:
+    """Spell out invisible characters: they may be what matters."""
+    return text if text.isascii() and text.isprintable() else spelled_out(text, 10 * len(text), keep=kept)
+
+
+def one_line(text: str, longest: int = 200) -> str:
+    """Return the first line of a text, shortened and safe."""
+    lines = (safe(line[: _READ_AHEAD * longest]).replace("\t", " ").strip() for line in text.splitlines())
+    first = next((line for line in lines if line), "")
+    return first if len(first) <= longest else first[: longest - 1] + "…"
+
+
+def note(text: str) -> None:
+    """Print a message to stderr, apart from the data."""
+    sys.stderr.write(safe(text) + "\n")
+    sys.stderr.flush()
+
+
+def write(text: str, *, exact: bool = False) -> None:
+    """Print text to stdout. On a terminal it is made safe; in a pipe `exact` keeps it as it is."""
+    sys.stdout.write(text if exact and not sys.stdout.isatty() else safe(text))
+    sys.stdout.flush()
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    write("\n".join(lines) + "\n")
+
+
+def print_json(value: Any) -> None:
+    """Print JSON; invisible characters are written as escapes."""
+    plain = not sys.stdout.encoding.lower().startswith("utf")
+    text = json.dumps(value, indent=2, ensure_ascii=plain)
+    hidden = (letter for letter in set(text) if letter != "\n" and visible(letter) != letter)
+    escapes = {ord(letter): json.dumps(letter)[1:-1].replace("\x7f", "\\u007f") for letter in hidden}
+    try:
+        sys.stdout.write(text.translate(escapes) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        stop_writing()
 
 
 def is_output_closed() -> bool:
@@ -95,40 +135,17 @@ def stdout_kept() -> Iterator[None]:
         os.close(kept)
 
 
-def print_json(value: Any) -> None:
-    """Print JSON; invisible and control characters are written as escapes."""
-    plain = not sys.stdout.encoding.lower().startswith("utf")
-    text = json.dumps(value, indent=2, ensure_ascii=plain)
-    hidden = [letter for letter in set(text) if letter >= _DELETE and visible(letter) != letter]
-    escapes = {ord(letter): "".join(f"\\u{unit:04x}" for unit in _units(letter)) for letter in hidden}
-    try:
-        sys.stdout.write(text.translate(escapes) + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        stop_writing()
+def data_console() -> Console:
+    """Return a console for stdout that reads nothing as markup, and wraps no lines in a pipe."""
+    from rich.console import Console
 
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            stop_writing()
 
-def _units(letter: str) -> list[int]:
-    """Return the UTF-16 units by which JSON escapes a letter."""
-    data = letter.encode("utf-16-be", errors="surrogatepass")
-    return [int.from_bytes(data[at : at + 2]) for at in range(0, len(data), 2)]
-
-
-def note(text: str) -> None:
-    """Print a message to stderr, apart from the data."""
-    sys.stderr.write(_cleaned(text) + "\n")
-    sys.stderr.flush()
-
-
-def write(text: str, *, exact: bool = False) -> None:
-    """Print text to stdout. On a terminal never with control characters; in a pipe `exact` keeps them."""
-    is_exact = exact and not sys.stdout.isatty()
-    sys.stdout.write(text if is_exact else harmless(text))
-    sys.stdout.flush()
-
-
-def print_lines(lines: Iterable[str]) -> None:
-    write("\n".join(lines) + "\n")
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    return Output(highlight=False, markup=False, emoji=False, width=width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,25 +164,26 @@ class Table:
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        console, cells = data_console(), [[harmless(cell) for cell in row] for row in self.rows]
-        overflow: OverflowMethod = "fold" if self.wrap else "ellipsis"
-        widths = [max(map(len, column)) for column in list(zip(self.headings, *cells, strict=True))[:-1]]
-        if sum(widths) + 2 * len(widths) + _MIN_LAST_COLUMN > console.width:
+        console, cells = data_console(), [[safe(cell) for cell in row] for row in self.rows]
+        last: dict[str, Any] = {"no_wrap": not self.wrap, "overflow": "fold" if self.wrap else "ellipsis"}
+        widths = [max(map(len, column)) for column in zip(self.headings, *cells, strict=True)]
+        if sum(widths[:-1]) + 2 * len(widths) + _MIN_LAST_COLUMN > console.width:
             # Names are never cut: they are there to be copied.
-            for first, *more, last in cells:
+            for first, *others, text in cells:
                 console.print(Text(first, "cyan"), soft_wrap=True)
-                if more:
-                    console.print(Text("  " + "  ".join(more)), soft_wrap=True)
-                console.print(Text(f"  {last}"), no_wrap=not self.wrap, overflow=overflow)
+                if others:
+                    console.print(Text("  " + "  ".join(others)), soft_wrap=True)
+                console.print(Text(f"  {text}"), **last)
             return
         table = RichTable(box=None, pad_edge=False, header_style="dim")
-        for at, heading in enumerate(self.headings):
-            justify: JustifyMethod = "right" if at in self.right else "left"
-            if at < len(widths):
-                style = None if at else "cyan"
-                table.add_column(heading, no_wrap=True, style=style, justify=justify, min_width=widths[at])
-            else:
-                table.add_column(heading, no_wrap=not self.wrap, overflow=overflow, justify=justify)
+        for at, (heading, width) in enumerate(zip(self.headings, widths, strict=True)):
+            how = last if heading == self.headings[-1] else {"no_wrap": True, "min_width": width}
+            table.add_column(
+                heading,
+                style=None if at else "cyan",
+                justify="right" if at in self.right else "left",
+                **how,
+            )
         for row in cells:
             table.add_row(*row)
         console.print(table)
@@ -217,67 +235,20 @@ def _scalar(value: Any) -> str:
     return visible(str(value), kept="\n").rstrip("\n")
 
 
-def plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def harmless(text: str) -> str:
-    """Remove control characters except line breaks and tabs."""
-    return _IN_TEXT.sub("", text)
-
-
-def visible(text: str, *, kept: str = "") -> str:
-    """Return a text with invisible characters escaped."""
-    if text.isascii() and text.isprintable():
-        return text
-    return shown(text, 10 * len(text), keep=kept)
-
-
-def without_escapes(text: str) -> str:
-    """Return a text without terminal escapes, and with other invisible characters escaped."""
-    return visible(_ESCAPED.sub("", text), kept=_LINES)
-
-
-def one_line(text: str, longest: int = 200) -> str:
-    """Return the first line of a text, shortened, without control and invisible characters."""
-    lines = (_cleaned(line[: _READ_AHEAD * longest]).replace("\t", " ").strip() for line in text.splitlines())
-    first = next((line for line in lines if line), "")
-    return first if len(first) <= longest else first[: longest - 1] + "…"
-
-
-def _cleaned(text: str) -> str:
-    if text.isascii() and text.isprintable():
-        return text
-    return clean(text, len(text))
-
-
 def drift_line(drift: Mapping[str, Any]) -> str:
     """Describe in a line what drifted, or how results break the declared schema."""
-    where = one_line(drift["path"], 200) or "the result"
+    where = one_line(drift["path"]) or "the result"
     since = f", since {drift['since']}" if drift["since"] else ", in logs"
     if "now" in drift:
         return f"{where}: {drift['what'].replace('-', ' ')}, was {drift['before']}, is {drift['now']}{since}"
     often = "once" if drift["times"] == 1 else f"{drift['times']} times"
-    return f"{where}: breaks the declared schema, expected {one_line(drift['before'], 200)} ({often}{since})"
+    return f"{where}: breaks the declared schema, expected {one_line(drift['before'])} ({often}{since})"
 
 
 def warn_about_servers(gateway: Gateway, server: str | None = None) -> None:
     for name, reason in sorted(gateway.unavailable().items()):
         if server in {None, name}:
             note(f"Server {name!r} is not available: {reason}")
-
-
-def data_console(*, quiet: bool = False) -> Console:
-    """Return a console for stdout; in a pipe its lines are not wrapped."""
-    from rich.console import Console
-
-    class Output(Console):
-        def on_broken_pipe(self) -> None:
-            self.quiet = True
-            stop_writing()
-
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return Output(highlight=False, markup=False, emoji=False, width=width, soft_wrap=False, quiet=quiet)
 
 
 @contextmanager
@@ -314,7 +285,7 @@ def progress(what: str) -> Iterator[Callable[..., None] | None]:
 
 class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return _cleaned(super().format(record))
+        return safe(super().format(record))
 
 
 def set_up_logging(*, verbose: bool, servers: bool = False) -> None:

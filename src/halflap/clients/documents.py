@@ -12,16 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from yaml.reader import Reader
 
-from halflap.config.source import parse_json, parse_yaml
+from halflap.config.source import parse_json, parse_yaml, without_comments
 from halflap.core.errors import ClientFileError, ConfigError, ConfigProblem
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-Keys = Sequence[str | int]
-_MAX_COMMENTED_BYTES = 512 * 1024
-"""json-five reads about 200 KB a second. Larger files are caches, and plain JSON."""
+Keys = Sequence[str]
+Member = tuple[yaml.ScalarNode, yaml.Node]
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_COMMA = re.compile(r"\s*, ?")
 
 
 class CannotEditError(Exception):
@@ -30,12 +32,7 @@ class CannotEditError(Exception):
 
 def open_document(path: Path, text: str) -> Document:
     """Read a file's text in the format of its name; raise `ClientFileError` if it is broken."""
-    suffix = path.suffix.lower()
-    if suffix == ".toml":
-        return _Toml(path, text)
-    if suffix in {".yaml", ".yml"} and not text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return _Yaml(path, text)
-    return _Json(path, text)
+    return _Toml(path, text) if path.suffix.lower() == ".toml" else _JsonOrYaml(path, text)
 
 
 class Document(ABC):
@@ -63,35 +60,31 @@ class Document(ABC):
         """Return the value at a path; None if there is none."""
         found: Any = self.value
         for key in keys:
-            if isinstance(found, Mapping):
-                found = found.get(str(key))
-            elif isinstance(found, list) and isinstance(key, int) and key < len(found):
-                found = found[key]
-            else:
-                return None
+            found = found.get(key) if isinstance(found, Mapping) else None
         return found
 
     def put(self, keys: Keys, value: Any, comments: Sequence[str] = ()) -> None:
         """Set the value at a path. YAML gets the comments above it."""
-        self._change(lambda: self._put(keys, value, comments), with_value(self.value, keys, value), keys)
+        self._change(lambda: self._put(keys, value, comments), _with_value(self.value, keys, value), keys)
 
     def remove(self, keys: Keys) -> None:
         """Remove the value at a path."""
-        self._change(lambda: self._remove(keys), without(self.value, keys), keys)
+        parent = {key: one for key, one in self.at(keys[:-1]).items() if key != keys[-1]}
+        self._change(lambda: self._remove(keys), _with_value(self.value, keys[:-1], parent), keys)
 
     def _change(self, edit: Callable[[], None], expected: Any, keys: Keys) -> None:
         before = self.body
         try:
             edit()
             value = self._read()
-        except (ConfigError, LookupError, TypeError, ValueError, AttributeError):
+        except (ConfigError, yaml.YAMLError, LookupError, ValueError):
             # Whatever a parser makes of an unusual file: it can't be edited.
             value = {}
         if _without_empty(value) != _without_empty(expected):
             self.body = before
-            where = ".".join(map(str, keys))
             raise CannotEditError(
-                f"{self.path}: its layout doesn't allow a safe change of `{where}`. Change it by hand. Nothing was written."
+                f"{self.path}: its layout doesn't allow a safe change of `{'.'.join(keys)}`. Change it by hand. "
+                "Nothing was written."
             )
         self.value = value
 
@@ -105,23 +98,12 @@ class Document(ABC):
     def _remove(self, keys: Keys) -> None: ...
 
 
-def with_value(root: Any, keys: Keys, value: Any) -> Any:
+def _with_value(root: Any, keys: Keys, value: Any) -> Any:
     """Return a copy with another value at a path; missing mappings are made."""
     if not keys:
         return value
-    if isinstance(root, list):
-        return [with_value(one, keys[1:], value) if at == keys[0] else one for at, one in enumerate(root)]
-    root = {} if root is None else root
-    return {**root, keys[0]: with_value(root.get(keys[0]), keys[1:], value)}
-
-
-def without(root: Any, keys: Keys) -> Any:
-    """Return a copy without the value at a path."""
-    if len(keys) > 1:
-        return with_value(root, keys[:1], without(root[keys[0]], keys[1:]))
-    if isinstance(root, list):
-        return [one for at, one in enumerate(root) if at != keys[0]]
-    return {key: one for key, one in root.items() if key != keys[0]}
+    root = root or {}
+    return {**root, keys[0]: _with_value(root.get(keys[0]), keys[1:], value)}
 
 
 def _without_empty(value: Any) -> Any:
@@ -154,9 +136,7 @@ class _Toml(Document):
         del comments
         holder = document = self._parsed()
         for key in keys[:-1]:
-            if key not in holder:
-                holder[key] = tomlkit.table(is_super_table=True)
-            holder = holder[key]
+            holder = holder.setdefault(key, tomlkit.table(is_super_table=True))
         holder[keys[-1]] = tomlkit.item(value)
         self.body = document.as_string()
 
@@ -168,100 +148,138 @@ class _Toml(Document):
         self.body = document.as_string()
 
 
-class _Json(Document):
-    """Plain files are written by the standard library, files with comments through json-five's model."""
+class _JsonOrYaml(Document):
+    """Replaces only the text that changes, at the positions that PyYAML reports."""
 
     def _read(self) -> dict[str, Any]:
-        value: dict[str, Any] = parse_json(self.body)
+        is_yaml = self.path.suffix.lower() in {".yaml", ".yml"}
+        self._is_json = not is_yaml or self.body.lstrip().startswith("{")
+        value: dict[str, Any] = parse_json(self.body) if self._is_json else parse_yaml(self.body)
         return value
 
     def _put(self, keys: Keys, value: Any, comments: Sequence[str]) -> None:
-        del comments
-        if self._is_plain():
-            self.body = self._dumped(with_value(self.value, keys, value))
+        if not self.value:
+            self._put_first(keys, value, comments)
             return
-        root = self._model(self.body)
-        holder, depth = root.value, 1
-        while len(keys) > 1 and _index(holder, keys[0]) >= 0:
-            holder, keys, depth = holder.values[_index(holder, keys[0])], keys[1:], depth + 1
-        is_long = "\n" in self.body.strip()
-        outer, indent = ("\n" + self._unit * (depth - 1), "\n" + self._unit * depth) if is_long else ("", " ")
-        member = json.dumps(
-            {keys[0]: with_value(None, keys[1:], value)},
-            indent=self._unit if is_long else None,
-            ensure_ascii=False,
-        )
-        made = self._model(member.replace("\n", outer)).value
-        new, at = made.values[0], _index(holder, keys[0])
-        if at >= 0:
-            new.wsc_after, holder.values[at] = holder.values[at].wsc_after, new
-        elif holder.keys:
-            # In front, so that every comment stays next to what it was next to.
-            new.wsc_after = []
-            holder.keys[0].wsc_before = holder.leading_wsc or [indent]
-            holder.leading_wsc = [indent]
+        holder, depth = self._holder(keys)
+        # A value without members, such as `{}` or nothing, gives way to a mapping.
+        key, rest = keys[depth], keys[depth + 1 :]
+        made = _with_value(self.at(keys[: depth + 1]) if rest else None, rest, value)
+        found = next((pair for pair in holder.value if pair[0].value == key), None)
+        if not holder.flow_style:
+            column = holder.value[0][0].start_mark.column
+            self._put_lines(holder, found, _block({key: made}, column, comments, len(rest)))
+            return
+        if found is None:
+            self._put_in_braces(holder, key, made)
+            return
+        self._remove(keys[: depth + 1])
+        self.value = self._read()
+        self._put(keys[: depth + 1], made, comments)
+
+    def _put_first(self, keys: Keys, value: Any, comments: Sequence[str]) -> None:
+        whole = _with_value(None, keys, value)
+        if not self._is_json:
+            before = [self.body.rstrip(), ""] if self.body.strip() else []
+            self.body = "\n".join([*before, *_block(whole, 0, comments, len(keys) - 1)]) + "\n"
+        elif "".join(self.body.split()) in {"", "{}"}:
+            self.body = json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
         else:
-            new.wsc_after = [outer]
-            holder.leading_wsc = [*[one for one in holder.leading_wsc if not isinstance(one, str)], indent]
-        if at < 0:
-            holder.keys.insert(0, made.keys[0])
-            holder.values.insert(0, new)
-        self._write(root)
+            raise LookupError  # only comments
 
     def _remove(self, keys: Keys) -> None:
-        if self._is_plain():
-            self.body = self._dumped(without(self.value, keys))
+        holder, _ = self._holder(keys)
+        at = [name.value for name, _ in holder.value].index(keys[-1])
+        if holder.flow_style:
+            self._remove_in_braces(holder.value, at)
+        else:
+            self._remove_lines(*holder.value[at])
+
+    def _holder(self, keys: Keys) -> tuple[yaml.MappingNode, int]:
+        """Return the deepest mapping with members on the way to a path, and how many keys lead to it."""
+        node = yaml.compose(self._composed(), Loader=_LOADER)
+        found, depth = None, 0
+        for at, key in enumerate(keys):
+            if not isinstance(node, yaml.MappingNode) or not node.value:
+                break
+            found, depth = node, at
+            node = next((value for name, value in node.value if name.value == key), None)
+        if found is None:
+            raise LookupError
+        return found, depth
+
+    def _composed(self) -> str:
+        """Return the text as PyYAML can read it: of the same length, so that its positions hold."""
+        return Reader.NON_PRINTABLE.sub("_", without_comments(self.body) if self._is_json else self.body)
+
+    def _put_in_braces(self, holder: yaml.MappingNode, key: str, value: Any) -> None:
+        """Add a member in front, so that comments stay next to what they are about."""
+        first = holder.value[0][0].start_mark.index
+        before = self.body[self.body.rfind("\n", 0, first) + 1 : first]
+        has_lines = not before.strip() and "\n" in self.body[:first]
+        unit = re.search(r"\n([ \t]+)\S", self.body)
+        name = key if not self._is_json and key.isidentifier() else json.dumps(key, ensure_ascii=False)
+        text = json.dumps(value, indent=unit[1] if unit and has_lines else None, ensure_ascii=False)
+        member = f"{name}: {text}".replace("\n", f"\n{before}")
+        at = holder.start_mark.index + 1
+        self._splice(at, at, f"\n{before}{member}," if has_lines else f"{member}, ")
+
+    def _remove_in_braces(self, pairs: Sequence[Member], at: int) -> None:
+        """Remove a member and the comma after it, or before it if it is the last."""
+        first, last = pairs[at][0].start_mark.index, pairs[at][1].end_mark.index
+        composed = self._composed()
+        if at == len(pairs) - 1 > 0:
+            before = composed.index(",", pairs[at - 1][1].end_mark.index)
+            self._splice(first, last, "")
+            self._splice(before, before + 1, "")
             return
-        root = self._model(self.body)
-        holder = root.value
-        for key in keys[:-1]:
-            holder = holder.values[_index(holder, key)]
-        _take_out(holder, _index(holder, keys[-1]))
-        self._write(root)
+        # A comma after the only member is none to PyYAML.
+        comma = _COMMA.match(composed if len(pairs) > 1 else self.body, last)
+        self._splice(first, comma.end() if comma else last, "")
 
-    def _is_plain(self) -> bool:
-        """Whether writing the value gives the same text."""
-        return not self.body.strip() or self._dumped(self.value) == self.body
+    def _splice(self, first: int, last: int, text: str) -> None:
+        """Replace a part of the text; a line of which nothing is left goes, too."""
+        start, end = self.body.rfind("\n", 0, first), self.body.find("\n", last)
+        if not text and start >= 0 <= end and not (self.body[start:first] + self.body[last:end]).strip():
+            first, last = start, end
+        self.body = self.body[:first] + text + self.body[last:]
 
-    def _dumped(self, value: Any) -> str:
-        is_empty = not self.body.strip()
-        indent = self._unit if is_empty or "\n" in self.body.strip() else None
-        end = "\n" if is_empty or self.body.endswith("\n") else ""
-        return json.dumps(value, indent=indent, ensure_ascii=False) + end
+    def _put_lines(self, holder: yaml.MappingNode, found: Member | None, block: list[str]) -> None:
+        """Write a member on lines of its own, in place or as the last."""
+        lines = self.body.splitlines()
+        if found is None:
+            first = last = _lines_of(lines, *holder.value[-1])[1]
+        else:
+            first, last = _lines_of(lines, *found)
+            end = found[1].end_mark
+            if end.line == first and (comment := lines[first][end.column :].strip()):
+                block[0] += f"  {comment}"
+        lines[first:last] = block
+        self.body = "\n".join(lines) + "\n"
 
-    @property
-    def _unit(self) -> str:
-        found = re.search(r"\n([ \t]+)\S", self.body)
-        return found[1] if found else "  "
-
-    def _model(self, text: str) -> Any:
-        from json5.loader import ModelLoader, loads  # noqa: PLC0415 -- only files with comments need it
-
-        if len(text) > _MAX_COMMENTED_BYTES:
-            raise ValueError
-        return loads(text, loader=ModelLoader())
-
-    def _write(self, root: Any) -> None:
-        from json5.dumper import ModelDumper, dumps  # noqa: PLC0415 -- as above
-
-        self.body = dumps(root, dumper=ModelDumper())
-
-
-def _index(node: Any, key: str | int) -> int:
-    names = [str(getattr(one, "characters", getattr(one, "name", ""))) for one in node.keys]
-    return names.index(str(key)) if str(key) in names else -1
+    def _remove_lines(self, key: yaml.ScalarNode, value: yaml.Node) -> None:
+        lines, column = self.body.splitlines(), key.start_mark.column
+        first, last = _lines_of(lines, key, value)
+        # Comments right above an entry are about it; those above a single setting may not be.
+        is_entry = column and isinstance(value, yaml.MappingNode)
+        while is_entry and lines[first - 1].startswith(" " * column + "#"):
+            first -= 1
+        del lines[first:last]
+        self.body = "\n".join(lines) + "\n"
 
 
-def _take_out(holder: Any, at: int) -> None:
-    """Remove a member, and the comments above it."""
-    holder.keys.pop(at)
-    value = holder.values.pop(at)
-    if not holder.keys:
-        holder.leading_wsc, holder.trailing_comma = [], None
-    elif at == 0:
-        holder.leading_wsc, holder.keys[0].wsc_before = holder.keys[0].wsc_before, []
-    elif at == len(holder.keys) and holder.trailing_comma is None:
-        holder.values[-1].wsc_after = value.wsc_after
+def _lines_of(lines: list[str], key: yaml.Node, value: yaml.Node) -> tuple[int, int]:
+    """Return the first line of a member and the line after it, with the comments that are indented as its value."""
+    first, column = key.start_mark.line, key.start_mark.column
+    is_block = isinstance(value, yaml.CollectionNode) and not value.flow_style
+    is_literal = isinstance(value, yaml.ScalarNode) and value.style in {"|", ">"}
+    end = value.end_mark.line + (not is_block and not is_literal)
+    while end > first + 1:
+        last = lines[end - 1]
+        if last.strip() and (not last.lstrip().startswith("#") or len(last) - len(last.lstrip()) > column):
+            break
+        end -= 1
+    return first, end
 
 
 class _Dumper(yaml.SafeDumper):
@@ -281,104 +299,8 @@ def yaml_block(value: Mapping[Any, Any]) -> str:
     )
 
 
-class _Yaml(Document):
-    """Edits whole lines of block mappings, at the positions that PyYAML reports."""
-
-    def _read(self) -> dict[str, Any]:
-        if not self.body.endswith("\n"):
-            self.body += "\n"
-        value: dict[str, Any] = parse_yaml(self.body)
-        return value
-
-    def _put(self, keys: Keys, value: Any, comments: Sequence[str]) -> None:
-        holder, depth = self._block(keys)
-        lines = self.body.splitlines()
-        if holder is None:
-            block = _indented(with_value(None, keys, value), 0, comments)
-            self.body = "\n".join([*lines, *([""] if lines else []), *block]) + "\n"
-            return
-        # What is there without a layout (`{}`, nothing) is written as a block.
-        key, rest = keys[depth], keys[depth + 1 :]
-        made = with_value(self.at(keys[: depth + 1]) if rest else None, rest, value)
-        column = holder.value[0][0].start_mark.column
-        pair = next((pair for pair in holder.value if pair[0].value == str(key)), None)
-        if (
-            pair is not None
-            and isinstance(pair[1], yaml.CollectionNode)
-            and pair[1].flow_style
-            and pair[1].value
-        ):
-            flow = yaml.safe_dump(
-                made, default_flow_style=True, sort_keys=False, allow_unicode=True, width=4096
-            )
-            first, last = pair[1].start_mark.index, pair[1].end_mark.index
-            self.body = self.body[:first] + flow.strip() + self.body[last:]
-            return
-        block = _indented({key: made}, column, comments)
-        if pair is None:
-            first = last = _lines_of(lines, *holder.value[-1])[1]
-        else:
-            first, last = _lines_of(lines, *pair)
-            if pair[1].end_mark.line == first:
-                comment = lines[first][pair[1].end_mark.column :].strip()
-                block[len(comments)] += f"  {comment}" if comment else ""
-        lines[first:last] = block
-        self.body = "\n".join(lines) + "\n"
-
-    def _remove(self, keys: Keys) -> None:
-        holder, depth = self._block(keys)
-        if holder is None:
-            raise LookupError
-        if depth < len(keys) - 1:
-            self._put(keys[:-1], without(self.at(keys[:-1]), keys[-1:]), ())
-            return
-        lines = self.body.splitlines()
-        key, value = next(pair for pair in holder.value if pair[0].value == str(keys[-1]))
-        first, last = _lines_of(lines, key, value)
-        column = key.start_mark.column
-        # Comments right above an entry are about it; those above a single setting may not be.
-        while (
-            column and isinstance(value, yaml.MappingNode) and lines[first - 1].startswith(" " * column + "#")
-        ):
-            first -= 1
-        del lines[first:last]
-        self.body = "\n".join(lines) + "\n"
-
-    def _block(self, keys: Keys) -> tuple[yaml.MappingNode | None, int]:
-        """Return the deepest block mapping on the way to a path, and how many keys lead to it."""
-        node = yaml.compose(self.body, Loader=yaml.SafeLoader)
-        if node is None:
-            return None, 0
-        found, depth = None, 0
-        for at, key in enumerate(keys):
-            if isinstance(node, yaml.SequenceNode) and isinstance(key, int):
-                node = node.value[key]
-                continue
-            if not isinstance(node, yaml.MappingNode) or node.flow_style or not node.value:
-                break
-            found, depth = node, at
-            node = next((value for name, value in node.value if name.value == str(key)), None)
-        if found is None:
-            raise LookupError
-        return found, depth
-
-
-def _lines_of(lines: list[str], key: yaml.Node, value: yaml.Node) -> tuple[int, int]:
-    """Return the first line of a member and the line after it, with the comments that are indented as its value."""
-    is_block = isinstance(value, yaml.CollectionNode) and not value.flow_style
-    is_literal = isinstance(value, yaml.ScalarNode) and value.style in {"|", ">"}
-    first, column = key.start_mark.line, key.start_mark.column
-    if not lines[first][:column].isspace() and column:
-        raise LookupError  # the first key behind a dash
-    end = value.end_mark.line + (0 if is_block or (is_literal and value.end_mark.column == 0) else 1)
-    while end > first + 1:
-        last = lines[end - 1]
-        if last.strip() and (not last.lstrip().startswith("#") or len(last) - len(last.lstrip()) > column):
-            break
-        end -= 1
-    return first, end
-
-
-def _indented(value: Mapping[Any, Any], column: int, comments: Sequence[str]) -> list[str]:
-    lines = [f"# {' '.join(comment.split())}" for comment in comments]
-    return [" " * column + line for line in (*lines, *yaml_block(value).splitlines())]
+def _block(value: Mapping[Any, Any], column: int, comments: Sequence[str], depth: int = 0) -> list[str]:
+    """Return the lines of a mapping, with comments above the key at a depth."""
+    lines = yaml_block(value).splitlines()
+    lines[depth:depth] = [f"{'  ' * depth}# {' '.join(comment.split())}" for comment in comments]
+    return [" " * column + line for line in lines]

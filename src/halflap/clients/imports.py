@@ -1,22 +1,19 @@
-"""Decide which of the clients' servers are new to Halflap's configuration, and add them to it."""
+"""Decide which of the clients' servers are new to Halflap's configuration."""
 
 from __future__ import annotations
 
-import json
-import re
-import unicodedata
-from dataclasses import dataclass
-from hashlib import sha256
+from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halflap.clients.documents import open_document
-from halflap.clients.files import FileText, read_file, replace_file
-from halflap.clients.translate import read_entry, same_server
+from halflap.clients.files import FileText, read_file
+from halflap.clients.translate import fingerprints
 from halflap.config.reader import Reader
 from halflap.config.servers import read_servers
 from halflap.config.source import parse
-from halflap.core.values import OWN, canonical
+from halflap.core.text import clean
+from halflap.core.values import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -36,6 +33,8 @@ class OwnConfig:
 
     file: FileText
     servers: Mapping[str, ServerConfig]
+    fingerprints: Mapping[str, str]
+    """The name of each server, by what identifies it as written or with its variables expanded."""
 
     def document(self) -> Document:
         is_json = self.file.path.suffix.lower() in {".json", ".jsonc"}
@@ -43,132 +42,66 @@ class OwnConfig:
         return open_document(self.file.path, text)
 
 
-def read_own_config(path: Path) -> OwnConfig:
+def read_own_config(path: Path, scope: Scope) -> OwnConfig:
     """Read the file; raise `ConfigError` if something is wrong in it."""
     file = read_file(path)
     if file.data is None:
-        return OwnConfig(file, {})
-    reader = Reader(parse(file.data, path))
+        return OwnConfig(file, {}, {})
+    source = parse(file.data, path)
+    reader = Reader(source)
     servers = read_servers(reader)
     reader.problems += [problem for server in servers for problem in server.problems]
     reader.raise_problems()
-    return OwnConfig(file, {server.name: server for server in servers})
-
-
-@dataclass(frozen=True, slots=True)
-class Addition:
-    """A client's server that the configuration has or gets, under this name."""
-
-    found: Found
-    name: str
-    is_new: bool
+    usable = [server for server in read_servers(Reader(source, scope)) if server.broken is None]
+    names = {server.fingerprint: server.name for server in (*servers, *usable)}
+    return OwnConfig(file, {server.name: server for server in servers}, names)
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
     """What becomes of every server that was found."""
 
-    additions: tuple[Addition, ...]
-    earlier: tuple[Found, ...]
-    """Imported before, and since changed or removed by the user."""
-    refused: tuple[Found, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def new(self) -> list[Addition]:
-        """One addition for each server that is new."""
-        return list({one.name: one for one in reversed(self.additions) if one.is_new}.values())[::-1]
+    new: dict[str, Found] = field(default_factory=dict)
+    """By the name it gets."""
+    present: list[tuple[str, Found]] = field(default_factory=list)
+    """Already there or new from another client, under this name."""
+    refused: list[tuple[Found, str]] = field(default_factory=list)
+    """Not imported, with the reason."""
+    notes: list[str] = field(default_factory=list)
 
     def apply(self, document: Document, home: Path) -> None:
-        """Write the new servers, and block the tools that are switched off in the client."""
-        blocked = []
-        for one in self.new:
-            comments = (f"from {one.found.place.describe(home)}", *one.found.notes)
-            document.put(("mcpServers", one.name), dict(one.found.entry), comments)
-            blocked += [
-                re.sub(r"\W", "_", f"mcp__{one.name}__{tool}", flags=re.ASCII) for tool in one.found.blocked
-            ]
-        if blocked and document.at(("tools", "allow")) is None:
-            kept = document.at(("tools", "block")) or []
-            document.put(("tools", "block"), [*kept, *(name for name in blocked if name not in kept)])
-
-    def digests(self) -> list[str]:
-        return [digest(one.found) for one in self.additions]
+        """Write the new servers."""
+        for name, one in self.new.items():
+            comments = (f"from {one.place.describe(home)}", *one.notes)
+            document.put(("mcpServers", name), dict(one.entry), comments)
 
 
-def digest(found: Found) -> str:
-    """Identify a client's server by its name and entry, revealing nothing of either."""
-    entry = {key: value for key, value in found.entry.items() if key != "disabled"}
-    return sha256(canonical([found.name, entry]).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def plan_import(
-    found: Sequence[Found],
-    existing: Mapping[str, ServerConfig],
-    scope: Scope,
-    *,
-    imported: Collection[str] = (),
-) -> Import:
-    """Sort servers into new, known and refused ones; `imported` are the digests of earlier imports."""
-    additions: list[Addition] = []
-    earlier, refused, notes = [], [], []
-    new: dict[str, tuple[Found, ServerConfig]] = {}
+def plan_import(found: Sequence[Found], own: OwnConfig, scope: Scope) -> Import:
+    """Sort servers into new, known and refused ones."""
+    plan = Import()
     for one in found:
-        server = None if one.refused else read_entry(one.entry)[0]
-        if server is None:
-            refused.append(one)
-            continue
-        known = [name for name, other in existing.items() if same_server(server, other, scope)]
-        twin = next(
-            (
-                name
-                for name, (first, other) in new.items()
-                if first.name == one.name and same_server(server, other, scope)
-            ),
-            None,
-        )
-        if known:
-            additions.append(Addition(one, one.name if one.name in known else known[0], is_new=False))
-        elif twin is not None:
-            additions.append(Addition(one, twin, is_new=False))
-        elif digest(one) in imported:
-            earlier.append(one)
+        identity = set() if one.refused else fingerprints(one.entry, scope)
+        twins = {name for name, new in plan.new.items() if new.name == one.name and new.entry == one.entry}
+        same = twins or {own.fingerprints[each] for each in identity if each in own.fingerprints}
+        if one.refused is not None:
+            plan.refused.append((one, one.refused))
+        elif same:
+            plan.present.append((one.name if one.name in same else min(same), one))
+        elif one.name in own.servers:
+            plan.refused.append((one, "your configuration has a different server of that name."))
         else:
-            name = _free_name(one, existing.keys() | new.keys())
+            name = _free_name(one, plan.new.keys() | own.servers.keys())
             if name != one.name:
-                notes.append(f"{one.label} from {one.place.client.label} is added as `{name}`.")
-            notes += [f"`{name}`: {note}" for note in one.notes]
-            new[name] = (one, server)
-            additions.append(Addition(one, name, is_new=True))
-    return Import(tuple(additions), tuple(earlier), tuple(refused), tuple(notes))
+                plan.notes.append(f"{one.label} from {one.place.client.label} is added as `{name}`.")
+            plan.notes.extend(f"`{name}`: {text}" for text in one.notes)
+            plan.new[name] = one
+    return plan
 
 
 def _free_name(one: Found, taken: Collection[str]) -> str:
-    visible = "".join(letter for letter in one.name if unicodedata.category(letter) not in _INVISIBLE).strip()
-    base = visible[:_MAX_NAME] or "server"
+    base = clean(one.name.replace("\n", " "), _MAX_NAME).strip() or "server"
     if base not in taken and base not in OWN:
         return base
-    for number in count(1):
-        ending = f"-{one.place.slug}"[:32] + (f"-{number}" if number > 1 else "")
-        if (name := base[: _MAX_NAME - len(ending)] + ending) not in taken:
-            break
-    return name
-
-
-_INVISIBLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
-
-
-def remembered(data_dir: Path, config: Path, add: Collection[str] = ()) -> frozenset[str]:
-    """Return the digests of servers imported into a configuration, after adding some."""
-    path = data_dir / "clients" / "imported.json"
-    file = read_file(path)
-    try:
-        files: dict[str, Any] = json.loads(file.data or b"{}").get("files", {})
-        known = {one for one in files.get(str(config), ()) if isinstance(one, str)}
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        files, known = {}, set()
-    if not known.issuperset(add):
-        known |= set(add)
-        value = {"version": 1, "files": {**files, str(config): sorted(known)}}
-        replace_file(file, (json.dumps(value, indent=2) + "\n").encode())
-    return frozenset(known)
+    endings = (f"-{one.place.slug}"[:32] + (f"-{number}" if number > 1 else "") for number in count(1))
+    names = (base[: _MAX_NAME - len(ending)] + ending for ending in endings)
+    return next(name for name in names if name not in taken)

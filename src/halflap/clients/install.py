@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,9 @@ from pydantic import BaseModel, ValidationError
 
 from halflap.clients.documents import CannotEditError, open_document
 from halflap.clients.files import FileText, delete, read_file, replace_file
-from halflap.clients.translate import is_itself, read_entry, same_server
-from halflap.config import home_dir, path_from, user_config_dir, user_data_dir, working_folder
+from halflap.clients.read import servers_in
+from halflap.clients.translate import fingerprints, is_itself
+from halflap.config import home_dir, path_from, working_folder
 from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
@@ -62,17 +64,10 @@ def own_command(executable: str, config: Path | None, home: Path) -> list[str]:
 
 
 def own_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables by which Halflap finds its files, where they differ from the defaults."""
-    home = home_dir(environ)
-    default = {"HOME": str(home)}
-    found = {}
-    if environ.get("HALFLAP_CONFIG"):
-        found["HALFLAP_CONFIG"] = str(path_from(environ["HALFLAP_CONFIG"], working_folder(), home))
-    elif (folder := user_config_dir(environ)) != user_config_dir(default):
-        found["HALFLAP_CONFIG_DIR"] = str(folder)
-    if (folder := user_data_dir(environ)) != user_data_dir(default):
-        found["HALFLAP_DATA_DIR"] = str(folder)
-    return found
+    """Return the variables by which Halflap finds its files here; a client may not have them."""
+    names = ("HALFLAP_CONFIG", "HALFLAP_CONFIG_DIR", "HALFLAP_DATA_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+    home, folder = home_dir(environ), working_folder()
+    return {name: str(path_from(environ[name], folder, home)) for name in names if environ.get(name)}
 
 
 def is_temporary(executable: str) -> bool:
@@ -87,17 +82,10 @@ def entry_for(slug: str, command: list[str], environment: Mapping[str, str]) -> 
     env = dict(environment)
     if slug == "goose":
         about = {"name": _NAME, "description": "One MCP server in front of all your others"}
-        return {
-            "enabled": True,
-            "type": "stdio",
-            **about,
-            "cmd": program,
-            "args": args,
-            "envs": env,
-            "timeout": 300,
-        }
+        how = {"enabled": True, "type": "stdio", "timeout": 300}
+        return {**how, **about, "cmd": program, "args": args, "envs": env}
     entry: dict[str, Any] = {"command": program, "args": args}
-    if slug in {"claude-code", "vscode", "vscode-insiders"}:
+    if slug in {"claude-code", "vscode"}:
         entry = {"type": "stdio", **entry}
     if env:
         entry["env"] = env
@@ -107,55 +95,90 @@ def entry_for(slug: str, command: list[str], environment: Mapping[str, str]) -> 
     return entry
 
 
-def add_entry(
-    document: Document, place: Place, entry: Mapping[str, Any], *, keep_options: bool
-) -> tuple[str, Any, list[str]]:
-    """Add Halflap's entry, or update the one there is; return its name, what it replaced, and other entries.
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A client's file with Halflap in it."""
 
-    `keep_options` keeps what follows `serve` in the existing command.
+    after: bytes
+    receipt: Receipt
+    """Without the backup and the digests of the file, which are known once it is written."""
+    stays: tuple[tuple[str, str], ...]
+    """Servers that were not moved, with the reason."""
+
+
+def install_into(
+    before: FileText,
+    place: Place,
+    entry: Mapping[str, Any],
+    scope: Scope,
+    *,
+    configured: Iterable[ServerConfig] | None = None,
+    earlier: Receipt | None = None,
+) -> Installation:
+    """Add Halflap to a client's file; with `configured`, take out the servers that Halflap has.
+
+    What an earlier installation did is undone first, so that one receipt is enough for both.
     """
+    original = before.text if earlier is None else (undo(earlier, before) or b"").decode()
+    document = open_document(place.file, original)
+    name, replaced = _add_entry(document, place, entry)
+    moved: list[Moved] = []
+    stays: list[tuple[str, str]] = []
+    found = [] if configured is None else servers_in(place, document.value, scope)
+    for one, reason in _choose(found, list(configured or ()), scope):
+        if reason is not None:
+            stays.append((one.name, reason))
+            continue
+        keys = (*one.place.keys, one.name)
+        moved.append(Moved(keys=one.place.keys, name=one.name, entry=document.at(keys)))
+        document.remove(keys)
+    is_same = open_document(place.file, before.text).value == document.value
+    receipt = Receipt(
+        file=place.file,
+        keys=place.keys,
+        name=name,
+        replaced=replaced,
+        exact=earlier is None or (earlier.exact and earlier.written == before.digest),
+        moved=tuple(moved),
+    )
+    return Installation(before.data or b"" if is_same else document.text.encode(), receipt, tuple(stays))
+
+
+def _add_entry(document: Document, place: Place, entry: Mapping[str, Any]) -> tuple[str, Any]:
+    """Add Halflap's entry, or update the one there is; return its name, and what it replaced."""
     servers = document.at(place.keys)
     servers = {} if servers is None else servers
     if not isinstance(servers, Mapping):
         raise ClientFileError(f"{place.file}: `{'.'.join(place.keys)}` must be an object of servers.")
-    own = [name for name, raw in servers.items() if is_itself(name, raw)]
-    name = own[0] if own else _NAME
+    name = next((name for name, raw in servers.items() if is_itself(name, raw)), _NAME)
     before = servers.get(name)
-    if before is not None and (not own or not {"command", "cmd"} & before.keys()):
+    if before is not None and not (is_itself(name, before) and {"command", "cmd"} & before.keys()):
         raise ClientFileError(
             f"{place.file}: there is a server named `{_NAME}` that Halflap did not add. Rename or remove it. "
             "Nothing was written."
         )
-    old: Mapping[str, Any] = before or {}
-    after = {**old, **entry}
-    old_args = old.get("args", [])
-    if keep_options and "serve" in old_args:
-        after["args"] = [*entry["args"], *old_args[old_args.index("serve") + 1 :]]
-    for variables in {"env", "envs"} & old.keys():
-        after[variables] = {**old[variables], **entry.get(variables, {})}
-    if before != after:
+    if before != (after := {**(before or {}), **entry}):
         document.put((*place.keys, name), after)
-    return name, before, own[1:]
+    return name, before
 
 
-def choose(
-    found: Iterable[Found], configured: Iterable[ServerConfig], scope: Scope
-) -> list[tuple[Found, str | None]]:
-    """Return each server of a client, with the reason why it can't move to Halflap."""
-    servers = list(configured)
-    return [(one, _reason(one, servers, scope)) for one in found if not one.is_itself]
-
-
-def _reason(one: Found, servers: list[ServerConfig], scope: Scope) -> str | None:
-    server = None if one.refused else read_entry(one.entry)[0]
-    same = [other for other in servers if server is not None and same_server(server, other, scope)]
-    if not same:
-        return "Halflap's configuration doesn't have it"
-    if all(other.disabled for other in same):
-        return "it is disabled in Halflap's configuration"
-    if one.disabled:
-        return "it is disabled in the client and enabled in Halflap"
-    return "the client may sign in to it, which Halflap doesn't" if one.signs_in else None
+def _choose(
+    found: Iterable[Found], configured: Sequence[ServerConfig], scope: Scope
+) -> Iterator[tuple[Found, str | None]]:
+    """Yield each server of a client, with the reason why it can't move to Halflap."""
+    for one in found:
+        if one.is_itself:
+            continue
+        identity = set() if one.refused else fingerprints(one.entry, scope)
+        same = [server for server in configured if server.fingerprint in identity and not server.broken]
+        if not same:
+            yield one, "Halflap's configuration doesn't have it"
+        elif all(server.disabled for server in same):
+            yield one, "it is disabled in Halflap's configuration"
+        elif one.disabled:
+            yield one, "it is disabled in the client and enabled in Halflap"
+        else:
+            yield one, "the client may sign in to it, which Halflap doesn't" if one.signs_in else None
 
 
 def read_receipt(data_dir: Path, file: Path) -> Receipt | None:
@@ -184,32 +207,30 @@ def _receipt_path(data_dir: Path, file: Path) -> Path:
     return data_dir / "clients" / f"{name}.receipt.json"
 
 
-def undo(receipt: Receipt, file: FileText) -> tuple[bytes | None, list[str]]:
-    """Return the file's content before the installation, and the names of entries that still start Halflap.
+def undo(receipt: Receipt, file: FileText) -> bytes | None:
+    """Return the file's content before the installation; None if there was no file.
 
     An unchanged file is restored byte for byte. Otherwise only Halflap's entry is taken out and the moved servers are
     put back, so that later changes stay.
     """
     if receipt.exact and file.digest == receipt.written:
         if receipt.backup is None:
-            return None, []
+            return None
         backup = read_file(receipt.backup)
         if backup.data is not None and backup.digest == receipt.original:
-            return backup.data, []
+            return backup.data
     try:
         document = open_document(receipt.file, file.text)
-        servers = document.at(receipt.keys) or {}
-        own = [name for name, raw in servers.items() if is_itself(name, raw)]
-        name = receipt.name if receipt.name in own else own[0] if len(own) == 1 else None
-        if name is not None and receipt.replaced is not None:
-            document.put((*receipt.keys, name), receipt.replaced)
-        elif name is not None:
-            document.remove((*receipt.keys, name))
+        own = (*receipt.keys, receipt.name)
+        if is_itself(receipt.name, document.at(own)):
+            if receipt.replaced is None:
+                document.remove(own)
+            else:
+                document.put(own, receipt.replaced)
         for one in receipt.moved:
             if document.at((*one.keys, one.name)) is None:
                 document.put((*one.keys, one.name), one.entry)
     except (ClientFileError, CannotEditError) as error:
         where = f" Backup: {receipt.backup}" if receipt.backup else ""
         raise ClientFileError(f"{error}{where}") from None
-    still = [one for one in own if one != name] if receipt.replaced is None else own
-    return document.text.encode(), still
+    return document.text.encode()

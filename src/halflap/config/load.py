@@ -24,6 +24,7 @@ from halflap.config.models import (
     TracesConfig,
     TtlConfig,
     UpstreamDefaults,
+    WebConfig,
     WorkflowsConfig,
 )
 from halflap.config.paths import path_from, user_config_dir, user_data_dir, working_folder
@@ -56,6 +57,7 @@ class Config:
     graph: GraphConfig = field(default_factory=GraphConfig.model_construct)
     lint: LintConfig = field(default_factory=LintConfig.model_construct)
     http: HttpConfig = field(default_factory=HttpConfig.model_construct)
+    web: WebConfig = field(default_factory=WebConfig.model_construct)
     programs: ProgramsConfig = field(default_factory=ProgramsConfig.model_construct)
     workflows: WorkflowsConfig = field(default_factory=WorkflowsConfig.model_construct)
     roots: tuple[str, ...] = ()

@@ -205,6 +205,16 @@ class HttpConfig(Section):
     tokens: Tokens = setting({}, "A token for each person, by name, instead of one for everyone.", repr=False)
 
 
+class WebConfig(Section):
+    """The web page that is served with `halflap serve --http` and `halflap web`."""
+
+    enabled: Flag = setting(True, "Serve the page.")
+    remote: Flag = setting(
+        False, "Serve it also at addresses that other machines reach, and for `http.allowed_hosts`."
+    )
+    allow_calls: Flag = setting(False, "Call tools and run programs from the page.")
+
+
 class LmConfig(Section):
     """The language model of DSPy programs."""
 
@@ -363,6 +373,7 @@ class ConfigFile(TopLevel):
     graph: GraphConfig = GraphConfig.model_construct()
     lint: LintConfig = LintConfig.model_construct()
     http: HttpConfig = HttpConfig.model_construct()
+    web: WebConfig = WebConfig.model_construct()
     programs: ProgramsConfig = ProgramsConfig.model_construct()
     workflows: WorkflowsConfig = WorkflowsConfig.model_construct()
     upstream: UpstreamDefaults = UpstreamDefaults.model_construct()

@@ -105,7 +105,7 @@ def parse(data: bytes, path: Path) -> Source:
         line = data.count(b"\n", 0, error.start) + 1
         raise _error(path, line, "The file is not UTF-8.", "Save it as UTF-8.", "config-not-utf8") from error
     if path.suffix.lower() in {".json", ".jsonc"} or text.lstrip().startswith(("{", "[")):
-        text = _without_comments(text)
+        text = without_comments(text)
         value = parse_json(text, path)
     else:
         value = parse_yaml(text, path)
@@ -117,7 +117,7 @@ def parse(data: bytes, path: Path) -> Source:
 
 def parse_json(text: str, path: Path | None = None) -> Any:
     """Parse JSON that may have comments and trailing commas; an empty text is an empty object."""
-    text = _without_comments(text)
+    text = without_comments(text)
     has_repeated_key = False
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -196,7 +196,7 @@ def _explained(error: yaml.MarkedYAMLError, path: Path | None) -> ConfigError:
     return _error(path, mark.line + 1 if mark else None, f"This is not YAML: {words}.", advice)
 
 
-def _without_comments(text: str) -> str:
+def without_comments(text: str) -> str:
     """Replace comments, tabs and trailing commas by blanks, so that all lines stay."""
     return _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
 

@@ -1,4 +1,4 @@
-"""Write a live or compiled DSPy module as a program of the library, and check that both ask the model the same. Imports DSPy."""
+"""Save a live or compiled DSPy module as a program, and check that both ask the model the same. Imports DSPy."""
 
 from __future__ import annotations
 
@@ -12,25 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import dspy
 import pydantic
-from dspy.signatures.field import PYDANTIC_CONSTRAINT_MAP
 from pydantic_core import PydanticUndefined
 
 from halflap.core.errors import ProgramBrokenError, UsageError
-from halflap.dspy.child.modules import Program, plain, saved_state
-from halflap.dspy.child.types import LIMITS, NotExpressibleError, schema_of
-from halflap.dspy.manifest import MANIFEST, read_manifest
+from halflap.dspy.child.field_types import NotExpressibleError, schema_of
+from halflap.dspy.child.modules import Program, Steps, plain, state_of
 from halflap.dspy.runner import described
-from halflap.dspy.state import read_state
+from halflap.dspy.spec import read_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from halflap.core.values import Tool
-    from halflap.dspy.library import Library, SavedProgram
-    from halflap.dspy.manifest import Kind, Manifest
-    from halflap.dspy.state import State
+    from halflap.dspy.spec import Kind, ProgramSpec
 
-__all__ = ["describe", "export"]
+__all__ = ["describe"]
 
 _KINDS: dict[type, Kind] = {
     dspy.Predict: "Predict",
@@ -38,13 +34,6 @@ _KINDS: dict[type, Kind] = {
     dspy.ReAct: "ReAct",
 }
 _ADVICE = "Steps run in the order of the attributes, and fields are wired by equal names unless --wiring says otherwise."
-
-
-def export(
-    module: Any, name: str, library: Library, *, tools: Mapping[str, Tool], **facts: Any
-) -> SavedProgram:
-    """Save a module as a new program, or as a further version of one."""
-    return library.save(*describe(module, name, tools=tools, **facts))
 
 
 def describe(
@@ -57,8 +46,8 @@ def describe(
     description: str = "",
     optimizer: str = "none",
     validation_score: float | None = None,
-) -> tuple[Manifest, State]:
-    """Return a module as manifest and state; raise everything in it that they cannot express."""
+) -> ProgramSpec:
+    """Return a module as a program; raise everything in it that cannot be saved."""
     if not isinstance(module, dspy.Module):
         raise UsageError(f"This is a {type(module).__name__}. Name an object that is a dspy.Module.")
     problems: list[str] = []
@@ -80,17 +69,15 @@ def describe(
         "wiring": wiring or {},
     }
     try:
-        manifest = read_manifest(json.dumps(value).encode(), name=name)
-        if not is_step:
-            manifest = _with_defaults(manifest, module)
-        saved = saved_state(manifest, steps)
-        state = read_state(json.dumps(saved, allow_nan=False).encode(), manifest)
+        spec = read_spec(json.dumps(value).encode(), name)
+        state = json.dumps(state_of(spec, steps), allow_nan=False)
+        spec = read_spec(json.dumps({**value, "state": json.loads(state)}).encode(), name)
     except ProgramBrokenError as error:
-        raise _refusal(name, [problem.removeprefix(f"{MANIFEST}: ") for problem in error.problems]) from None
+        raise _refusal(name, list(error.problems)) from None
     except (TypeError, ValueError) as error:
         raise _refusal(name, [f"a demo or a default is not plain JSON: {error}."]) from None
-    _compare(module, manifest, state, tools)
-    return manifest, state
+    _compare(module, spec, tools)
+    return spec
 
 
 def _steps(module: Any, name: str, problems: list[str]) -> dict[str, Any]:
@@ -142,46 +129,27 @@ def _field(step: str, name: str, info: Any, problems: list[str]) -> dict[str, An
     try:
         schema = schema_of(Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation)
     except NotExpressibleError as error:
-        problems.append(f"{step}.{name} has a type that a manifest cannot express: {error}.")
+        problems.append(f"{step}.{name} has a type that cannot be saved: {error}.")
         return {"name": name}
-    # Limits last, in the order in which DSPy mentions them.
-    mentioned = extra.get("constraints") or ""
-    order = {
-        key: mentioned.find(PYDANTIC_CONSTRAINT_MAP[LIMITS[key]]) for key in schema.keys() & LIMITS.keys()
-    }
-    schema = dict(sorted(schema.items(), key=lambda item: order.get(item[0], -2)))
     if info.default is not PydanticUndefined and extra["__dspy_field_type"] == "input":
         schema["default"] = pydantic.TypeAdapter(Any).dump_python(info.default, mode="json", by_alias=True)
     description = "" if extra["desc"] == f"${{{name}}}" else extra["desc"]
     return {"name": name, "description": description, "schema": schema}
 
 
-def _with_defaults(manifest: Manifest, module: Any) -> Manifest:
-    """Add the defaults of `forward` to the program's inputs."""
-    function = getattr(type(module), "forward", None) or type(module).aforward
-    parameters = inspect.signature(function).parameters
-    value = manifest.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    for field in value["inputs"]:
-        parameter = parameters.get(field["name"])
-        if parameter is not None and parameter.default is not parameter.empty:
-            field["schema"] = {**field.get("schema", {"type": "string"}), "default": parameter.default}
-    return read_manifest(json.dumps(value).encode(), name=manifest.name)
-
-
 # Both ask the same ------------------------------------------------------------------------------------
 
 
-def _compare(module: Any, manifest: Manifest, state: State, tools: Mapping[str, Tool]) -> None:
+def _compare(module: Any, spec: ProgramSpec, tools: Mapping[str, Tool]) -> None:
     """Run both on the same sample values: prompts and outputs have to be the same."""
     program = Program.build(
         {
-            "manifest": manifest.model_dump(mode="json", by_alias=True, exclude_unset=True),
-            "state": state.as_json(),
-            "tools": {name: described(tools[name]) for name in manifest.tools},
+            "spec": spec.model_dump(mode="json", by_alias=True, exclude_unset=True),
+            "tools": {name: described(tools[name]) for name in spec.tools},
         }
     )
-    numbers = itertools.count(1)
-    inputs = {field.name: _sample(field.json_schema, numbers) for field in manifest.inputs}
+    samples = _Samples(1)
+    inputs = {field.name: samples.of(field.json_schema) for field in spec.inputs}
     types = {
         name: info.annotation
         for _, predict in module.named_predictors()
@@ -194,22 +162,19 @@ def _compare(module: Any, manifest: Manifest, state: State, tools: Mapping[str, 
         }
         asked, returned = _Recorder().run(module, typed)
         saved_asks, saved_returns = _Recorder().run(program.module, inputs)
-        same = all(
-            plain(returned[field.name], field.json_schema)
-            == plain(saved_returns[field.name], field.json_schema)
-            for field in manifest.outputs
-        )
+        names = [field.name for field in spec.outputs]
+        same = all(plain(returned[name]) == plain(saved_returns[name]) for name in names)
     except KeyError as error:
-        raise _refusal(manifest.name, [f"the module returns no field {error}. {_ADVICE}"]) from None
+        raise _refusal(spec.name, [f"the module returns no field {error}. {_ADVICE}"]) from None
     except Exception as error:
         told = f"running it on sample values failed: {type(error).__name__}: {error}. {_ADVICE}"
-        raise _refusal(manifest.name, [told]) from error
+        raise _refusal(spec.name, [told]) from error
     for line, other in itertools.zip_longest(asked, saved_asks):
         if line != other:
             told = f"saved, it would ask something else: {other!r} instead of {line!r}. {_ADVICE}"
-            raise _refusal(manifest.name, [told])
+            raise _refusal(spec.name, [told])
     if not same:
-        raise _refusal(manifest.name, [f"saved, it would return other values than the module. {_ADVICE}"])
+        raise _refusal(spec.name, [f"saved, it would return other values than the module. {_ADVICE}"])
 
 
 class _Recorder(dspy.ChatAdapter):  # type: ignore[misc]  # DSPy has no types
@@ -218,12 +183,12 @@ class _Recorder(dspy.ChatAdapter):  # type: ignore[misc]  # DSPy has no types
     def __init__(self) -> None:
         super().__init__()
         self._lines: list[str] = []
-        self._numbers = itertools.count(1_000)
+        self._samples = _Samples(1_000)
 
     def run(self, module: Any, inputs: Mapping[str, Any]) -> tuple[list[str], Any]:
         model = dspy.LM("openai/none", api_key="none", cache=False)
         with dspy.context(lm=model, adapter=self, callbacks=[], trace=None, disable_history=True):
-            if hasattr(type(module), "forward"):
+            if hasattr(type(module), "forward") and not isinstance(module, Steps):
                 return self._lines, module(**inputs)
             return self._lines, asyncio.run(module.acall(**inputs))
 
@@ -232,16 +197,17 @@ class _Recorder(dspy.ChatAdapter):  # type: ignore[misc]  # DSPy has no types
     ) -> list[dict[str, Any]]:
         del lm, lm_kwargs
         for message in self.format(signature, demos, inputs):
-            self._lines += f"{message['role']}: {message['content']}".split("\n")
+            for line in f"{message['role']}: {message['content']}".split("\n"):
+                # DSPy writes limits in the order in which they were given.
+                is_limits = line.startswith("Constraints: ")
+                self._lines.append(", ".join(sorted(line.split(", "))) if is_limits else line)
         if "next_tool_name" in signature.output_fields:
             return [{"next_thought": "Enough.", "next_tool_name": "finish", "next_tool_args": {}}]
-        outputs = {name: info.annotation for name, info in signature.output_fields.items()}
-        return [
-            {
-                name: pydantic.TypeAdapter(kind).validate_python(_sample(schema_of(kind), self._numbers))
-                for name, kind in outputs.items()
-            }
-        ]
+        outputs = {}
+        for name, info in signature.output_fields.items():
+            kind = pydantic.TypeAdapter(info.annotation)
+            outputs[name] = kind.validate_python(self._samples.of(kind.json_schema()))
+        return [outputs]
 
     async def acall(
         self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any
@@ -249,26 +215,38 @@ class _Recorder(dspy.ChatAdapter):  # type: ignore[misc]  # DSPy has no types
         return self(lm, lm_kwargs, signature, demos, inputs)
 
 
-def _sample(schema: Mapping[str, Any], numbers: Iterator[int]) -> Any:
-    """Return a value of a field's type; texts and numbers are all different where the limits permit."""
-    number = next(numbers)
-    if choices := schema.get("enum", [schema["const"]] if "const" in schema else []):
-        return choices[number % len(choices)]
-    kind = schema["type"] if isinstance(schema["type"], str) else schema["type"][0]
-    if kind == "object":
-        others = schema.get("additionalProperties")
-        any_key = {"key": others if isinstance(others, dict) else {"type": "string"}}
-        return {name: _sample(part, numbers) for name, part in schema.get("properties", any_key).items()}
-    if kind == "array":
-        item = schema.get("items", {"type": "string"})
-        return [_sample(item, numbers) for _ in range(max(1, schema.get("minItems", 1)))]
-    if kind in {"integer", "number"}:
+class _Samples:
+    """Makes values of a field's type; texts and numbers are all different where the limits permit."""
+
+    def __init__(self, first: int) -> None:
+        self._numbers = itertools.count(first)
+
+    def of(self, schema: Mapping[str, Any]) -> Any:
+        return self._one(schema, schema.get("$defs", {}))
+
+    def _one(self, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:  # noqa: PLR0911 -- one per type
+        if "$ref" in schema or "anyOf" in schema:
+            name = schema.get("$ref", "").rpartition("/")[2]
+            return self._one(definitions[name] if name else schema["anyOf"][0], definitions)
+        number = next(self._numbers)
+        if choices := schema.get("enum", [schema["const"]] if "const" in schema else []):
+            return choices[number % len(choices)]
         limited = min(max(number, schema.get("minimum", number)), schema.get("maximum", number))
-        return int(limited) if kind == "integer" else float(limited)
-    if kind in {"boolean", "null"}:
-        return None if kind == "null" else number % 2 == 0
-    # Ragged ends, so that stripping shows.
-    return f" text {number} \n".ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength")]
+        match schema.get("type"):
+            case "object":
+                parts = schema.get("properties", {"key": schema.get("additionalProperties")})
+                return {name: self._one(part or {}, definitions) for name, part in parts.items()}
+            case "array":
+                count = max(1, schema.get("minItems", 1))
+                return [self._one(schema.get("items", {}), definitions) for _ in range(count)]
+            case "integer" | "number" as kind:
+                return int(limited) if kind == "integer" else float(limited)
+            case "boolean":
+                return number % 2 == 0
+            case "null":
+                return None
+        # Ragged ends, so that stripping shows.
+        return f" text {number} \n".ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength")]
 
 
 def _refusal(name: str, problems: list[str]) -> UsageError:

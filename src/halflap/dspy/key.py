@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from halflap.config import LmConfig
 
-__all__ = ["address", "redact_answer", "redacted"]
+__all__ = ["address", "redacted"]
 
-_HIDDEN = "[api_key]"
-_MIN_KEY = 4
-_MIN_ANSWERED = 16
-"""In answers, words like `ollama` or `lm-studio` are not keys, and stay."""
+_MIN_KEY = 8
+"""Shorter ones, such as `ollama`, are words and not secrets."""
 
 
 def redacted(text: str, config: LmConfig | None) -> str:
@@ -23,18 +21,7 @@ def redacted(text: str, config: LmConfig | None) -> str:
     if config.api_base is not None:
         text = text.replace(config.api_base, address(config))
     key = config.api_key or ""
-    return text.replace(key, _HIDDEN) if len(key) >= _MIN_KEY else text
-
-
-def redact_answer(value: Any, key: str) -> Any:
-    """Return a model's answer without the key."""
-    if isinstance(value, str):
-        return value.replace(key, _HIDDEN) if len(key) >= _MIN_ANSWERED else value
-    if isinstance(value, list):
-        return [redact_answer(item, key) for item in value]
-    if isinstance(value, dict):
-        return {name: redact_answer(item, key) for name, item in value.items()}
-    return value
+    return text.replace(key, "[api_key]") if len(key) >= _MIN_KEY else text
 
 
 def address(config: LmConfig) -> str:

@@ -22,8 +22,8 @@ from halflap.core.errors import (
     UsageError,
 )
 from halflap.core.values import Tool
+from halflap.dspy.child_process import ChildProcess, ProcessEndedError
 from halflap.dspy.key import redacted
-from halflap.dspy.process import ChildProcess, ProcessEndedError
 from halflap.schema import argument_problems, parse_schema
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from halflap.config import LmConfig, ProgramsConfig
     from halflap.core.values import CallContext, Result
+    from halflap.dspy.child_process import CallTool
     from halflap.dspy.library import SavedProgram
-    from halflap.dspy.manifest import Manifest
-    from halflap.dspy.process import CallTool
+    from halflap.dspy.spec import ProgramSpec
 
     Call = Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
 
@@ -45,8 +45,6 @@ logger = logging.getLogger(__name__)
 _MAX_OBSERVATION = 50_000
 """Characters of a tool's result that go to the model."""
 _CACHE_FOLDER = "dspy-cache"
-_WITHOUT_KEY = frozenset({"ollama", "ollama_chat"})
-"""Providers on this machine, which need neither a key nor an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +58,23 @@ class Outcome:
     cache_hit: bool
     """Whether the model was asked something, and every answer came from the cache."""
 
+    def metadata(self) -> dict[str, Any]:
+        return {
+            "execution_time_ms": round(self.execution_time_ms, 1),
+            "total_time_ms": round(self.total_time_ms, 1),
+            "cache_hit": self.cache_hit,
+        }
 
-def check_inputs(manifest: Manifest, inputs: Mapping[str, Any]) -> None:
+
+def check_inputs(spec: ProgramSpec, inputs: Mapping[str, Any]) -> None:
     """Raise everything that is wrong with a program's inputs; DSPy would only warn, and ask the model anyway."""
-    validator = manifest.input_validator
+    validator = spec.input_validator
     problems = argument_problems(inputs, validator)
     if validator is not None and not problems and not validator.is_checked(inputs):
         problems = [ArgumentProblem("", "they are too large to be checked", "", "unknown")]
     if problems:
-        tool = Tool(manifest.name, "", manifest.name, "", manifest.input_schema)
-        raise ProgramInputsError(manifest.name, problems, parse_schema(tool).format_compact())
+        tool = Tool(spec.name, "", spec.name, "", spec.input_schema)
+        raise ProgramInputsError(spec.name, problems, parse_schema(tool).format_compact())
 
 
 def described(tool: Tool) -> dict[str, Any]:
@@ -92,26 +97,26 @@ class Runner:
     ) -> Outcome:
         """Run a program for its caller, within the time that the caller has left; `call` calls its tools."""
         began = time.perf_counter()
-        check_inputs(program.manifest, inputs)
-        self._model(program.name)
+        check_inputs(program.spec, inputs)
         loop = asyncio.get_running_loop()
         limit = loop.time() + self._config.timeout_seconds
         deadline = limit if context.deadline is None else min(limit, context.deadline)
-        request = {"do": "run", "inputs": inputs, **self.describe(program)}
-        try:
-            async with asyncio.timeout_at(deadline):
-                async with self._lock:
-                    if self._process is None or not self._process.is_running:
-                        await self._close()
-                        self._process = await self.start(program.name)
-                    process = self._process
-                request["seconds"] = deadline - loop.time()
-                answer = await process.run(request, tool_caller(call, replace(context, deadline=deadline)))
-        except TimeoutError:
-            raise ProgramTimeoutError(program.name, round(time.perf_counter() - began, 1)) from None
-        except ProcessEndedError as error:
-            raise self.ended(program.name, error) from None
-        result = self.result(program.name, answer)
+
+        async def work() -> dict[str, Any]:
+            async with self._lock:
+                if self._process is None or not self._process.is_running:
+                    await self._close()
+                    self._process = await self.start(program.name)
+                process = self._process
+            request = {
+                "do": "run",
+                "inputs": inputs,
+                "seconds": deadline - loop.time(),
+                **self.describe(program),
+            }
+            return await process.run(request, tool_caller(call, replace(context, deadline=deadline)))
+
+        result = await self.finish(program.name, work(), deadline)
         return Outcome(
             outputs=result["outputs"],
             execution_time_ms=result["milliseconds"],
@@ -119,47 +124,53 @@ class Runner:
             cache_hit=result["cache_hit"],
         )
 
+    async def finish(
+        self, name: str, work: Awaitable[dict[str, Any]], deadline: float | None
+    ) -> dict[str, Any]:
+        """Return the result of a job in the child, or raise what went wrong."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            async with asyncio.timeout_at(deadline):
+                answer = await work
+        except TimeoutError:
+            raise ProgramTimeoutError(name, round(loop.time() - began, 1)) from None
+        except ProcessEndedError as error:
+            told = f"the process that runs DSPy ended: {error}. The next call starts a new one."
+            raise ProgramFailedError(name, told) from None
+        if "result" in answer:
+            result: dict[str, Any] = answer["result"]
+            return result
+        kind, message = answer["error"]["kind"], answer["error"]["message"]
+        if kind == "cache":
+            raise ProgramCacheError(name, message)
+        raise UsageError(message) if kind == "usage" else ProgramFailedError(name, message)
+
     async def start(self, name: str, show: Callable[[str], None] | None = None) -> ChildProcess:
         """Start a child process; `show` gets what is printed in it, instead of the log."""
         lm = self._model(name)
-        if not await asyncio.to_thread(_has_dspy):
+        if await asyncio.to_thread(find_spec, "dspy") is None:
             raise ProgramFailedError(name, "running it needs the extra: pip install 'halflap[dspy]'.")
         settings = {
             "lm": {**lm.model_dump(mode="json"), "timeout": lm.timeout or self._config.timeout_seconds},
             "cache": self._cache,
         }
-        printed = show or (lambda line: logger.warning("DSPy: %s", line))
-        return await ChildProcess.start(settings, lambda line: printed(redacted(line, lm)))
+        show = show or (lambda line: logger.warning("DSPy: %s", line))
+        return await ChildProcess.start(settings, lambda text: redacted(text, lm), show)
 
     def describe(self, program: SavedProgram) -> dict[str, Any]:
         """Return what the child needs to build a program; raise if a tool that it uses is missing."""
         tools: dict[str, Tool] = {}
-        for name in program.manifest.tools:
+        for name in program.spec.tools:
             tool = self._tool(name)
             if tool is None:
                 raise ProgramFailedError(program.name, f"it uses {name}, which is not in the catalogue.")
             tools[name] = tool
         return {
             "key": " ".join([program.source_hash, *(tool.hash for tool in tools.values())]),
-            "manifest": program.manifest.model_dump(mode="json", by_alias=True, exclude_unset=True),
-            "state": program.state.as_json(),
+            "spec": program.spec.model_dump(mode="json", by_alias=True, exclude_unset=True),
             "tools": {name: described(tool) for name, tool in tools.items()},
         }
-
-    def result(self, name: str, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the result in an answer of the child, or raise the error in it; never with the key."""
-        if "result" in answer:
-            result: dict[str, Any] = answer["result"]
-            return result
-        kind, message = answer["error"]["kind"], redacted(answer["error"]["message"], self._config.lm)
-        if kind == "cache":
-            raise ProgramCacheError(name, message)
-        raise UsageError(message) if kind == "usage" else ProgramFailedError(name, message)
-
-    def ended(self, name: str, error: ProcessEndedError) -> ProgramFailedError:
-        reason = redacted(str(error), self._config.lm)
-        told = f"the process that runs DSPy ended: {reason}. The next call starts a new one."
-        return ProgramFailedError(name, told)
 
     async def close(self) -> None:
         async with self._lock:
@@ -182,8 +193,7 @@ class Runner:
             )
         if lm.api_base is not None:
             return lm
-        provider = lm.model.partition("/")[0]
-        prefix = re.sub(r"[^A-Z0-9]+", "_", provider.upper())
+        prefix = re.sub(r"[^A-Z0-9]+", "_", lm.model.partition("/")[0].upper())
         for variable in (f"{prefix}_API_BASE", f"{prefix}_BASE_URL"):
             if os.environ.get(variable):
                 # The user may not want the provider itself to be asked.
@@ -192,13 +202,6 @@ class Runner:
                     f"the environment variable {variable} gives an address for {lm.model} that Halflap would ignore. Set "
                     "`programs.lm.api_base` to it, or unset the variable.",
                 )
-        if lm.api_key is None and provider not in _WITHOUT_KEY:
-            raise ProgramFailedError(
-                name,
-                f"there is no key for {lm.model}, and none is taken from the environment. Set it in the configuration file:\n"
-                f"programs:\n  lm: {{model: {lm.model}, api_key: '${{{prefix}_API_KEY}}'}}\n"
-                "A server of your own under `programs.lm.api_base` needs none.",
-            )
         return lm
 
 
@@ -227,10 +230,3 @@ def tool_caller(call: Call, context: CallContext) -> CallTool:
 def _cut(text: str) -> str:
     more = len(text) - _MAX_OBSERVATION
     return text if more <= 0 else f"{text[:_MAX_OBSERVATION]}… ({more:,} more characters)"
-
-
-def _has_dspy() -> bool:
-    try:
-        return find_spec("dspy") is not None
-    except (ImportError, ValueError):
-        return False

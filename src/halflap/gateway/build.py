@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from halflap import __version__
 from halflap.calls import Breaches, Calls, Policy, Recorder, Redactor, Retention, configured_secrets
 from halflap.catalog import Catalog, Finder, Refresher
-from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError, ToolNotFoundError
+from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.core.values import DSPY, SCRIPTS
 from halflap.gateway.compose import Composer
 from halflap.gateway.doctor import Doctor
@@ -275,10 +275,9 @@ class Parts:
         programs: DspyPrograms = source.DspyPrograms(
             library.Library(config.programs.root),
             runner.Runner(config.programs, tool=self._tool, data_dir=config.data_dir),
-            call=self.tools.call,
+            call_tool=self.tools.call,
             absorb=self.catalog.absorb_changed if config.uses_programs else _keep_out,
             settle=self.listings.ensure_listed,
-            absence=self._absence,
             policy=self._policy,
             execution=config.execution,
             recorder=self.recorder,
@@ -319,16 +318,6 @@ class Parts:
 
     def _tool(self, name: str) -> Tool | None:
         return self.catalog.snapshot.tools.get(name)
-
-    def _absence(self, tool: str) -> str | None:
-        """Return why a tool is not in the catalogue; None if it is."""
-        try:
-            self.listings.known(tool)
-        except ToolNotFoundError as error:
-            if error.server is None:
-                return "no enabled server has that name"
-            return error.unavailable_reason or "its server does not list it"
-        return None
 
     def _with_code(self) -> Sequence[Scripts | DspyPrograms]:
         return [self.scripts] if self.dspy.made is None else [self.scripts, self.dspy.made]

@@ -58,6 +58,11 @@ class Composer:
         await self._catch_up()
         return await self._sync.graph()
 
+    async def edges(self) -> Sequence[Edge]:
+        """Return the edges to every tool, from the best few tools for each of its parameters."""
+        await self._catch_up()
+        return await self._sync.run(lambda graph: list(graph.edges()))
+
     async def explain(self, source: str, target: str) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""
         from halflap.graph.edges import explain  # noqa: PLC0415 -- see the top of `build`

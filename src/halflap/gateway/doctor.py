@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap import __version__
 from halflap.core.errors import HalflapError, ServerNotFoundError, StoreError
-from halflap.gateway.findings import SLOW, findings, summary
+from halflap.gateway.findings import SLOW, findings, server_findings, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -68,6 +68,22 @@ class Doctor:
         # In a thread: reads the log files.
         return await asyncio.to_thread(lambda: tuple(_report(upstream, snapshot) for upstream in pool))
 
+    async def health(self) -> dict[str, Any]:
+        """Return the rows and findings of all servers as they are, without starting anything."""
+        snapshot, kinds = self.catalog.snapshot, await self.learned.output_kinds()
+        rows = self._rows(await self.reports(), snapshot, kinds)
+        found = await asyncio.to_thread(server_findings, rows, self.config)
+        return {"servers": rows, "findings": found, "outputs": _count(kinds.values())}
+
+    def _rows(
+        self, reports: Sequence[ServerReport], snapshot: Snapshot, kinds: dict[str, str]
+    ) -> list[dict[str, Any]]:
+        reasons = self.listings.unavailable()
+        return [
+            _row(report, server, reasons.get(server.name), snapshot, kinds)
+            for report, server in zip(reports, self.config.servers, strict=True)
+        ]
+
     async def examine(
         self,
         servers: Sequence[str] = (),
@@ -101,7 +117,6 @@ class Doctor:
         kinds = known["outputs"] or {}
         # Last, because the graph of very many tools may take long, and would slow the others down.
         counts = await examination.run("edges", self.composer.counts(tools if servers else None)) or {}
-        reasons = self.listings.unavailable()
         examined: dict[str, Any] = {
             "version": __version__,
             "python": sys.version.split()[0],
@@ -109,9 +124,7 @@ class Doctor:
             "configurationWarnings": list(self.config.warnings),
             "untrustedProjectFiles": [str(file.path) for file in self.config.pending],
             "servers": [
-                _row(report, server, reasons.get(server.name), snapshot, kinds)
-                for report, server in zip(await self.reports(), self.config.servers, strict=True)
-                if server.name in names
+                row for row in self._rows(await self.reports(), snapshot, kinds) if row["name"] in names
             ],
             "tools": len(tools),
             "callable": len(tools & set(snapshot.callable)),

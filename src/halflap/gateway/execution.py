@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from halflap.core.values import DSPY, SCRIPTS, CallContext
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Catalog
     from halflap.config import Config
     from halflap.core.values import Tool
-    from halflap.dspy.source import DspyPrograms, ProgramResult
+    from halflap.dspy.source import DspyPrograms
     from halflap.gateway.lazy import Lazy
     from halflap.gateway.tools import Tools
     from halflap.sandbox import Checked, Execution, Programs
@@ -56,7 +56,7 @@ class Executor:
 
     async def execute_dspy(
         self, name: str, inputs: Mapping[str, Any], context: CallContext | None
-    ) -> ProgramResult:
+    ) -> dict[str, Any]:
         programs = await self.dspy.get()
         (await programs.find(name)).check(inputs)
         context = self.under_rule(context or CallContext())
@@ -65,7 +65,7 @@ class Executor:
         else:
             # Without a model it is not among the tools; running it anyway gives the error that says what is missing.
             result = await programs.call(name, inputs, context, repeatable=False, admit=_admit_all)
-        return cast("ProgramResult", result)
+        return {**result.structured_content, "_metadata": (result.meta or {})["halflap"]["metadata"]}
 
     def under_rule(self, context: CallContext) -> CallContext:
         from halflap.sandbox.run.permissions import Permissions  # noqa: PLC0415 -- takes a while, see `build`

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
     from halflap.config import Config
 
-__all__ = ["NO_SERVER_ADVICE", "SLOW", "findings", "rules", "summary"]
+__all__ = ["NO_SERVER_ADVICE", "SLOW", "findings", "rules", "server_findings", "summary"]
 
 NO_SERVER_ADVICE = (
     "Import servers from your other clients with `halflap init`, or add one: halflap add NAME -- COMMAND"
 )
 SLOW = "it took more than"
 """How the reason begins where a part of the examination did not end in time."""
+_NOT_STARTED = frozenset({"idle", "starting", "reconnecting"})
 _MAX_NAMED = 3
 _MAX_NAME = 80
 _ROW = re.compile(r"^\| `([a-z-]+)` \| (\w+)[^|]* \| `([a-z-]+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
@@ -48,12 +49,23 @@ def findings(examined: Mapping[str, Any], config: Config) -> list[dict[str, Any]
     """Return every finding, problems first."""
     found = [
         *_of_parts(examined, config),
-        *(one for row in examined["servers"] for one in _of_server(row, config, examined)),
+        *(
+            one
+            for row in examined["servers"]
+            for one in _of_server(row, config, is_interrupted=examined["interrupted"])
+        ),
         *_of_tools(examined),
         *(_finding("setting-without-effect", warning) for warning in examined["configurationWarnings"]),
     ]
     if not config.servers:
         found.append(_finding("no-server", "No server is configured yet."))
+    return sorted(found, key=lambda one: one["severity"] != "problem")
+
+
+def server_findings(rows: Iterable[Mapping[str, Any]], config: Config) -> list[dict[str, Any]]:
+    """Return the findings about servers, problems first. One that was not started yet is not a problem."""
+    started = [row for row in rows if row["state"] not in _NOT_STARTED]
+    found = [one for row in started for one in _of_server(row, config, is_interrupted=False)]
     return sorted(found, key=lambda one: one["severity"] != "problem")
 
 
@@ -114,9 +126,7 @@ def _of_parts(examined: Mapping[str, Any], config: Config) -> Iterator[dict[str,
             yield _finding("examination-incomplete", f"{part}: {why}", severity=severity)
 
 
-def _of_server(
-    row: Mapping[str, Any], config: Config, examined: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
+def _of_server(row: Mapping[str, Any], config: Config, *, is_interrupted: bool) -> Iterator[dict[str, Any]]:
     name, state = row["name"], row["state"]
     entry = next((one for one in config.servers if one.name == name), None)
     source = None if entry is None else entry.source
@@ -126,8 +136,8 @@ def _of_server(
         reason = reason[:1].upper() + reason[1:]
     empty = _some(f"{one['where']} (${{{one['variable']}}})" for one in row["unfilled"])
     hint = f"{empty} is empty, which may be the cause. " if empty else ""
-    if state in {"idle", "starting", "reconnecting"}:
-        severity = "hint" if examined["interrupted"] else None
+    if state in _NOT_STARTED:
+        severity = "hint" if is_interrupted else None
         yield _finding("still-starting", "It was still starting.", name, severity=severity, after=where)
     elif state not in {"ready", "disabled"}:
         code = "sign-in-needed" if state == "needs-sign-in" else row["trouble"] or "not-ready"

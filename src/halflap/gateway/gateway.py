@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
@@ -28,17 +29,17 @@ if TYPE_CHECKING:
         ServerEvent,
         Tool,
     )
-    from halflap.dspy.source import DspyPrograms, ProgramResult
+    from halflap.dspy.source import DspyPrograms
     from halflap.gateway.build import Parts
     from halflap.gateway.doctor import ServerReport
     from halflap.gateway.learned import LearnedSchemas
     from halflap.gateway.linter import Linted
     from halflap.gateway.passing import PassThrough
-    from halflap.graph.edges import Explanation, Graph
+    from halflap.graph.edges import Edge, Explanation, Graph
     from halflap.sandbox import Checked, Execution, Programs
     from halflap.schema import ToolSchema
     from halflap.scripts import Scripts
-    from halflap.store import CallRecord, Purged, RunRecord, Store
+    from halflap.store import Activity, CallRecord, Purged, RunRecord, Store
 
 __all__ = ["Gateway"]
 
@@ -229,7 +230,7 @@ class Gateway:
 
     async def execute_dspy(
         self, name: str, inputs: Mapping[str, Any], context: CallContext | None = None
-    ) -> ProgramResult:
+    ) -> dict[str, Any]:
         """Run a saved DSPy program by its own name; raises `ProgramError` if it is missing or fails, or inputs do not fit."""
         return await (await self._parts.get()).executor.execute_dspy(name, inputs, context)
 
@@ -268,14 +269,21 @@ class Gateway:
         return await (await self._traces()).runs(limit, principal=principal, before=before)
 
     async def run(
-        self, identifier: str, principal: str | None = None
+        self, identifier: str, principal: str | None = None, *, values: bool = True
     ) -> tuple[RunRecord, Sequence[CallRecord]]:
-        """Return a run and its calls, by its identifier or the beginning of it; a principal sees only its own."""
+        """Return a run and its calls, by its identifier or the beginning of it; a principal sees only its own.
+
+        Without `values`, the calls come without arguments and results, which may be large: see `recorded_call`.
+        """
         store = await self._traces()
         found = await store.run(identifier, principal=principal)
         if found is None:
             raise RunNotFoundError(identifier)
-        return found, await store.calls_of_run(found.id)
+        return found, await store.calls_of_run(found.id, values=values)
+
+    async def recorded_call(self, identifier: str, principal: str | None = None) -> CallRecord | None:
+        """Return a call with its arguments and result, by its identifier; a principal sees only its own."""
+        return await (await self._traces()).call(identifier, principal=principal)
 
     async def purge_runs(self, *, older_than: float | None = None, everything: bool = False) -> Purged:
         """Delete runs and calls: those that began before a time, or all; by default what retention would delete."""
@@ -286,9 +294,31 @@ class Gateway:
             return await store.purge(older_than=older_than, everything=everything)
         return await self._prepared.retention.enforce()
 
-    async def recent_calls(self, limit: int = 20) -> Sequence[CallRecord]:
-        """Return the newest calls, newest first."""
-        return await (await self._traces()).recent_calls(limit)
+    async def recent_calls(
+        self,
+        limit: int = 20,
+        *,
+        tool: str | None = None,
+        principal: str | None = None,
+        values: bool = True,
+    ) -> Sequence[CallRecord]:
+        """Return the newest calls, newest first: all, or those of one tool or principal."""
+        store = await self._traces()
+        key = None if tool is None else self.snapshot.find(tool)
+        return await store.recent_calls(
+            limit,
+            server=None if key is None else key.server,
+            tool=None if key is None else key.original_name,
+            principal=principal,
+            values=values,
+        )
+
+    async def activity(self, minutes: int = 60, *, principal: str | None = None) -> Activity:
+        """Count the calls of each of the last minutes, and what programs kept away from the model."""
+        since = (time.time() // 60 - minutes + 1) * 60
+        limit = self.config.execution.max_output_bytes
+        store = await self._traces()
+        return await store.activity(since, 60.0, minutes, output_limit=limit, principal=principal)
 
     @property
     def recorder(self) -> Recorder:
@@ -312,6 +342,10 @@ class Gateway:
     async def graph(self) -> Graph:
         """Return the data-flow graph over all callable tools, as it is now."""
         return await (await self._parts.get()).composer.graph()
+
+    async def edges(self) -> Sequence[Edge]:
+        """Return the edges to every tool, from the best few tools for each of its parameters. Takes long for thousands."""
+        return await (await self._parts.get()).composer.edges()
 
     async def explain_edge(self, source: str, target: str) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""
@@ -353,6 +387,10 @@ class Gateway:
     async def reports(self) -> tuple[ServerReport, ...]:
         """Return every server's state, in the order of the configuration."""
         return await (await self._parts.get()).doctor.reports()
+
+    async def health(self) -> dict[str, Any]:
+        """Return each server's state and what is wrong with it, as `examine` does, but start none of them."""
+        return await (await self._parts.get()).doctor.health()
 
     async def examine(
         self,

@@ -10,8 +10,9 @@ import re
 import secrets
 import socket
 import tempfile
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from halflap.config import HttpConfig
+    from halflap.config import Config, HttpConfig
     from halflap.core.codes import Code, HttpCode
     from halflap.gateway import Gateway
     from halflap.server.app import Front
 
-__all__ = ["Guard", "bind", "keep_token", "parse_address", "serve_http"]
+__all__ = ["Guard", "Page", "Tokens", "bind", "keep_token", "page_hosts", "parse_address", "serve_http"]
 
 PATH = "/mcp"
 _SERVER_PATH = re.compile(r"/servers/(.+)/mcp")
@@ -113,6 +114,35 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+class Page(Protocol):
+    """A web page: an application that signs people in by itself, and answers some paths."""
+
+    def owns(self, path: str) -> bool: ...
+
+    def invite(self, url: str) -> str:
+        """Return what to tell the person who serves it at this address."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+
+class Tokens:
+    """The tokens of all principals."""
+
+    def __init__(self, tokens: Mapping[str, str]) -> None:
+        self._tokens = {principal: token.encode() for principal, token in tokens.items()}
+
+    def owner(self, token: bytes) -> str | None:
+        # Each is looked at, found or not: how long it takes says nothing about whose is nearly right.
+        found = [name for name, known in self._tokens.items() if secrets.compare_digest(token, known)]
+        return found[0] if found else None
+
+    def stamp(self, principal: str) -> str | None:
+        """Return what changes when the principal's token does; None if it has none."""
+        token = self._tokens.get(principal)
+        return None if token is None else sha256(token).hexdigest()
+
+
 async def serve_http(
     front: Front,
     gateway: Gateway,
@@ -120,6 +150,7 @@ async def serve_http(
     tokens: Mapping[str, str],
     *,
     on_ready: Callable[[], None],
+    page: Page | None = None,
 ) -> None:
     """Serve until told to stop, those whose principals have these tokens."""
     config = gateway.config.http
@@ -128,7 +159,7 @@ async def serve_http(
     )
     endpoints = ServerEndpoints(WithMetrics(application, gateway.metrics), gateway)
     hosts = allowed_hosts(listener.getsockname()[0], config)
-    guard = Guard(endpoints, tokens, hosts, config.allowed_origins)
+    guard = Guard(endpoints, tokens, hosts, config.allowed_origins, page)
     web = uvicorn.Server(
         uvicorn.Config(
             guard,
@@ -203,8 +234,18 @@ def allowed_hosts(host: str, config: HttpConfig) -> frozenset[str]:
     return frozenset(name.lower() for name in (*_LOOPBACK, *own, *config.allowed_hosts))
 
 
+def page_hosts(host: str, config: Config) -> frozenset[str]:
+    """Return the host names under which the page is served; empty if it is not."""
+    if config.web.remote:
+        return allowed_hosts(host, config.http)
+    return _LOOPBACK if host in _LOOPBACK else frozenset()
+
+
 class Guard:
-    """Lets a request through only with the right Host, an acceptable Origin, and a token; says whose it is."""
+    """Lets a request through only with the right Host, an acceptable Origin, and a token; says whose it is.
+
+    Paths of the page need no token: it has its own guard.
+    """
 
     def __init__(
         self,
@@ -212,9 +253,11 @@ class Guard:
         tokens: Mapping[str, str],
         hosts: frozenset[str],
         origins: tuple[str, ...] | frozenset[str],
+        page: Page | None = None,
     ) -> None:
         self._app = app
-        self._tokens = {principal: token.encode() for principal, token in tokens.items()}
+        self._page = page
+        self._tokens = Tokens(tokens)
         self._hosts = hosts
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
 
@@ -229,6 +272,8 @@ class Guard:
         refusal, principal = self._refusal(headers), self._principal(headers)
         if refusal is not None:
             await _refuse(send, *refusal)
+        elif self._page is not None and self._page.owns(scope["path"]):
+            await self._page(scope, receive, send)
         elif principal is None:
             await _refuse(
                 send,
@@ -261,11 +306,7 @@ class Guard:
     def _principal(self, headers: dict[bytes, list[bytes]]) -> str | None:
         given = headers.get(b"authorization", [])
         token = bearer_token(given[0]) if len(given) == 1 else None
-        if token is None:
-            return None
-        # Each is looked at, found or not: how long it takes says nothing about whose is nearly right.
-        found = [name for name, known in self._tokens.items() if secrets.compare_digest(token, known)]
-        return found[0] if found else None
+        return None if token is None else self._tokens.owner(token)
 
     def _knows_origin(self, origin: bytes) -> bool:
         text = origin.decode("latin-1").lower().rstrip("/")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from halflap.config import Config
+    from halflap.server.http import Page, Tokens
     from halflap.server.single import SingleFront
 
 __all__ = ["run_http", "run_stdio"]
@@ -27,6 +28,7 @@ __all__ = ["run_http", "run_stdio"]
 logger = logging.getLogger(__name__)
 
 Load: TypeAlias = "Callable[[], Config]"
+MakePage: TypeAlias = "Callable[[Gateway, Tokens, frozenset[str]], Page]"
 
 _WARM_UP_AFTER_SECONDS = 1.0
 """The rest is loaded after the first answer, or after this long without one."""
@@ -55,10 +57,25 @@ def _single(gateway: Gateway, name: str) -> SingleFront:
 
 
 async def run_http(
-    config: Config, address: str, say: Callable[[str], None], load: Load | None = None
+    config: Config,
+    address: str,
+    say: Callable[[str], None],
+    load: Load | None = None,
+    make_page: MakePage | None = None,
 ) -> None:
-    """Serve any number of clients over HTTP; `say` gets the address, and where the token is."""
-    from halflap.server.http import PATH, bind, keep_token, parse_address, serve_http  # noqa: PLC0415 -- not for stdio
+    """Serve any number of clients over HTTP; `say` gets the address, and where the token is.
+
+    `make_page` makes the web page, from the gateway, the tokens, and the host names it is served under.
+    """
+    from halflap.server.http import (  # noqa: PLC0415 -- not for stdio
+        PATH,
+        Tokens,
+        bind,
+        keep_token,
+        page_hosts,
+        parse_address,
+        serve_http,
+    )
 
     host, port = parse_address(address)
     listener = bind(host, port)
@@ -71,13 +88,19 @@ async def run_http(
         how = f"New bearer token, saved in {file}:\n  {token}" if made else f"The bearer token is in {file}"
     gateway = Gateway(config)
     front = Front(gateway)
+    page, hosts = None, page_hosts(host, config)
+    if make_page is not None and hosts:
+        page = await asyncio.to_thread(make_page, gateway, Tokens(tokens), hosts)
 
     def ready() -> None:
         where = f"[{host}]" if ":" in host else host
-        say(f"Serving at http://{where}:{listener.getsockname()[1]}{PATH}")
+        url = f"http://{where}:{listener.getsockname()[1]}"
+        say(f"Serving at {url}{PATH}")
+        if page is not None:
+            say(page.invite(url))
         say(how)
 
-    serving = serve_http(front, gateway, listener, tokens, on_ready=ready)
+    serving = serve_http(front, gateway, listener, tokens, on_ready=ready, page=page)
     await _run(gateway, front, serving, load)
 
 

@@ -18,6 +18,7 @@ from halflap.store.records import (
     RUNNING,
     SENT,
     TOOL_ERROR,
+    Activity,
     Breach,
     CallRecord,
     DriftEvent,
@@ -45,6 +46,7 @@ __all__ = [
     "RUNNING",
     "SENT",
     "TOOL_ERROR",
+    "Activity",
     "Breach",
     "CallRecord",
     "DriftEvent",
@@ -63,13 +65,10 @@ __all__ = [
 ]
 
 
-async def open_store(location: Path | str | None, *, read_only: bool = False) -> Store:
-    """Open a store: a path is SQLite, a string is a database URL, None is memory.
-
-    With `read_only`, which needs a file, nothing is created, migrated or changed.
-    """
+async def open_store(location: Path | str | None) -> Store:
+    """Open a store: a path is SQLite, a string is a database URL, None is memory."""
     # What it keeps takes a while to load, so it is imported here, in a thread.
     module = await asyncio.to_thread(import_module, "halflap.store.store")
     store: Store = module.Store(location)
-    await store.open(read_only=read_only)
+    await store.open()
     return store

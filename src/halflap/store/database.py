@@ -57,13 +57,10 @@ class Database:
         user = user.partition(":")[0]
         return f"postgresql://{user}{'@' if user else ''}{host}{parts.path}"
 
-    async def open(self, *, read_only: bool = False) -> None:
-        """Create or migrate the database. Refuses one that is damaged or was written by a newer Halflap.
-
-        With `read_only`, one written by an older Halflap is refused too, since it cannot be migrated.
-        """
+    async def open(self) -> None:
+        """Create or migrate the database. Refuses one that is damaged or was written by a newer Halflap."""
         try:
-            await self._run(self._open_read_only if read_only else self._open)
+            await self._run(self._open)
         except BaseException:
             await self.close()
             raise
@@ -131,20 +128,6 @@ class Database:
         while reached is not None:
             reached = self._migrate(is_new=is_new)
 
-    def _open_read_only(self) -> None:
-        if self._file is None:
-            raise StoreError(
-                f"The store {self.location} is not a file, and only a file can be opened for reading alone."
-            )
-        self._connection = sqlite_file.connect_read_only(self._file)
-        with self._transaction(begin="BEGIN") as transaction:
-            self._refuse_foreign(transaction)
-            if self._version(transaction) < self._migrations[-1].number:
-                raise StoreError(
-                    f"The store {self.location} was written by an older Halflap and has to be upgraded. "
-                    "Make its file and folder writable."
-                )
-
     def _connect(self) -> None:
         if self._url is None:
             self._connection = sqlite_file.connect(self._file)
@@ -158,9 +141,9 @@ class Database:
             self._connection.close()
 
     @contextmanager
-    def _transaction(self, *, begin: str = "BEGIN IMMEDIATE") -> Iterator[Transaction]:
+    def _transaction(self) -> Iterator[Transaction]:
         try:
-            self._connection.execute(begin if self._is_sqlite else "BEGIN")
+            self._connection.execute("BEGIN IMMEDIATE" if self._is_sqlite else "BEGIN")
         except self._driver_error:
             if self._is_sqlite or not self._connection.closed:
                 raise

@@ -17,6 +17,7 @@ __all__ = [
     "RUNNING",
     "SENT",
     "TOOL_ERROR",
+    "Activity",
     "Breach",
     "CallRecord",
     "DriftEvent",
@@ -239,6 +240,28 @@ class StoreStatus:
     """Tool definitions about which something was learned."""
     oldest: float | None
     """When the oldest run or call began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Calls in consecutive spans of time, the oldest first, and what programs kept away from the model."""
+
+    since: float
+    span_seconds: float
+    calls: tuple[int, ...]
+    """In each span."""
+    errors: tuple[int, ...]
+    """Those of them that failed; cancelled ones did not."""
+    median_ms: tuple[float | None, ...]
+    """Of the calls in each span; None where there were none."""
+    slow_ms: tuple[float | None, ...]
+    """The 95th percentile, likewise."""
+    result_bytes: int
+    """Results that programs got, of all calls that are recorded."""
+    output_bytes: int
+    """What the same programs printed for the model."""
+    oldest: float | None
+    """When the oldest recorded call began."""
 
 
 @dataclass(frozen=True, slots=True)

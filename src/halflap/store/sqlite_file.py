@@ -7,7 +7,6 @@ import stat
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from halflap.core.errors import StoreError
 
@@ -49,29 +48,6 @@ def _make_private(file: Path) -> None:
         raise StoreError(f"The store {file} cannot be used: it is not a file. Point `store.path` at one.")
     if stat.S_IMODE(mode) != _PRIVATE:
         file.chmod(_PRIVATE)
-
-
-def connect_read_only(file: Path) -> sqlite3.Connection:
-    """Open the file without changing anything.
-
-    SQLite needs a second file beside it even for reading. Where the folder cannot be written to, the file is opened as
-    immutable, without its write-ahead log, so a log that is not empty is an error.
-    """
-    connection = _reader(file, "mode=ro")
-    try:
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-    except sqlite3.OperationalError:
-        connection.close()
-        log = file.with_name(f"{file.name}-wal")
-        if not file.is_file() or (log.exists() and log.stat().st_size):
-            raise
-        return _reader(file, "mode=ro&immutable=1")
-    return connection
-
-
-def _reader(file: Path, options: str) -> sqlite3.Connection:
-    url = f"file:{quote(str(file.absolute()))}?{options}"
-    return sqlite3.connect(url, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
 
 
 def back_up(file: Path, version: int) -> None:

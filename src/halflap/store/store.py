@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from halflap.graph.lineage import Lineage
     from halflap.learn import Learned
     from halflap.store.records import (
+        Activity,
         Breach,
         CallRecord,
         DriftEvent,
@@ -56,9 +57,31 @@ class Store(Database):
         if calls or runs:
             await self._read(traces.write, calls, runs)
 
-    async def recent_calls(self, limit: int) -> Sequence[CallRecord]:
-        """Return the newest calls, newest first."""
-        return await self._read(traces.newest_calls, limit)
+    async def recent_calls(
+        self,
+        limit: int,
+        *,
+        server: str | None = None,
+        tool: str | None = None,
+        principal: str | None = None,
+        values: bool = True,
+    ) -> Sequence[CallRecord]:
+        """Return the newest calls, newest first; `tool` is the server's own name. Arguments and results may be large."""
+        without = () if values else traces.VALUES
+        return await self._read(
+            traces.newest_calls, limit, without, server=server, tool=tool, principal=principal
+        )
+
+    async def call(self, identifier: str, *, principal: str | None = None) -> CallRecord | None:
+        return await self._read(traces.find_call, identifier, principal)
+
+    async def activity(
+        self, since: float, span_seconds: float, spans: int, *, output_limit: int, principal: str | None
+    ) -> Activity:
+        """Count the calls in each span since a time. Of a run's output, the model read at most `output_limit`."""
+        return await self._read(
+            traces.activity, since, span_seconds, spans, output_limit=output_limit, principal=principal
+        )
 
     async def small_results(self, max_bytes: int, limit: int) -> Sequence[CallRecord]:
         """Return the newest successful calls with a recorded result up to this size, without their arguments."""
@@ -74,9 +97,9 @@ class Store(Database):
         """Return the run whose identifier is or begins with this one; `UsageError` if several do."""
         return await self._read(traces.find_run, identifier, principal)
 
-    async def calls_of_run(self, identifier: str) -> Sequence[CallRecord]:
+    async def calls_of_run(self, identifier: str, *, values: bool = True) -> Sequence[CallRecord]:
         """Return the calls of a run in their order."""
-        return await self._read(traces.calls_of_run, identifier)
+        return await self._read(traces.calls_of_run, identifier, () if values else traces.VALUES)
 
     async def latencies(self) -> Mapping[tuple[str, str], float]:
         """Return the median duration of recent calls in milliseconds, by server and tool."""

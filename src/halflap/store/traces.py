@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import UsageError
 from halflap.core.text import shorten
-from halflap.store.records import CallRecord, Purged, RunRecord
+from halflap.core.values import DSPY, SCRIPTS
+from halflap.store.records import Activity, CallRecord, Purged, RunRecord
 from halflap.store.rows import call_row, columns, matching, read_call, run_row, upsert
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ def write(transaction: Transaction, calls: Sequence[CallRecord], runs: Sequence[
     upsert(transaction, "calls", [call_row(record) for record in calls])
 
 
+VALUES = ("arguments", "result")
+"""The columns of a call that may be large."""
+
+
 def _calls(
     transaction: Transaction, rest: str, *, without: Sequence[str] = (), **parameters: Any
 ) -> list[CallRecord]:
@@ -37,8 +42,11 @@ def _calls(
     return [read_call(row) for row in transaction.select(query, **parameters)]
 
 
-def newest_calls(transaction: Transaction, limit: int) -> Sequence[CallRecord]:
-    return _calls(transaction, "ORDER BY started_at DESC, id DESC LIMIT :limit", limit=limit)
+def newest_calls(
+    transaction: Transaction, /, limit: int, without: Sequence[str], **having: str | None
+) -> Sequence[CallRecord]:
+    rest = f"WHERE TRUE {matching(**having)} ORDER BY started_at DESC, id DESC LIMIT :limit"
+    return _calls(transaction, rest, without=without, limit=limit, **having)
 
 
 def small_results(transaction: Transaction, max_bytes: int, limit: int) -> Sequence[CallRecord]:
@@ -50,8 +58,15 @@ def small_results(transaction: Transaction, max_bytes: int, limit: int) -> Seque
     return _calls(transaction, rest, without=["arguments"], max_bytes=max_bytes, limit=limit)
 
 
-def calls_of_run(transaction: Transaction, identifier: str) -> Sequence[CallRecord]:
-    return _calls(transaction, "WHERE run = :run ORDER BY started_at, id", run=identifier)
+def calls_of_run(
+    transaction: Transaction, identifier: str, without: Sequence[str] = ()
+) -> Sequence[CallRecord]:
+    return _calls(transaction, "WHERE run = :run ORDER BY started_at, id", without=without, run=identifier)
+
+
+def find_call(transaction: Transaction, identifier: str, principal: str | None) -> CallRecord | None:
+    rest = f"WHERE id = :id {matching(principal=principal)}"
+    return next(iter(_calls(transaction, rest, id=identifier, principal=principal)), None)
 
 
 def unobserved_calls(transaction: Transaction, after: str | None, limit: int) -> Sequence[CallRecord]:
@@ -72,6 +87,64 @@ def latencies(transaction: Transaction) -> dict[tuple[str, str], float]:
     for row in transaction.select(query, limit=_MAX_TIMED_CALLS):
         durations.setdefault((row["server"], row["tool"]), []).append(row["duration_ms"])
     return {tool: median(times) for tool, times in durations.items()}
+
+
+def activity(
+    transaction: Transaction,
+    since: float,
+    span_seconds: float,
+    spans: int,
+    *,
+    output_limit: int,
+    principal: str | None,
+) -> Activity:
+    own = matching(principal=principal)
+    query = f"""
+        SELECT count(*) AS calls,
+            coalesce(sum(CASE WHEN outcome IN ('ok', 'sent', 'cancelled') THEN 0 ELSE 1 END), 0) AS errors
+        FROM calls WHERE started_at >= :since AND started_at < :until {own}
+    """
+    starts = [since + at * span_seconds for at in range(spans)]
+    counts = [
+        transaction.select(query, since=start, until=start + span_seconds, principal=principal)[0]
+        for start in starts
+    ]
+    within = {"since": since, "until": since + span_seconds * spans, "principal": principal}
+    durations: list[list[float]] = [[] for _ in range(spans)]
+    query = f"""
+        SELECT started_at, duration_ms FROM calls
+        WHERE started_at >= :since AND started_at < :until AND duration_ms IS NOT NULL {own}
+        ORDER BY started_at DESC LIMIT :limit
+    """
+    for row in transaction.select(query, limit=_MAX_TIMED_CALLS, **within):
+        durations[min(spans - 1, int((row["started_at"] - since) / span_seconds))].append(row["duration_ms"])
+    # Scripts and DSPy programs that a program calls are counted by what they call themselves.
+    totals = transaction.select(
+        f"""
+        SELECT
+            (SELECT coalesce(sum(result_bytes), 0) FROM calls
+                WHERE run IS NOT NULL AND server NOT IN (:scripts, :dspy) {own}) AS result_bytes,
+            (SELECT coalesce(sum(CASE WHEN output_bytes > :most THEN :most ELSE output_bytes END), 0) FROM runs
+                WHERE kind = 'program' {own}) AS output_bytes,
+            (SELECT min(started_at) FROM calls WHERE TRUE {own}) AS oldest
+        """,
+        scripts=SCRIPTS, dspy=DSPY, most=output_limit, principal=principal,
+    )  # fmt: skip
+    return Activity(
+        since=since,
+        span_seconds=span_seconds,
+        calls=tuple(int(count["calls"]) for count in counts),
+        errors=tuple(int(count["errors"]) for count in counts),
+        median_ms=tuple(median(times) if times else None for times in durations),
+        slow_ms=tuple(_slow(times) for times in durations),
+        result_bytes=int(totals[0]["result_bytes"]),
+        output_bytes=int(totals[0]["output_bytes"]),
+        oldest=totals[0]["oldest"],
+    )
+
+
+def _slow(times: list[float]) -> float | None:
+    return sorted(times)[math.ceil(0.95 * len(times)) - 1] if times else None
 
 
 def newest_runs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Exit, Option
 
 from halflap.cli.command import INTERRUPTED, Invocation, command, on_interrupt
 from halflap.cli.output import Table, note, outline, plural, print_lines, progress, visible
@@ -29,29 +29,21 @@ async def backfill(
     invocation: Invocation,
     sources: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="SOURCE…",
             help="Files, folders or patterns; - for stdin; store for Halflap's own records.",
         ),
     ],
     server: Annotated[
         str | None,
-        typer.Option(
-            "--server", "-s", metavar="NAME", help="The server of tools that a log names without one."
-        ),
+        Option("--server", "-s", metavar="NAME", help="The server of tools that a log names without one."),
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(
-            "--jobs", "-j", min=1, max=1024, help="Number of processes; by default the number of cores."
-        ),
+        Option("--jobs", "-j", min=1, max=1024, help="Number of processes; by default the number of cores."),
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first line that can't be read.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be learned; store nothing.")
-    ] = False,
+    strict: Annotated[bool, Option("--strict", help="Stop at the first line that can't be read.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be learned; store nothing.")] = False,
 ) -> None:
     """Learn what tools return from logs: traces, conversations with models, MCP messages."""
     if server is not None and not server.strip():
@@ -73,11 +65,11 @@ async def backfill(
         _tools(summary).print()
     troubled = [source for source in summary.sources if source.state in {"refused", "failed"}]
     if summary.is_stopped and not summary.count("refused"):
-        raise typer.Exit(INTERRUPTED)
+        raise Exit(INTERRUPTED)
     if troubled:
         # Wrong usage if the only problem is that --server is missing.
         lacks_server = all(one.found.nameless and not one.found.observations for one in troubled)
-        raise typer.Exit(2 if lacks_server else 1)
+        raise Exit(2 if lacks_server else 1)
 
 
 def _lines(summary: Summary) -> Iterator[str]:

@@ -7,13 +7,13 @@ import json
 import logging
 import re
 import sys
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Exit, Option
 
 from halflap.cli.command import INTERRUPTED, Invocation, command, on_interrupt
 from halflap.cli.output import (
@@ -51,11 +51,11 @@ _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 async def serve(
     invocation: Invocation,
     http: Annotated[
-        str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP instead of stdio.")
+        str | None, Option("--http", metavar="HOST:PORT", help="Serve over HTTP instead of stdio.")
     ] = None,
     only: Annotated[
         str | None,
-        typer.Option("--only", metavar="NAME", help="Serve one server as it is, under its own names."),
+        Option("--only", metavar="NAME", help="Serve one server as it is, under its own names."),
     ] = None,
 ) -> None:
     """Run the MCP server: over stdio for one client, or over HTTP for many.
@@ -71,7 +71,10 @@ async def serve(
             "Over HTTP, every server has an address of its own: /servers/<name>/mcp. Leave out --only."
         )
     if http is not None:
-        await run_http(config, http, note, lambda: load_config(invocation.config_file))
+        from halflap.cli.commands.web import page_maker
+
+        load = partial(load_config, invocation.config_file)
+        await run_http(config, http, note, load, page_maker(config))
         return
     if sys.stdin.isatty():
         note(
@@ -83,10 +86,8 @@ async def serve(
 @command()
 async def doctor(
     invocation: Invocation,
-    servers: Annotated[
-        list[str] | None, typer.Argument(help="Only these servers.", show_default=False)
-    ] = None,
-    log: Annotated[bool, typer.Option("--log", help="Show the last lines of each server's stderr.")] = False,
+    servers: Annotated[list[str] | None, Argument(help="Only these servers.", show_default=False)] = None,
+    log: Annotated[bool, Option("--log", help="Show the last lines of each server's stderr.")] = False,
 ) -> None:
     """Check everything: start each server, and show what is wrong and what to do, worst first.
 
@@ -113,9 +114,9 @@ async def doctor(
         else:
             _show(examined, log=log)
     if stop.is_set():
-        raise typer.Exit(INTERRUPTED)
+        raise Exit(INTERRUPTED)
     if not examined["healthy"]:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 @cache
@@ -140,16 +141,16 @@ def _add_tokens(examined: dict[str, Any], gateway: Gateway) -> None:
 
     by_server = gateway.snapshot.by_server
     costs = {row["name"]: _cost(by_server.get(row["name"], ())) for row in examined["servers"]}
-    total = {key: [cost[key] for cost in costs.values()] for key in ("tools", "characters", "tokens")}
     has_tokenizer = _tokenizer() is not None
+    for row in examined["servers"]:
+        row["tokens"] = costs[row["name"]]["tokens"]
+    total = {key: sum(cost[key] or 0 for cost in costs.values()) for key in ("tools", "characters", "tokens")}
     examined["tokens"] = {
         "tokenizer": _TOKENIZER if has_tokenizer else None,
-        "definitions": {key: None if None in counts else sum(counts) for key, counts in total.items()},
+        "definitions": total if has_tokenizer else {**total, "tokens": None},
         "exposed": _cost(Front(gateway).tools),
         "toCount": None if has_tokenizer else _TO_COUNT,
     }
-    for row in examined["servers"]:
-        row["tokens"] = costs[row["name"]]["tokens"]
 
 
 def _cost(tools: Iterable[Any]) -> dict[str, Any]:
@@ -238,7 +239,7 @@ def explain(
     invocation: Invocation,
     code: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="A code, as in `Error [tool-not-found]`; without it, all are listed.",
             autocompletion=lambda incomplete: [one for one in explanations() if one.startswith(incomplete)],
         ),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command, group
-from halflap.cli.options import resolve, tool_names, write_text
+from halflap.cli.options import OutputOption, exclusive, key_values, resolve, tool_names, write_text
 from halflap.cli.output import (
     Table,
     note,
@@ -21,7 +20,6 @@ from halflap.cli.output import (
     warn_about_servers,
     working,
 )
-from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["graph", "suggest"]
 
 graph = group("graph", "Show links between tools: which results can be which arguments.")
-ToolName = Annotated[str, typer.Argument(help="A tool.", autocompletion=tool_names)]
+ToolName = Annotated[str, Argument(help="A tool.", autocompletion=tool_names)]
 
 
 @graph.callback(invoke_without_command=True)
@@ -41,17 +39,16 @@ async def show_graph(
     invocation: Invocation,
     tool: Annotated[
         str | None,
-        typer.Option("--tool", "-t", help="Only links of this tool.", autocompletion=tool_names),
+        Option("--tool", "-t", help="Only links of this tool.", autocompletion=tool_names),
     ] = None,
     form: Annotated[
         Literal["mermaid", "dot"] | None,
-        typer.Option("--format", "-f", help="Draw a diagram instead of a table.", show_default=False),
+        Option("--format", "-f", help="Draw a diagram instead of a table.", show_default=False),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file.")] = None,
+    output: OutputOption = None,
 ) -> None:
     """Show which results can be which arguments: as a table, a diagram or data."""
-    if invocation.as_json and form is not None:
-        raise UsageError("Use --json or --format, not both.")
+    exclusive(json=invocation.as_json, format=form)
     async with invocation.gateway() as gateway:
         with working("Finding links between tools"):
             found = await gateway.graph()
@@ -66,15 +63,8 @@ async def show_graph(
     if form is not None or (output is not None and not invocation.as_json):
         write_text(_drawn(edges, tools, is_dot=form == "dot"), output)
         return
-    nodes = [
-        {
-            "name": one.tool,
-            "server": one.server,
-            "destructive": one.is_destructive,
-            "latencyMs": one.latency_ms,
-        }
-        for _, one in sorted(tools.items())
-    ]
+    keys = {"name": "tool", "server": "server", "destructive": "is_destructive", "latencyMs": "latency_ms"}
+    nodes = [{key: getattr(one, name) for key, name in keys.items()} for _, one in sorted(tools.items())]
     data = {"nodes": nodes, "edges": [edge.to_json() for edge in edges]}
     if output is not None:
         write_text(json.dumps(data, indent=2), output)
@@ -120,11 +110,11 @@ async def explain(invocation: Invocation, source: ToolName, target: ToolName) ->
 async def suggest(
     invocation: Invocation,
     goal: Annotated[
-        list[str] | None, typer.Argument(help="Words to search for, in any language.", show_default=False)
+        list[str] | None, Argument(help="Words to search for, in any language.", show_default=False)
     ] = None,
     want: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--want",
             "-w",
             metavar="TOOL_OR_FIELD",
@@ -134,29 +124,28 @@ async def suggest(
     ] = None,
     have: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--have",
             metavar="NAME=VALUE",
             help="An available value; NAME alone for one you'll supply later.",
         ),
     ] = None,
     may_change: Annotated[
-        bool, typer.Option("--may-change", help="Allow steps on the way that may change something.")
+        bool, Option("--may-change", help="Allow steps on the way that may change something.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, max=10, help="Maximum number of suggestions.")
+        int | None, Option("--limit", "-n", min=1, max=10, help="Maximum number of suggestions.")
     ] = None,
-    program: Annotated[bool, typer.Option("--program", help="Print the best one's program alone.")] = False,
+    program: Annotated[bool, Option("--program", help="Print the best one's program alone.")] = False,
     net: Annotated[
-        bool, typer.Option("--net", help="Print the best one as a net alone, for `halflap workflow`.")
+        bool, Option("--net", help="Print the best one as a net alone, for `halflap workflow`.")
     ] = False,
 ) -> None:
     """Suggest how to combine tools: which to call, in which order, as a program.
 
     The exit code is 1 if nothing was found.
     """
-    if sum((invocation.as_json, program, net)) > 1:
-        raise UsageError("Use one of --json, --program and --net.")
+    exclusive(json=invocation.as_json, program=program, net=net)
     async with invocation.gateway() as gateway:
         with working("Planning"):
             values = _available(have or [], await gateway.graph())
@@ -181,20 +170,14 @@ async def suggest(
     else:
         invocation.show(found, _suggestion_lines(found))
     if best is None and not found["changes"]:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _available(pairs: Sequence[str], graph: Graph) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        name = name.strip()
-        if not name:
-            raise UsageError(f"--have {pair!r} is not NAME=VALUE or NAME.")
-        if name in found:
-            raise UsageError(f"--have {name!r} is given twice. A list is one value: --have '{name}=[1, 2]'.")
-        found[name] = _value(name, text, graph) if equals else None
-    return found
+    later = [pair.strip() for pair in pairs if "=" not in pair]
+    given = key_values("--have", [pair for pair in pairs if "=" in pair])
+    values = {name.strip(): _value(name.strip(), text, graph) for name, text in given.items()}
+    return {**dict.fromkeys(later), **values}
 
 
 def _value(name: str, text: str, graph: Graph) -> Any:

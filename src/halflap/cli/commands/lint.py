@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command
-from halflap.cli.options import read_at_most
+from halflap.cli.options import exclusive, read_at_most
 from halflap.cli.output import note, one_line, plural, print_lines, working
 from halflap.core.errors import UsageError
 from halflap.core.text import join
@@ -38,29 +38,24 @@ _MIN_GAIN = 0.05
 @command()
 async def lint(
     invocation: Invocation,
-    servers: Annotated[
-        list[str] | None, typer.Argument(help="Only these servers.", show_default=False)
-    ] = None,
+    servers: Annotated[list[str] | None, Argument(help="Only these servers.", show_default=False)] = None,
     file: Annotated[
         Path | None,
-        typer.Option("--file", "-f", help="Definitions in a file, instead of live servers; - for stdin."),
+        Option("--file", "-f", help="Definitions in a file, instead of live servers; - for stdin."),
     ] = None,
-    suggest: Annotated[
-        bool, typer.Option("--suggest", help="Draft missing output schemas from observed results.")
-    ] = False,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Show every finding with its fix.")] = False,
-    show_ignored: Annotated[bool, typer.Option("--show-ignored", help="Include ignored findings.")] = False,
+    suggest: Annotated[bool, Option("--suggest", help="Draft missing output schemas from results.")] = False,
+    everything: Annotated[bool, Option("--all", "-a", help="Show every finding with its fix.")] = False,
+    show_ignored: Annotated[bool, Option("--show-ignored", help="Include ignored findings.")] = False,
     fail_on: Annotated[
         Literal["error", "warning", "info", "never"] | None,
-        typer.Option("--fail-on", help="Override lint.fail_on.", show_default=False),
+        Option("--fail-on", help="Override lint.fail_on.", show_default=False),
     ] = None,
 ) -> None:
     """Lint MCP servers for problems that make their tools hard to compose.
 
     The exit code is 1 if there is an error, or a server can't be reached; --fail-on makes it stricter.
     """
-    if file is not None and suggest:
-        raise UsageError("Use --suggest or --file, not both: results are only known of live servers.")
+    exclusive(file=file, suggest=suggest)
     config = invocation.config()
     unavailable: Mapping[str, str] = {}
     if file is not None:
@@ -85,7 +80,7 @@ async def lint(
     for name, reason in sorted(unavailable.items()):
         note(f"Server {name!r} is not available: {reason}")
     if unavailable or (not suggest and report.fails(fail_on or config.lint.fail_on)):
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _lint_file(file: Path, wanted: Sequence[str], config: Config) -> tuple[Report, Sequence[LintServer]]:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import (
@@ -40,20 +40,18 @@ if TYPE_CHECKING:
 
 __all__ = ["programs"]
 
-programs = group("programs", "List, show, run, reload, export and optimise saved DSPy programs.")
+programs = group("programs", "List, show, run, export and optimise saved DSPy programs.")
 _SHARED = ("config", "json")
 _MAX_REASON = 1_000
 NameArgument = Annotated[
     str,
-    typer.Argument(
+    Argument(
         help="The program's name.",
         autocompletion=program_names,
         callback=lambda name: name.removeprefix(f"{DSPY}__"),
     ),
 ]
-PromoteOption = Annotated[
-    bool, typer.Option("--promote", help="Make it the active version, unless it scores lower.")
-]
+ReplaceOption = Annotated[bool, Option("--replace", help="Replace an existing program of that name.")]
 
 
 async def _list(invocation: Invocation) -> None:
@@ -68,7 +66,7 @@ async def _list(invocation: Invocation) -> None:
     lines = [
         line
         for one in found.values()
-        for line in (_heading(one), f"      {one_line(one.saved.manifest.description)}")
+        for line in (_heading(one), f"      {one_line(one.saved.spec.description)}")
     ]
     for name, reason in broken.items():
         reasons = [one_line(one, _MAX_REASON) for one in reason.splitlines() if one.strip()]
@@ -84,19 +82,19 @@ programs.command(name="list")(command(shared=_SHARED)(_list))
 
 
 def _heading(program: LoadedProgram) -> str:
-    manifest = program.saved.manifest
-    score = "" if manifest.validation_score is None else f", validation score {manifest.validation_score:g}"
-    counts = f"{plural(len(manifest.predictors), 'predictor')}, optimizer {manifest.optimizer}{score}"
-    return one_line(f"{manifest.name} {manifest.version}  {counts}")
+    spec = program.saved.spec
+    score = "" if spec.validation_score is None else f", validation score {spec.validation_score:g}"
+    counts = f"{plural(len(spec.predictors), 'predictor')}, optimizer {spec.optimizer}{score}"
+    return one_line(f"{spec.name} {spec.version}  {counts}")
 
 
 @programs.command()
 @command(shared=_SHARED)
 async def info(invocation: Invocation, name: NameArgument) -> None:
-    """Show a DSPy program: inputs and outputs, predictors, versions and origin."""
+    """Show a DSPy program: inputs and outputs, predictors and origin."""
     async with invocation.gateway() as gateway:
         loaded = await (await gateway.dspy()).find(name)
-    made, data = loaded.saved.manifest, loaded.info()
+    made, data = loaded.saved.spec, loaded.info()
     tool = Tool(f"{DSPY}__{made.name}", DSPY, made.name, "", made.input_schema, made.output_schema)
     called = {one.name: list(one.tools) for one in made.predictors if one.tools}
     invocation.show(
@@ -118,28 +116,16 @@ async def run(
     With --json, they include the times of the run.
     """
     async with invocation.gateway() as gateway:
-        schema = (await (await gateway.dspy()).find(name)).saved.manifest.input_schema
+        schema = (await (await gateway.dspy()).find(name)).saved.spec.input_schema
         given = given_arguments(arguments, json_arguments, schema)
         context = confirmed(await gateway.dspy_needing_confirmation(name), f"{DSPY}__{name}", yes=yes)
         with working(f"Running {one_line(name)}"):
             result = await gateway.execute_dspy(name, given, context)
-    print_json(result.answer(name) if invocation.as_json else result.outcome.outputs)
     if not invocation.as_json:
-        cached = "; all answers were cached" if result.outcome.cache_hit else ""
-        note(f"It took {result.outcome.total_time_ms:,.0f} ms{cached}.")
-
-
-@programs.command()
-@command(shared=_SHARED)
-async def reload(invocation: Invocation, name: NameArgument) -> None:
-    """Read and build a DSPy program again, and report what is wrong with it.
-
-    A running gateway reloads it with dspy_reload_program, or by itself with `programs.watch`.
-    """
-    async with invocation.gateway() as gateway:
-        with working(f"Building {one_line(name)}"):
-            loaded = await (await gateway.dspy()).reload(name)
-    invocation.report(loaded.reloaded(), f"Valid: {_heading(loaded)}, source {loaded.saved.source_hash}")
+        metadata = result.pop("_metadata")
+        cached = "; all answers were cached" if metadata["cache_hit"] else ""
+        note(f"It took {metadata['total_time_ms']:,.0f} ms{cached}.")
+    print_json(result)
 
 
 @programs.command()
@@ -148,32 +134,30 @@ def export(
     invocation: Invocation,
     what: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="MODULE:OBJECT", help="A dspy.Module in a Python module, found from this folder on."
         ),
     ],
-    name: Annotated[str, typer.Argument(help="Its name: lower-case letters, digits and _.")],
-    version: Annotated[
-        str, typer.Option("--version", help="Its version; existing versions are never overwritten.")
-    ] = "1.0.0",
+    name: Annotated[str, Argument(help="Its name: lower-case letters, digits and _.")],
+    version: Annotated[str, Option("--version", help="Its version.")] = "1.0.0",
     description: Annotated[
-        str, typer.Option("--description", help="What it does; by default what the module says.")
+        str, Option("--description", help="What it does; by default what the module says.")
     ] = "",
-    optimizer: Annotated[str, typer.Option("--optimizer", help="What it was optimised by.")] = "none",
+    optimizer: Annotated[str, Option("--optimizer", help="What it was optimised by.")] = "none",
     score: Annotated[
         float | None,
-        typer.Option("--score", help="Its validation score, if you have measured it.", show_default=False),
+        Option("--score", help="Its validation score, if you have measured it.", show_default=False),
     ] = None,
     wiring: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--wiring",
             metavar="FILE",
-            help="A JSON file with the manifest's `wiring`, if fields are not passed on by equal names.",
+            help="A JSON file with the program's `wiring`, if fields are not passed on by equal names.",
             show_default=False,
         ),
     ] = None,
-    promoted: PromoteOption = False,
+    replace: ReplaceOption = False,
 ) -> None:
     """Save a live or compiled dspy.Module as a DSPy program, and check that its prompts are the same.
 
@@ -182,10 +166,11 @@ def export(
     if find_spec("dspy") is None:
         raise UsageError("Exporting needs DSPy: pip install 'halflap[dspy]'.")
     from halflap.dspy.child.modules import load_object
-    from halflap.dspy.export import export as write
+    from halflap.dspy.export import describe
 
     config = invocation.config()
     library = Library(config.programs.root)
+    library.check_new(name, replace=replace)
     given: dict[str, Any] = {
         "version": version,
         "optimizer": optimizer,
@@ -198,14 +183,13 @@ def export(
         async with invocation.gateway(config) as gateway:
             await gateway.settle()
             tools = gateway.snapshot.tools
-            return await asyncio.to_thread(partial(write, module, name, library, tools=tools, **given))
+            made = await asyncio.to_thread(partial(describe, module, name, tools=tools, **given))
+            return await asyncio.to_thread(library.save, made, replace=replace)
 
     with _users_code(config), working(f"Exporting {one_line(what)}"):
         # Here and not in a thread: it is the user's own code, which may need to be in the first one.
         stored = asyncio.run(save(load_object(what, Path.cwd())))
-        if promoted:
-            stored = library.promote(name, version)
-    invocation.report(_version_data(stored, library), f"Written: {stored.name} {version}, in {stored.folder}")
+    invocation.report(_saved_data(stored), f"Written: {stored.name} {version}, in {stored.path}")
 
 
 def _read_wiring(path: Path) -> Any:
@@ -234,42 +218,42 @@ async def optimize(
     name: NameArgument,
     train: Annotated[
         Path,
-        typer.Option(
-            "--train", metavar="FILE", help="Examples, one JSON object a line: inputs and right outputs."
-        ),
+        Option("--train", metavar="FILE", help="Examples, one JSON object a line: inputs and right outputs."),
     ],
     metric: Annotated[
         str,
-        typer.Option(
+        Option(
             "--metric",
             help="How answers are scored: exact, exact:FIELD, or your own module:function.",
         ),
     ],
     optimizer: Annotated[
         Literal["BootstrapFewShot", "GEPA"],
-        typer.Option("--optimizer", help="BootstrapFewShot adds examples, GEPA rewrites the prompts."),
+        Option("--optimizer", help="BootstrapFewShot adds examples, GEPA rewrites the prompts."),
     ] = "BootstrapFewShot",
     held_out: Annotated[
-        float, typer.Option("--held-out", min=0.01, max=0.99, help="The share of examples to measure with.")
+        float, Option("--held-out", min=0.01, max=0.99, help="The share of examples to measure with.")
     ] = 0.3,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed for choosing them.")] = 0,
     budget: Annotated[
         int | None,
-        typer.Option(
-            "--budget", min=1, help="Maximum number of answers that GEPA may score.", show_default=False
-        ),
+        Option("--budget", min=1, help="Maximum number of answers that GEPA may score.", show_default=False),
     ] = None,
-    promoted: PromoteOption = False,
+    save_as: Annotated[
+        str | None,
+        Option("--save-as", metavar="NAME", help="Name of the result; by default NAME_optimized."),
+    ] = None,
+    replace: ReplaceOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Optimise a DSPy program over examples, and save the result as a new version, with its score.
+    """Optimise a DSPy program over examples, and save the result with its score.
 
-    Old and new are scored on held-out examples. Nothing is overwritten.
+    Old and new are scored on held-out examples. Nothing is saved if the new one scores lower.
     """
     config = invocation.config()
     library = Library(config.programs.root)
     stored = library.read().find(name)
-    examples = read_examples(train, stored.manifest)
+    new_name = save_as or f"{stored.name}_optimized"
+    examples = read_examples(train, stored.spec)
     try:
         async with invocation.gateway(config) as gateway:
             running = await gateway.dspy()
@@ -289,11 +273,12 @@ async def optimize(
                     stored,
                     library,
                     running.runner,
+                    name=new_name,
+                    replace=replace,
                     call=running.call_tool,
                     examples=examples,
                     metric=metric,
                     optimizer=optimizer,
-                    seed=seed,
                     held_out=held_out,
                     budget=budget,
                     context=context,
@@ -301,44 +286,26 @@ async def optimize(
                     show=note,
                 )
     except asyncio.CancelledError:
-        new = set(library.read().find(stored.name).versions) - set(stored.versions)
-        note(f"Stopped; {f'{max(new)} was saved before' if new else 'nothing was saved'}.")
+        note("Stopped; nothing was saved.")
         raise
-    version, promoted = found.saved.manifest.version, promoted and found.score >= found.old_score
-    if promoted:
-        library.promote(stored.name, version)
     scores = {
         "score": found.score,
         "old_score": found.old_score,
         "trained_on": found.trained_on,
         "measured_on": found.measured_on,
     }
-    active = "active" if promoted else f"activate it: halflap programs promote {stored.name} {version}"
-    invocation.report(
-        {**_version_data(found.saved, library), **scores, "promoted": promoted},
-        "\n".join([f"Saved: {stored.name} {version}, {active}", *outline(scores)]),
+    data = {"name": None} if found.saved is None else _saved_data(found.saved)
+    text = (
+        "Not saved: it scored lower." if found.saved is None else f"Saved: {new_name}, in {found.saved.path}"
     )
+    invocation.report({**data, **scores}, "\n".join([text, *outline(scores)]))
 
 
-@programs.command()
-@command(shared=_SHARED)
-def promote(
-    invocation: Invocation,
-    name: NameArgument,
-    version: Annotated[str, typer.Argument(help="The version; `halflap programs info` lists them.")],
-) -> None:
-    """Activate a version of a DSPy program; the old one is kept."""
-    library = Library(invocation.config().programs.root)
-    stored = library.promote(name, version)
-    invocation.report(_version_data(stored, library), f"Active: {stored.name} {stored.manifest.version}")
-
-
-def _version_data(stored: SavedProgram, library: Library) -> dict[str, Any]:
+def _saved_data(stored: SavedProgram) -> dict[str, Any]:
     return {
         "name": stored.name,
-        "version": stored.manifest.version,
+        "version": stored.spec.version,
         "source_hash": stored.source_hash,
-        "validation_score": stored.manifest.validation_score,
-        "folder": str(stored.folder),
-        "versions": list(library.read().find(stored.name).versions),
+        "validation_score": stored.spec.validation_score,
+        "path": str(stored.path),
     }

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import (
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 __all__ = ["run", "scripts"]
 
 scripts = group("scripts", "List, save, show and remove scripts: programs saved under a name.")
+_SHARED = ("config", "json")
 _PREFIX = f"{SCRIPTS}__"
-NameArgument = Annotated[str, typer.Argument(help="The script's name.", autocompletion=script_names)]
+NameArgument = Annotated[str, Argument(help="The script's name.", autocompletion=script_names)]
 
 
 @command()
@@ -50,7 +51,7 @@ async def run(
     invocation: Invocation,
     what: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="FILE_OR_NAME",
             help="A Python file, the name of a saved script, or - for stdin.",
             autocompletion=script_names,
@@ -59,7 +60,7 @@ async def run(
     arguments: ArgumentsOption = None,
     json_arguments: JsonArgumentsOption = None,
     yes: YesOption = False,
-    check: Annotated[bool, typer.Option("--check-only", help="Check the program; don't run it.")] = False,
+    check: Annotated[bool, Option("--check-only", help="Check the program; don't run it.")] = False,
 ) -> None:
     """Run a program or a saved script in the sandbox.
 
@@ -80,27 +81,20 @@ async def run(
             is_ok = checked.ok and checked.skipped is None
             _show_check(invocation, checked, is_ok=is_ok)
         else:
-            is_ok = await _run(invocation, gateway, name, code, arguments, json_arguments, yes=yes)
+            if code is None:
+                definition = (await gateway.scripts.find(name)).definition
+            else:
+                with _about(name):
+                    definition = await asyncio.to_thread(read_definition, code, as_file=True)
+            given = given_arguments(arguments, json_arguments, definition.input_schema)
+            is_ok = await _run(invocation, gateway, name, code, given, yes=yes)
     if not is_ok:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 async def _run(
-    invocation: Invocation,
-    gateway: Gateway,
-    name: str,
-    code: str | None,
-    arguments: list[str] | None,
-    json_arguments: str | None,
-    *,
-    yes: bool,
+    invocation: Invocation, gateway: Gateway, name: str, code: str | None, given: dict[str, Any], *, yes: bool
 ) -> bool:
-    if code is None:
-        definition = (await gateway.scripts.find(name)).definition
-    else:
-        with _about(name):
-            definition = await asyncio.to_thread(read_definition, code, as_file=True)
-    given = given_arguments(arguments, json_arguments, definition.input_schema)
     asked = f"{_PREFIX}{name}" if code is None else code
     cancelled: list[Execution] = []
     context = confirmed(await gateway.needing_confirmation(asked), asked, yes=yes)
@@ -122,6 +116,11 @@ async def _run(
 
 def _report(invocation: Invocation, execution: Execution) -> None:
     if invocation.as_json:
+        calls = [
+            {"tool": call.name, "outcome": call.outcome, "duration_ms": round(call.duration_ms, 1)}
+            | ({"detail": call.detail} if call.detail else {})
+            for call in execution.calls
+        ]
         print_json(
             {
                 "run": execution.run,
@@ -130,15 +129,7 @@ def _report(invocation: Invocation, execution: Execution) -> None:
                 "output": execution.output,
                 "value": execution.value,
                 "error": execution.error or None,
-                "calls": [
-                    {
-                        "tool": call.name,
-                        "outcome": call.outcome,
-                        "duration_ms": round(call.duration_ms, 1),
-                        **({"detail": call.detail} if call.detail else {}),
-                    }
-                    for call in execution.calls
-                ],
+                "calls": calls,
                 "shown": [dict(block) for block in execution.shown],
                 "duration_ms": round(execution.duration_ms, 1),
                 "cpu_ms": None if execution.cpu_ms is None else round(execution.cpu_ms, 1),
@@ -191,7 +182,7 @@ def _about(file: str) -> Iterator[None]:
 
 
 @scripts.callback(invoke_without_command=True)
-@command(shared=("config", "json"), default=True)
+@command(shared=_SHARED, default=True)
 async def list_scripts(invocation: Invocation) -> None:
     """List the saved scripts, and broken ones with the reason. `halflap run NAME` runs one."""
     async with invocation.gateway() as gateway:
@@ -231,14 +222,14 @@ def _described(script: Script) -> dict[str, Any]:
 
 
 @scripts.command()
-@command(shared=("config", "json"))
+@command(shared=_SHARED)
 async def save(
     invocation: Invocation,
     name: Annotated[
-        str, typer.Argument(help="Its name: lower-case letters, digits and _.", autocompletion=script_names)
+        str, Argument(help="Its name: lower-case letters, digits and _.", autocompletion=script_names)
     ],
-    file: Annotated[str, typer.Argument(help="A Python file, or - for stdin.", metavar="FILE")],
-    force: Annotated[bool, typer.Option("--force", help="Replace the script of that name.")] = False,
+    file: Annotated[str, Argument(help="A Python file, or - for stdin.", metavar="FILE")],
+    force: Annotated[bool, Option("--force", help="Replace the script of that name.")] = False,
 ) -> None:
     """Save a program under a name, so that it can be called like any tool.
 
@@ -254,23 +245,21 @@ async def save(
 
 
 @scripts.command()
-@command(shared=("config", "json"))
+@command(shared=_SHARED)
 async def show(invocation: Invocation, name: NameArgument) -> None:
     """Show the code of a saved script."""
     async with invocation.gateway() as gateway:
         script = await gateway.scripts.find(name)
-    if invocation.as_json:
-        print_json({**_described(script), "code": script.code})
-        return
-    text = script.code if script.code.endswith("\n") else f"{script.code}\n"
-    if sys.stdout.isatty():
-        # Something may be hidden in invisible characters.
-        text = "".join(f"{visible(line)}\n" for line in text.expandtabs().splitlines())
-    write(text, exact=True)
+    # Something may be hidden in invisible characters.
+    lines = [visible(line) for line in script.code.expandtabs().splitlines()]
+    if invocation.as_json or sys.stdout.isatty():
+        invocation.show({**_described(script), "code": script.code}, lines)
+    else:
+        write(script.code if script.code.endswith("\n") else f"{script.code}\n", exact=True)
 
 
 @scripts.command()
-@command(shared=("config", "json"))
+@command(shared=_SHARED)
 async def remove(invocation: Invocation, name: NameArgument, yes: YesOption = False) -> None:
     """Remove a saved script."""
     async with invocation.gateway() as gateway:

@@ -11,30 +11,23 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command, group
-from halflap.cli.options import YesOption, confirm, run_ids
+from halflap.cli.options import YesOption, confirm, exclusive, run_ids
 from halflap.cli.output import Table, note, one_line, outline, plural, print_json, working, write
-from halflap.core.errors import (
-    RunNotFoundError,
-    StoreBrokenError,
-    StoreError,
-    StoreTooNewError,
-    UsageError,
-)
+from halflap.core.errors import StoreError, UsageError
 from halflap.gateway import Gateway
-from halflap.store import RUNNING, SENT, open_store
+from halflap.store import RUNNING, SENT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from halflap.config import Config
-    from halflap.store import CallRecord, RunRecord, Store
+    from halflap.store import CallRecord, RunRecord
 
 __all__ = ["runs"]
 
-_MIN_ID = 16
+_SHOWN_ID = 16
 _LAST = "last"
 """Names the newest run; identifiers are hexadecimal."""
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])\Z")
@@ -46,38 +39,40 @@ _SHARED = ("config", "json")
 runs = group("runs", "List, show and delete the runs of programs.")
 
 
+@asynccontextmanager
+async def _recorded(invocation: Invocation, otherwise: str) -> AsyncIterator[Gateway]:
+    async with Gateway.open(invocation.config(), refresh_stale=False) as gateway:
+        if gateway.store_trouble is not None:
+            raise StoreError(f"{gateway.store_trouble} {otherwise}")
+        yield gateway
+
+
 @runs.callback(invoke_without_command=True)
 @command(shared=_SHARED, default=True)
 async def list_runs(
     invocation: Invocation,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=10_000, help="Maximum number of runs.")
-    ] = 20,
+    limit: Annotated[int, Option("--limit", "-n", min=1, max=10_000, help="Maximum number of runs.")] = 20,
 ) -> None:
     """List the runs of programs, newest first."""
-    found = await _recorded(invocation.config(), limit)
-    size = len(found[0].id) if found and not sys.stdout.isatty() else _distinct_length(found)
-    table = Table(
-        ["run", "when", "outcome", "time", "calls", "code"], [_row(run, size) for run in found], right={3, 4}
-    )
-    invocation.show([_run_data(run) for run in found], table)
+    async with _recorded(invocation, "The recorded runs can't be read.") as gateway:
+        found = await gateway.runs(limit)
+    headings = ["run", "when", "outcome", "time", "calls", "code"]
+    invocation.show([_run_data(run) for run in found], Table(headings, map(_row, found), right={3, 4}))
     if not found:
         note("No runs are recorded.")
 
 
-def _row(run: RunRecord, length: int) -> list[str]:
+def _row(run: RunRecord) -> list[str]:
+    is_terminal = sys.stdout.isatty()
     moment = datetime.fromtimestamp(run.started_at).astimezone()
-    when = moment.strftime("%m-%d %H:%M") if sys.stdout.isatty() else moment.isoformat(timespec="seconds")
-    first = one_line(run.name or run.code or "", 80)
-    return [run.id[:length], when, run.outcome, _duration(run.duration_ms), str(run.calls), first]
-
-
-def _distinct_length(found: Sequence[RunRecord]) -> int:
-    """Return how many characters of the identifiers distinguish all of them."""
-    size = _MIN_ID
-    while len({run.id[:size] for run in found}) < len(found):
-        size += 1
-    return size
+    return [
+        run.id[:_SHOWN_ID] if is_terminal else run.id,
+        moment.strftime("%m-%d %H:%M") if is_terminal else moment.isoformat(timespec="seconds"),
+        run.outcome,
+        _duration(run.duration_ms),
+        str(run.calls),
+        one_line(run.name or run.code or "", 80),
+    ]
 
 
 @runs.command()
@@ -85,21 +80,19 @@ def _distinct_length(found: Sequence[RunRecord]) -> int:
 async def show(
     invocation: Invocation,
     identifier: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="The run's id, its beginning, or `last`.", autocompletion=run_ids),
+        str, Argument(metavar="ID", help="The run's id, its beginning, or `last`.", autocompletion=run_ids)
     ],
-    only_output: Annotated[bool, typer.Option("--output", help="Print only the program's output.")] = False,
+    only_output: Annotated[bool, Option("--output", help="Print only the program's output.")] = False,
 ) -> None:
     """Show a run: its code, its output, and each call with arguments and result."""
-    if only_output and invocation.as_json:
-        raise UsageError("Use --output or --json, not both.")
-    config = invocation.config()
-    if identifier == _LAST:
-        newest = await _recorded(config, 1)
-        if not newest:
-            raise UsageError("No runs are recorded.")
-        identifier = newest[0].id
-    run, calls = await _find(config, identifier)
+    exclusive(output=only_output, json=invocation.as_json)
+    async with _recorded(invocation, "The recorded runs can't be read.") as gateway:
+        if identifier == _LAST:
+            newest = await gateway.runs(1)
+            if not newest:
+                raise UsageError("No runs are recorded.")
+            identifier = newest[0].id
+        run, calls = await gateway.run(identifier)
     if invocation.as_json:
         print_json({**_run_data(run), "output": run.output, "calls": [_call_data(call) for call in calls]})
     elif only_output:
@@ -116,9 +109,9 @@ async def purge(
     invocation: Invocation,
     older_than: Annotated[
         str | None,
-        typer.Option("--older-than", metavar="AGE", help="Delete runs older than this: 30m, 12h, 7d, 4w."),
+        Option("--older-than", metavar="AGE", help="Delete runs older than this: 30m, 12h, 7d, 4w."),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Delete all runs.")] = False,
+    everything: Annotated[bool, Option("--all", help="Delete all runs.")] = False,
     yes: YesOption = False,
 ) -> None:
     """Delete recorded runs and calls, also from the disk."""
@@ -128,54 +121,15 @@ async def purge(
     if match is None:
         raise UsageError(f"--older-than {older_than!r} is not an age. Write 30m, 12h, 7d or 4w.")
     before = None if everything else time.time() - float(match[1]) * _SECONDS[match[2]]
-    config = invocation.config()
     what = "all runs and calls" if everything else f"runs and calls older than {older_than}"
     confirm(f"Delete {what}?", "Nothing was deleted.", yes=yes)
-    async with Gateway.open(config) as gateway:
-        if gateway.store_trouble is not None:
-            raise StoreError(f"{gateway.store_trouble} Nothing was deleted.")
+    async with _recorded(invocation, "Nothing was deleted.") as gateway:
         with working("Deleting"):
             gone = await gateway.purge_runs(older_than=before, everything=everything)
     invocation.report(
         {"runs": gone.runs, "calls": gone.calls},
         f"Deleted {plural(gone.runs, 'run')} and {plural(gone.calls, 'call')}.",
     )
-
-
-async def _recorded(config: Config, limit: int) -> Sequence[RunRecord]:
-    async with Gateway.open(config) as gateway:
-        if gateway.store_trouble is None:
-            return await gateway.runs(limit)
-    async with _read_only(config, gateway.store_trouble) as store:
-        return await store.runs(limit)
-
-
-async def _find(config: Config, identifier: str) -> tuple[RunRecord, Sequence[CallRecord]]:
-    async with Gateway.open(config) as gateway:
-        if gateway.store_trouble is None:
-            return await gateway.run(identifier)
-    async with _read_only(config, gateway.store_trouble) as store:
-        run = await store.run(identifier)
-        if run is None:
-            raise RunNotFoundError(identifier)
-        return run, await store.calls_of_run(run.id)
-
-
-@asynccontextmanager
-async def _read_only(config: Config, trouble: str) -> AsyncIterator[Store]:
-    """Open a store that can't be written to."""
-    place = config.store.url or config.store.path or config.data_dir / "halflap.db"
-    try:
-        store = await open_store(place, read_only=True)
-    except (StoreTooNewError, StoreBrokenError):
-        raise
-    except StoreError:
-        raise StoreError(f"{trouble} The recorded runs can't be read.") from None
-    note(f"Note: {trouble} It can be read, but nothing is recorded now.")
-    try:
-        yield store
-    finally:
-        await store.close()
 
 
 def _run_data(run: RunRecord) -> dict[str, Any]:
@@ -200,7 +154,6 @@ def _summary(run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
     output = run.output or ""
     cut = len(output) - _MAX_OUTPUT
     more = f"\n… {plural(cut, 'more character')}; --output shows all" if cut > 0 else ""
-    memory = None if run.memory_bytes is None else f"{run.memory_bytes / 1e6:,.1f} MB"
     return {
         "run": run.id,
         "kind": run.kind,
@@ -210,7 +163,7 @@ def _summary(run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
         "outcome": "running, or interrupted" if run.outcome == RUNNING else run.outcome,
         "time": _duration(run.duration_ms),
         "CPU time": None if run.cpu_ms is None else _duration(run.cpu_ms),
-        "memory": memory,
+        "memory": None if run.memory_bytes is None else f"{run.memory_bytes / 1e6:,.1f} MB",
         "error": run.error,
         "code": run.code,
         "output": output[:_MAX_OUTPUT] + more,

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import (
+    OutputOption,
     ServerOption,
     ToolArgument,
     YesOption,
@@ -34,19 +35,18 @@ from halflap.cli.output import (
     working,
 )
 from halflap.core.errors import ShapeBrokenError, ToolNotFoundError, UsageError
-from halflap.learn import confidence, schema_of
-from halflap.observe import drift_json, iso, known_of, merged, whole
+from halflap.observe import drift_json
 from halflap.schema import compact, json_problem, parse_json, result_type
 from halflap.store import Breach
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from halflap.core.values import Tool
     from halflap.gateway import Gateway
     from halflap.observe import Known
     from halflap.schema import Type
-    from halflap.store import DriftEvent, StoredShape, ToolKey
+    from halflap.store import DriftEvent, ToolKey
 
 __all__ = ["schema"]
 
@@ -58,51 +58,23 @@ _LEARNED_KEYS = ("outputSchema", "observedSchema", "observations", "confidence",
 
 schema = group("schema", "Show, share and forget what is known about tools' results.")
 OptionalTool = Annotated[
-    str | None, typer.Argument(help="Only this tool.", autocompletion=tool_names, show_default=False)
+    str | None, Argument(help="Only this tool.", autocompletion=tool_names, show_default=False)
 ]
 
 
 @schema.command()
 @command()
-async def show(
-    invocation: Invocation,
-    name: ToolArgument,
-    history: Annotated[
-        bool, typer.Option("--history", help="Include earlier definitions of the tool.")
-    ] = False,
-    python: Annotated[bool, typer.Option("--python", help="Show a typed Python function.")] = False,
-    json_schema: Annotated[
-        bool, typer.Option("--json-schema", help="Show the learned JSON Schema, with counts.")
-    ] = False,
-) -> None:
+async def show(invocation: Invocation, name: ToolArgument) -> None:
     """Show what a tool returns: declared, learned, and how certain that is."""
-    if sum((history, python, json_schema)) > 1:
-        raise UsageError("Use one of --history, --python and --json-schema.")
     async with invocation.gateway() as gateway:
         with working(f"Looking up {one_line(name)}"):
             name = await resolve(gateway, name)
             described = await _inspected(gateway, name)
         tool = gateway.snapshot.find(name)
-        if python:
-            write_text(await gateway.stubs(name=name), None)
-            return
         known = await gateway.learned.of(tool)
-        rows = await gateway.learned.rows(tool.server, tool.original_name)
-        values = gateway.config.learning.values
-    if json_schema:
-        if known is None:
-            note(f"Nothing was learned about {one_line(name)} yet.")
-            raise typer.Exit(1)
-        print_json(schema_of(whole(known.learned), enums=values))
-        return
-    data = {"name": tool.name, **{key: described[key] for key in _LEARNED_KEYS if key in described}}
-    data |= {} if known is None else {"texts": known.texts, "errors": known.errors}
-    if history:
-        data["history"] = _history(tool, rows)
-        lines = outline([{**one, "observedSchema": None} for one in data["history"]])
-        invocation.show(data, [tool.name, *lines] if rows else [tool.name, "  Nothing was learned yet."])
-    elif invocation.as_json:
-        print_json(data)
+    if invocation.as_json:
+        data = {"name": tool.name, **{key: described[key] for key in _LEARNED_KEYS if key in described}}
+        print_json(data if known is None else {**data, "texts": known.texts, "errors": known.errors})
     else:
         print_lines([tool.name, *(f"  {line}" for line in _summary(described, known)), ""])
         Table(["field", "type", "present", "known"], _field_rows(tool, known)).print()
@@ -165,30 +137,6 @@ def _fields(
             yield from _fields(part, f"{path}{ending}", depth + 1)
 
 
-def _history(tool: Tool, rows: Sequence[StoredShape]) -> list[dict[str, Any]]:
-    """Return what was learned under each definition of a tool, newest first."""
-    found = []
-    for digest in {row.definition_hash for row in rows}:
-        own = [row for row in rows if row.definition_hash == digest]
-        learned = merged(own)
-        shape, known = whole(learned), known_of(own[0].key, learned)
-        found.append(
-            {
-                "definition": digest or None,
-                "current": digest == tool.schema_hash,
-                "origins": [row.origin for row in own],
-                "observations": shape.observations,
-                "errors": learned.error.observations,
-                "confidence": round(confidence(shape), 4),
-                "firstObserved": iso(shape.first),
-                "lastObserved": iso(shape.last),
-                "observedSchema": None if known is None else known.schema,
-                "returns": None if known is None or known.type is None else compact(known.type),
-            }
-        )
-    return sorted(found, key=lambda one: (one["current"], one["lastObserved"] or ""), reverse=True)
-
-
 @schema.command()
 @command()
 async def drift(invocation: Invocation, name: OptionalTool = None) -> None:
@@ -217,11 +165,10 @@ async def forget(
     invocation: Invocation,
     name: OptionalTool = None,
     server: Annotated[
-        str | None, typer.Option("--server", "-s", help="All tools of this server, configured or not.")
+        str | None, Option("--server", "-s", help="All tools of this server, configured or not.")
     ] = None,
     origin: Annotated[
-        str | None,
-        typer.Option("--origin", help="Only what came from live, backfill, import, or as --history shows."),
+        str | None, Option("--origin", help="Only what came from live, backfill or import.")
     ] = None,
     yes: YesOption = False,
 ) -> None:
@@ -230,10 +177,10 @@ async def forget(
         raise UsageError("Name a tool, or use --server or --origin.")
     if name is not None and server is not None:
         raise UsageError("Use a tool's name or --server, not both.")
-    config = invocation.config()
     what = name or (f"the tools of {server}" if server is not None else "all tools")
     source = "" if origin is None else f" from {origin}"
     question = f"Forget what was learned about {visible(what)}{visible(source)}?"
+    config = invocation.config()
     confirm(question, "Nothing was forgotten.", yes=yes)
     async with invocation.gateway(config) as gateway:
         if name is None:
@@ -264,7 +211,7 @@ async def _forget(gateway: Gateway, name: str, origin: str | None) -> list[tuple
 async def export_learned(
     invocation: Invocation,
     file: Annotated[
-        Path | None, typer.Argument(help="The file to write; by default stdout.", show_default=False)
+        Path | None, Argument(help="The file to write; by default stdout.", show_default=False)
     ] = None,
 ) -> None:
     """Write what was learned about all tools as JSON, for another gateway to import.
@@ -280,7 +227,7 @@ async def export_learned(
 @command()
 async def import_learned(
     invocation: Invocation,
-    file: Annotated[Path, typer.Argument(help="A file from `halflap schema export`, or - for stdin.")],
+    file: Annotated[Path, Argument(help="A file from `halflap schema export`, or - for stdin.")],
 ) -> None:
     """Import what another gateway learned. Importing it again changes nothing."""
     config, text = invocation.config(), read_at_most(file, _MAX_IMPORT)
@@ -295,16 +242,14 @@ async def import_learned(
     async with invocation.gateway(config) as gateway:
         imported = await gateway.learned.import_from(data)
     shapes = [(key, shape) for each in imported.shapes.values() for key, shape in each.items()]
-    tools = len({(key.server, key.tool) for key, _ in shapes})
-    results = sum(shape.observations for _, shape in shapes)
     counts = {
-        "tools": tools,
+        "tools": len({(key.server, key.tool) for key, _ in shapes}),
         "origins": len(imported.shapes),
-        "observations": results,
+        "observations": sum(shape.observations for _, shape in shapes),
         "new": imported.new,
         "own": imported.own,
     }
-    found = f"{plural(results, 'result')} of {plural(tools, 'tool')}"
+    found = f"{plural(counts['observations'], 'result')} of {plural(counts['tools'], 'tool')}"
     new = f"Imported {found}, {imported.new} of them new." if imported.new else f"Nothing new in {found}."
     own = f" {plural(imported.own, 'part')} came from this gateway." if imported.own else ""
     invocation.report(counts, new + own)
@@ -314,11 +259,9 @@ async def import_learned(
 @command(shared=("config", "verbose"))
 async def stubs(
     invocation: Invocation,
+    name: OptionalTool = None,
     server: ServerOption = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write them to this file; editors look for __builtins__.pyi."),
-    ] = None,
+    output: OutputOption = None,
 ) -> None:
     """Write the tools as typed Python functions, as the check before a run sees them.
 
@@ -330,4 +273,5 @@ async def stubs(
         with working("Listing the servers' tools"):
             await gateway.settle()
         warn_about_servers(gateway, server)
-        write_text(await gateway.stubs(server), output)
+        name = None if name is None else await resolve(gateway, name)
+        write_text(await gateway.stubs(server, name=name), output)

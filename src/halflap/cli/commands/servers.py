@@ -6,27 +6,25 @@ import json
 import os
 import re
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command
-from halflap.cli.editing import Mode, write_change
+from halflap.cli.editing import Mode, own_config, write_change
 from halflap.cli.options import YesOption, confirm, key_values, resolve, tool_names
 from halflap.cli.output import note, one_line, outline, plural, print_json, visible
-from halflap.clients import CannotEditError, open_document, read_entry, read_own_config, yaml_block
+from halflap.clients.documents import CannotEditError, yaml_block
+from halflap.clients.translate import read_entry
 from halflap.config import (
     PROJECT_FILES,
-    Scope,
     find_project_files,
     forget_project_file,
     is_halflap,
     preview,
     trust_project_file,
-    user_config_dir,
-    user_file,
-    working_folder,
 )
 from halflap.core.errors import ClientFileError, ServerNotFoundError, UsageError
 from halflap.core.text import join
@@ -36,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from halflap.catalog import Snapshot
-    from halflap.clients import Document, OwnConfig
+    from halflap.clients.documents import Document
+    from halflap.clients.imports import OwnConfig
     from halflap.config import ProjectFile, ServerConfig
     from halflap.gateway import Gateway
 
@@ -47,7 +46,7 @@ _MAX_PART = 20_000
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _VARIABLE = re.compile(r"(?<!\$)\$\{(?:env:)?(\w+)")
 _PREDEFINED = {"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"}
-NameArgument = Annotated[str, typer.Argument(help="The server's name.")]
+NameArgument = Annotated[str, Argument(help="The server's name.")]
 
 
 @command(shared=_SHARED)
@@ -56,64 +55,56 @@ def add(
     name: NameArgument,
     target: Annotated[
         list[str],
-        typer.Argument(metavar="URL | -- COMMAND...", help="A URL, or after -- the command that starts it."),
+        Argument(metavar="URL | -- COMMAND...", help="A URL, or after -- the command that starts it."),
     ],
     env: Annotated[
-        list[str] | None, typer.Option("--env", "-e", metavar="KEY=VALUE", help="An environment variable.")
+        list[str] | None, Option("--env", "-e", metavar="KEY=VALUE", help="An environment variable.")
     ] = None,
     headers: Annotated[
-        list[str] | None, typer.Option("--header", "-H", metavar="NAME=VALUE", help="A header, for a URL.")
+        list[str] | None, Option("--header", "-H", metavar="NAME=VALUE", help="A header, for a URL.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a server of the same name.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace a server of the same name.")] = False,
 ) -> None:
     """Add a server to the configuration.
 
     For example `halflap add time -- uvx mcp-server-time` or `halflap add docs https://mcp.example.com/mcp`.
     """
-    own, entry = _own(invocation), _entry(target, env, headers)
+    own, entry = own_config(invocation), _entry(target, env, headers)
     if name in OWN or not re.fullmatch(r"[\w .-]{1,64}", name):
         raise UsageError(f"{name!r} can't be a server's name. Use up to 64 letters, digits, - and _.")
     if name in own.servers and not force:
-        raise UsageError(
-            f"There is a server {name!r} already. Choose another name, or replace it with --force."
-        )
+        raise UsageError(f"There already is a server {name!r}. Choose another name, or use --force.")
     if is_halflap(entry.get("command"), entry.get("args", ())):
         raise UsageError("This command starts Halflap itself, which can't be one of its own servers.")
     _, problem = read_entry(entry)
     if problem:
         raise UsageError(problem)
-    path = _path(own, name) or ("mcpServers", name)
-    listed = {"name": name, **entry} if isinstance(path[-1], int) else entry
-    _write(own, lambda document: document.put(path, listed), {"mcpServers": {name: entry}})
-    note(f"Added {name!r} to {own.file.path}. Check it: halflap doctor {name}")
+    form = _form(own, name) if name in own.servers else "mcpServers"
+    _write(own, lambda document: document.put((form, name), entry), {form: {name: entry}})
+    note(f"Added {name!r} to {own.file.path}. Check it: halflap doctor {shlex.quote(name)}")
     if invocation.as_json:
         print_json({"file": str(own.file.path), "name": name, "entry": entry})
 
 
 def _entry(target: list[str], env: list[str] | None, headers: list[str] | None) -> dict[str, Any]:
-    if len(target) == 1 and _URL.match(target[0]):
-        if env:
-            raise UsageError("--env is for commands; a URL has --header.")
-        return {"url": target[0], **({"headers": key_values("--header", headers)} if headers else {})}
-    if headers:
+    is_url = len(target) == 1 and _URL.match(target[0])
+    if is_url and env:
+        raise UsageError("--env is for commands; a URL has --header.")
+    if headers and not is_url:
         raise UsageError("--header is for URLs; a command has --env.")
-    entry: dict[str, Any] = {"command": target[0]}
-    if target[1:]:
-        entry["args"] = target[1:]
-    if env:
-        entry["env"] = key_values("--env", env)
-    return entry
+    entry: dict[str, Any] = {"url": target[0]} if is_url else {"command": target[0], "args": target[1:]}
+    entry |= {"env": key_values("--env", env or []), "headers": key_values("--header", headers or [])}
+    return {key: value for key, value in entry.items() if value}
 
 
 @command(shared=_SHARED)
 def remove(invocation: Invocation, name: NameArgument) -> None:
     """Remove a server from the configuration. A backup of the file is kept."""
-    own = _own(invocation)
-    path = _known(own, name)
+    own = own_config(invocation)
+    path = (_form(own, name), name)
     _write(own, lambda document: document.remove(path))
-    invocation.report(
-        {"file": str(own.file.path), "name": name, "removed": True}, f"Removed {name!r} from {own.file.path}."
-    )
+    data = {"file": str(own.file.path), "name": name, "removed": True}
+    invocation.report(data, f"Removed {name!r} from {own.file.path}.")
 
 
 @command(shared=_SHARED)
@@ -129,49 +120,33 @@ def disable(invocation: Invocation, name: NameArgument) -> None:
 
 
 def _switch(invocation: Invocation, name: str, *, disabled: bool) -> None:
-    own = _own(invocation)
-    path = _known(own, name)
+    own = own_config(invocation)
+    path = (_form(own, name), name)
 
     def edit(document: Document) -> None:
-        entry = document.at(path)
-        if "enabled" in entry:
-            document.remove((*path, "enabled"))
+        for key in {"enabled", "disabled"} & document.at(path).keys():
+            document.remove((*path, key))
         if disabled:
             document.put((*path, "disabled"), value=True)
-        elif "disabled" in entry:
-            document.remove((*path, "disabled"))
 
     word = "disabled" if disabled else "enabled"
     if own.servers[name].disabled is disabled:
-        message = f"{name!r} is {word} already."
+        message = f"{name!r} is already {word}."
     else:
         _write(own, edit)
         message = f"{word.capitalize()} {name!r} in {own.file.path}."
     invocation.report({"file": str(own.file.path), "name": name, "disabled": disabled}, message)
 
 
-def _own(invocation: Invocation) -> OwnConfig:
-    scope = Scope.of(os.environ, working_folder())
-    return read_own_config(user_file(invocation.config_file, scope)[0] or user_config_dir() / "config.yaml")
-
-
-def _known(own: OwnConfig, name: str) -> tuple[str | int, ...]:
-    path = _path(own, name)
-    if path is None:
+def _form(own: OwnConfig, name: str) -> str:
+    """Return the key that a server is under: `mcpServers` or `servers`."""
+    if name not in own.servers:
         raise ServerNotFoundError(name, list(own.servers))
-    return path
-
-
-def _path(own: OwnConfig, name: str) -> tuple[str | int, ...] | None:
-    """Return where a server's entry is: under `mcpServers` or `servers`, which may be a list."""
     for form in ("mcpServers", "servers"):
         servers = own.document().value.get(form)
         if isinstance(servers, dict) and name in servers:
-            return (form, name)
-        for index, entry in enumerate(servers if isinstance(servers, list) else ()):
-            if isinstance(entry, dict) and entry.get("name") == name:
-                return (form, index)
-    return None
+            return form
+    raise ClientFileError(f"{own.file.path}: {name!r} is in a list of servers. Change it by hand.")
 
 
 def _write(own: OwnConfig, edit: Callable[[Document], None], by_hand: dict[str, Any] | None = None) -> None:
@@ -181,23 +156,20 @@ def _write(own: OwnConfig, edit: Callable[[Document], None], by_hand: dict[str, 
     except CannotEditError as error:
         more = f" Add this:\n\n{yaml_block(by_hand)}" if by_hand else ""
         raise ClientFileError(f"{error}{more}") from None
-    text = document.text
-    open_document(own.file.path, text)
-    write_change(own.file, lambda _: text.encode(), Mode(yes=True, quiet=True))
+    write_change(own.file, lambda _: document.text.encode(), Mode(yes=True))
 
 
 @command(shared=_SHARED)
 async def trust(
     invocation: Invocation,
     file: Annotated[
-        Path | None,
-        typer.Argument(help="A project file; by default those in this folder.", show_default=False),
+        Path | None, Argument(help="A project file; by default those in this folder.", show_default=False)
     ] = None,
     yes: YesOption = False,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Stop trusting the file.")] = False,
+    revoke: Annotated[bool, Option("--revoke", help="Stop trusting the file.")] = False,
     tools: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--tool",
             metavar="NAME",
             help="Accept this tool's changed definition instead.",
@@ -205,7 +177,7 @@ async def trust(
         ),
     ] = None,
     all_tools: Annotated[
-        bool, typer.Option("--all-tools", help="Accept every changed definition instead.")
+        bool, Option("--all-tools", help="Accept every changed definition instead.")
     ] = False,
 ) -> None:
     """Trust this folder's project file, so that its servers can start.
@@ -256,7 +228,7 @@ def _trust(file: ProjectFile, *, yes: bool) -> dict[str, Any]:
     servers = preview(file.path, digest=file.digest)
     done = {"file": str(file.path), "state": "trusted", "servers": [server.name for server in servers]}
     if file.state == "trusted":
-        note(f"{file.path} is trusted already.")
+        note(f"{file.path} is already trusted.")
         return done
     changed = "has changed; it " if file.state == "changed" else ""
     note(f"{file.path} {changed}would add {plural(len(servers), 'server')}:")
@@ -270,24 +242,20 @@ def _trust(file: ProjectFile, *, yes: bool) -> dict[str, Any]:
 
 def _effects(server: ServerConfig) -> dict[str, Any]:
     """Return everything a server would do, in full: something may be hidden in what is cut off or invisible."""
-    command = None if server.command is None else shlex.join((server.command, *server.args))
-    sets = [f"{name}={shlex.quote(value)}" for name, value in server.env.items()]
-    sends = [f"{name}: {value}" for name, value in server.headers.items()]
-    texts = {
-        "runs": command,
+    effects: dict[str, Any] = {
+        "runs": None if server.command is None else shlex.join((server.command, *server.args)),
         "connects to": server.url,
         "in folder": server.cwd,
         "with variables of": server.env_file,
-    }
-    every = " ".join([*(text or "" for text in texts.values()), *server.args, *sets, *sends])
-    return {
-        **{key: None if text is None else visible(text) for key, text in texts.items()},
-        "sets": [visible(one) for one in sets],
-        "sends": [visible(one) for one in sends],
-        "reads your variables": sorted(set(_VARIABLE.findall(every)) - _PREDEFINED),
+        "sets": [f"{name}={shlex.quote(value)}" for name, value in server.env.items()],
+        "sends": [f"{name}: {value}" for name, value in server.headers.items()],
         "its annotations are believed": server.trust_annotations or None,
         "disabled": server.disabled or None,
     }
+    read = sorted(set(_VARIABLE.findall(f"{effects} {server.args}")) - _PREDEFINED)
+    spelled = {key: visible(one) if isinstance(one, str) else one for key, one in effects.items()}
+    spelled |= {key: [visible(one) for one in effects[key]] for key in ("sets", "sends")}
+    return {**spelled, "reads your variables": read}
 
 
 async def _accept(gateway: Gateway, names: list[str], *, all_tools: bool, yes: bool) -> list[dict[str, Any]]:
@@ -315,19 +283,12 @@ def _show_definition(name: str, snapshot: Snapshot) -> None:
 
     changed, accepted = snapshot.changed[name], snapshot.accepted[name]
     tool = snapshot.tools.get(name) or snapshot.prompts[name]
-    claims = tool.annotations
     now = {
         "title": tool.title,
         "description": tool.description,
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
-        "annotations": {
-            "title": claims.title,
-            "readOnlyHint": claims.read_only,
-            "destructiveHint": claims.destructive,
-            "idempotentHint": claims.idempotent,
-            "openWorldHint": claims.open_world,
-        },
+        "annotations": asdict(tool.annotations),
     }
     note(f"{name} has changed: {', '.join(changed)}")
     for key in (key for key, word in PARTS.items() if word in changed):

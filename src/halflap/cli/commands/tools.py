@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command
 from halflap.cli.options import (
@@ -24,16 +26,17 @@ from halflap.cli.options import (
 from halflap.cli.output import (
     Table,
     drift_line,
-    harmless,
     note,
     one_line,
     outline,
     plural,
     print_json,
+    safe,
     warn_about_servers,
     working,
     write,
 )
+from halflap.core.errors import UpstreamError
 from halflap.core.text import clean
 from halflap.core.values import DSPY, SCRIPTS, CallContext
 from halflap.gateway import NO_SERVER_ADVICE
@@ -58,10 +61,10 @@ async def list_tools(
     invocation: Invocation,
     server: ServerOption = None,
     everything: Annotated[
-        bool, typer.Option("--all", "-a", help="Include tools that can't be called, with the reason.")
+        bool, Option("--all", "-a", help="Include tools that can't be called, with the reason.")
     ] = False,
     refresh: Annotated[
-        bool, typer.Option("--refresh", help="Ask every server again, and report what changed.")
+        bool, Option("--refresh", help="Ask every server again, and report what changed.")
     ] = False,
 ) -> None:
     """List the tools of all servers.
@@ -73,8 +76,8 @@ async def list_tools(
     async with invocation.gateway(config) as gateway:
         with working("Listing the servers' tools"):
             changes = await gateway.refresh() if refresh else None
-            if changes is None:
-                await gateway.settle()
+            if not refresh:
+                await _list_unlisted(gateway)
         rows = [
             row
             for row in _rows(gateway)
@@ -98,6 +101,18 @@ async def list_tools(
             note(f"{word}: {', '.join(tools)}")
     if not config.servers:
         note(f"No server is configured yet. {NO_SERVER_ADVICE}")
+
+
+async def _list_unlisted(gateway: Gateway) -> None:
+    """List the servers that were never listed, and wait for each as long as it may take to start."""
+
+    async def refresh(name: str) -> None:
+        with suppress(UpstreamError):  # Reported with all that are not available.
+            await gateway.refresh(name)
+
+    names = [one.name for one in gateway.config.servers if not (one.disabled or one.broken)]
+    await asyncio.gather(*(refresh(name) for name in names if name not in gateway.snapshot.servers))
+    await gateway.settle()
 
 
 def _rows(gateway: Gateway) -> Iterator[dict[str, Any]]:
@@ -124,7 +139,7 @@ def _rows(gateway: Gateway) -> Iterator[dict[str, Any]]:
 @command()
 async def search(
     invocation: Invocation,
-    query: Annotated[list[str], typer.Argument(help="What the tool should do, or its name.")],
+    query: Annotated[list[str], Argument(help="What the tool should do, or its name.")],
     limit: LimitOption = 10,
     server: ServerOption = None,
 ) -> None:
@@ -147,7 +162,7 @@ async def search(
 async def inspect(
     invocation: Invocation,
     name: ToolArgument,
-    brief: Annotated[bool, typer.Option("--compact", help="Only the signature, in one line.")] = False,
+    brief: Annotated[bool, Option("--compact", help="Only the signature, in one line.")] = False,
 ) -> None:
     """Show what a tool takes and returns. With --json, the schemas are complete."""
     async with invocation.gateway() as gateway:
@@ -216,7 +231,7 @@ async def call(
         else:
             _show_result(result)
     if result.is_error:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _show_result(result: Result) -> None:
@@ -226,7 +241,7 @@ def _show_result(result: Result) -> None:
     text = "".join(part.rstrip("\n") + "\n" for part in parts)
     if result.is_error:
         note(f"Error [{_FAILED}]: The tool reports an error:")
-        sys.stderr.write(harmless(text) if sys.stderr.isatty() else text)
+        sys.stderr.write(safe(text) if sys.stderr.isatty() else text)
     else:
         write(text, exact=True)
 

@@ -3,57 +3,53 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command, group
-from halflap.cli.commands.workflow_run import run_workflow
-from halflap.cli.options import key_values, naming, read_workflow, write_text
-from halflap.cli.output import note, one_line, outline, print_json, working
+from halflap.cli.options import OutputOption, key_values, read_at_most, write_text
+from halflap.cli.output import note, one_line, outline, plural, print_json, working
 from halflap.core.errors import UsageError, WorkflowError
 from halflap.workflows.analysis.compare import compare as compare_nets
 from halflap.workflows.analysis.footprint import footprint
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study, Unknown
 from halflap.workflows.model.draw import dot, mermaid
-from halflap.workflows.model.form import write_specification
+from halflap.workflows.model.form import read_specification, write_specification
 from halflap.workflows.model.net import Specification
 from halflap.workflows.model.orblocks import check_or_gates
 from halflap.workflows.model.reduce import unstructured_because
+from halflap.workflows.model.source import decoded, parse_json
 from halflap.workflows.optimize.optimizer import optimize as optimize_net
 from halflap.workflows.score.score import score as score_net
-from halflap.workflows.yawl import write_yawl
+from halflap.workflows.yawl import read_yawl, write_yawl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from halflap.workflows.model.net import Net
 
-__all__ = ["workflow"]
+__all__ = ["FileArgument", "read_workflow", "workflow"]
 
 workflow = group("workflow", "Check, score, optimise, draw, convert and run workflows.")
 _OFFLINE = ("json",)
+_MAX_BYTES = 10_000_000
 _MAX_MATRIX = 1_000
 """With more activities, the footprint is left out: it would have millions of cells."""
 _MAX_SHOWN = 30
 """Activities in a matrix for people."""
-_PAIR = 2
 
 FileArgument = Annotated[
-    Path, typer.Argument(help="A workflow, in JSON or YAWL's XML; - for stdin.", metavar="FILE")
+    Path, Argument(help="A workflow, in JSON or YAWL's XML; - for stdin.", metavar="FILE")
 ]
-NetOption = Annotated[
-    str | None, typer.Option("--net", metavar="ID", help="The net to use; by default the root net.")
-]
-OutputOption = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to this file.")
-]
+NetOption = Annotated[str | None, Option("--net", metavar="ID", help="A net; by default the root net.")]
 PatternsOption = Annotated[
     list[str] | None,
-    typer.Option("--pattern", "-p", help="A pattern to score: sequential, parallel, choice or loop."),
+    Option("--pattern", "-p", help="A pattern to score: sequential, parallel, choice or loop."),
 ]
 
 
@@ -99,15 +95,15 @@ def validate(invocation: Invocation, file: FileArgument, net: NetOption = None) 
     if not invocation.as_json:
         _print_notes(specification)
     if not judged.sound:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _validation_lines(data: Mapping[str, Any]) -> Iterator[str]:
     yield from outline({key: value for key, value in data.items() if key != "footprint"})
     names, rows = data["activities"] or [], data["footprint"] or []
     if 0 < len(rows) <= _MAX_SHOWN:
-        yield ""
         width = max(len(one_line(name)) for name in names)
+        yield ""
         yield " " * (width + 3) + "".join(f"{at:<4}" for at in range(1, len(names) + 1)).rstrip()
         for at, (name, row) in enumerate(zip(names, rows, strict=True), 1):
             yield f"{at:>2} {one_line(name):{width}} {''.join(f'{cell:<4}' for cell in row)}".rstrip()
@@ -120,10 +116,10 @@ def _validation_lines(data: Mapping[str, Any]) -> Iterator[str]:
 def compare(
     invocation: Invocation,
     file: FileArgument,
-    other: Annotated[Path, typer.Argument(help="The workflow to compare it with.", metavar="OTHER")],
+    other: Annotated[Path, Argument(help="The workflow to compare it with.", metavar="OTHER")],
     mode: Annotated[
         Literal["strict", "balanced", "lenient"],
-        typer.Option(
+        Option(
             "--mode",
             "-m",
             help="How similar they must be. strict: the same traces. balanced: 0.8 of the footprint, and dependent tasks keep their order. "
@@ -142,7 +138,7 @@ def compare(
         found = compare_nets(first, second, mode)
     invocation.show(found.response())
     if not found.passed:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 @workflow.command()
@@ -153,7 +149,7 @@ def score(
     pattern: PatternsOption = None,
     weight: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--weight",
             "-w",
             metavar="NAME=NUMBER",
@@ -175,7 +171,7 @@ def score(
         data = score_net(one, pattern or [], weights or None).response()
     invocation.show(data)
     if not data["raw"]["compliance"]["sound"]:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 @workflow.command()
@@ -185,7 +181,7 @@ def optimize(
     file: FileArgument,
     target: Annotated[
         Literal["performance", "behavioral", "balanced"],
-        typer.Option(
+        Option(
             "--target",
             "-t",
             help="What may change: behavioral keeps the traces, performance allows every permitted change, balanced keeps most of the "
@@ -193,24 +189,17 @@ def optimize(
         ),
     ] = "balanced",
     pattern: PatternsOption = None,
-    max_cost: Annotated[
-        float | None, typer.Option("--max-cost", help="Maximum cost of a case.", show_default=False)
-    ] = None,
-    max_parallel: Annotated[
-        int | None,
-        typer.Option("--max-parallel", help="Maximum number of tasks at a time.", show_default=False),
-    ] = None,
-    keep_order: Annotated[
+    constraint: Annotated[
         list[str] | None,
-        typer.Option("--keep-order", metavar="FIRST,THEN", help="Keep the order of two tasks, or of `all`."),
+        Option(
+            "--constraint",
+            metavar="NAME=JSON",
+            help='One of max_cost=9, max_parallel=2, keep_order=true, keep_order=[["first", "then"]], fixed=["task"].',
+        ),
     ] = None,
-    fixed: Annotated[
-        list[str] | None, typer.Option("--fixed", metavar="TASK", help="A task that stays as it is.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
     engine: Annotated[
         Literal["gepa", "beam"] | None,
-        typer.Option("--engine", help="By default gepa if it is installed.", show_default=False),
+        Option("--engine", help="By default gepa if it is installed.", show_default=False),
     ] = None,
     net: NetOption = None,
     output: OutputOption = None,
@@ -220,58 +209,46 @@ def optimize(
     The result goes to stdout or --output, the report to stderr. --json prints what gepa_optimize_workflow answers.
     """
     specification, one = _read_net(file, net)
-    given = {
-        "max_cost": max_cost,
-        "max_parallel": max_parallel,
-        "keep_order": _ordered(keep_order or []),
-        "fixed": fixed,
-    }
-    constraints = {name: value for name, value in given.items() if value is not None}
+    try:
+        constraints = {
+            name: json.loads(text) for name, text in key_values("--constraint", constraint or []).items()
+        }
+    except ValueError as error:
+        raise UsageError(f"--constraint takes JSON, as in --constraint max_parallel=2: {error}.") from None
     with working(f"Optimising {one_line(one.id)}"):
-        found = optimize_net(one, target, constraints, pattern or [], seed=seed, engine=engine)
+        found = optimize_net(one, target, constraints, pattern or [], engine=engine)
     data = found.response()
+    if invocation.as_json:
+        print_json(data)
+    else:
+        note("\n".join(outline(_improvement(data))))
     result = replace(specification, nets={**specification.nets, one.id: found.net})
     is_yawl = output is not None and output.suffix.lower() in {".xml", ".yawl"}
     if len(result.nets) == 1 and not is_yawl:
         result = Specification.of(found.net)
-    if invocation.as_json:
-        print_json(data)
-    else:
-        before, after = data["metrics"]["before"], data["metrics"]["after"]
-        summary = {
-            "changes": [
-                {"change": each["description"], "gain": each["gain"]} for each in data["transformations"]
-            ]
-            or "none: nothing better was found",
-            "metrics": {
-                key: f"{_value(value)} → {_value(after[key])}"
-                for key, value in before.items()
-                if value != after[key]
-            },
-            "same_traces": data["validation"]["behavioral_equivalence"],
-            "footprint_compatibility": data["validation"]["footprint_compatibility"],
-            "engine": f"{data['engine']}, {data['evaluations']} evaluations",
-            "notes": data["notes"],
-        }
-        note("\n".join(outline(summary)))
     if output is not None or not invocation.as_json:
-        write_text(write_yawl(result) if is_yawl else _json_text(write_specification(result)), output)
+        write_text(write_yawl(result) if is_yawl else _json_text(result), output)
 
 
-def _value(value: Any) -> str:
-    return next(outline(value), "unknown")
+def _improvement(data: Mapping[str, Any]) -> dict[str, Any]:
+    before, after = data["metrics"]["before"], data["metrics"]["after"]
+    changes = [f"{each['transformation']}: {each['description']}" for each in data["transformations"]]
+    return {
+        "changes": changes or "none: nothing better was found",
+        "metrics": {
+            key: f"{_number(before[key])} → {_number(after[key])}"
+            for key in before
+            if before[key] != after[key]
+        },
+        "same traces": data["validation"]["behavioral_equivalence"],
+        "footprint compatibility": data["validation"]["footprint_compatibility"],
+        "engine": f"{data['engine']}, {plural(data['evaluations'], 'evaluation')}",
+        "notes": data["notes"],
+    }
 
 
-def _ordered(pairs: Sequence[str]) -> Any:
-    if not pairs or "all" in pairs:
-        return True if pairs else None
-    found = [pair.split(",") for pair in pairs]
-    for pair, names in zip(pairs, found, strict=True):
-        if len(names) != _PAIR:
-            raise UsageError(
-                f"--keep-order {pair!r} is not FIRST,THEN. Write it like --keep-order check,ship."
-            )
-    return found
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4g}"
 
 
 @workflow.command()
@@ -279,57 +256,59 @@ def _ordered(pairs: Sequence[str]) -> Any:
 def render(
     _: Invocation,
     file: FileArgument,
-    form: Annotated[
-        Literal["mermaid", "dot"] | None,
-        typer.Option(
-            "--format", "-f", help="By default dot for a .dot or .gv file, else mermaid.", show_default=False
-        ),
-    ] = None,
+    form: Annotated[Literal["mermaid", "dot"], Option("--format", "-f", help="The format.")] = "mermaid",
     net: NetOption = None,
     output: OutputOption = None,
 ) -> None:
     """Draw a workflow for Mermaid or Graphviz."""
     one = _chosen(read_workflow(file, structure=False), net)
-    is_dot = form == "dot" or (form is None and output is not None and output.suffix in {".dot", ".gv"})
-    write_text(dot(one) if is_dot else mermaid(one), output)
+    write_text(dot(one) if form == "dot" else mermaid(one), output)
 
 
 @workflow.command(name="import")
 @command(shared=())
-def import_yawl(
-    _: Invocation, file: FileArgument, net: NetOption = None, output: OutputOption = None
-) -> None:
+def import_yawl(_: Invocation, file: FileArgument, output: OutputOption = None) -> None:
     """Convert a YAWL specification to JSON; `halflap workflow export` converts it back.
 
     What JSON can't express is kept as the original XML.
     """
     specification = read_workflow(file)
-    if net is not None:
-        specification = Specification.of(_chosen(specification, net))
-    write_text(_json_text(write_specification(specification)), output)
+    write_text(_json_text(specification), output)
     _print_notes(specification)
 
 
 @workflow.command(name="export")
 @command(shared=())
-def export_yawl(
-    _: Invocation, file: FileArgument, net: NetOption = None, output: OutputOption = None
-) -> None:
+def export_yawl(_: Invocation, file: FileArgument, output: OutputOption = None) -> None:
     """Write a workflow as a YAWL specification; what YAWL lacks goes into extendedAttributes."""
-    specification = read_workflow(file, structure=False)
-    write_text(
-        write_yawl(specification if net is None else Specification.of(_chosen(specification, net))), output
-    )
+    write_text(write_yawl(read_workflow(file, structure=False)), output)
 
 
-workflow.command(name="run")(run_workflow)
+def read_workflow(file: Path, *, structure: bool = True) -> Specification:
+    """Read a workflow with its sub-nets from JSON or YAWL's XML."""
+    data = read_at_most(file, _MAX_BYTES)
+    with _naming(file):
+        text = decoded(data)
+        if text.lstrip().startswith("<"):
+            return read_yawl(text)
+        return read_specification(parse_json(text), structure=structure)
+
+
+@contextmanager
+def _naming(file: Path) -> Iterator[None]:
+    """Add the name of the file to problems of a workflow."""
+    try:
+        yield
+    except WorkflowError as error:
+        where = "stdin" if str(file) == "-" else file
+        raise WorkflowError(error.problems, f"{where}: {error.what}") from None
 
 
 def _read_net(file: Path, name: str | None = None) -> tuple[Specification, Net]:
     """Read a workflow to analyse the root net, or the named one; unsupported or-gates are problems."""
     specification = read_workflow(file)
     net = _chosen(specification, name)
-    with naming(file):
+    with _naming(file):
         check_or_gates(replace(specification, root=net.id), is_yawl=specification.yawl is not None)
     return specification, net
 
@@ -349,5 +328,5 @@ def _print_notes(specification: Specification) -> None:
         note(f"Note: {one_line(text, 2_000)}")
 
 
-def _json_text(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+def _json_text(specification: Specification) -> str:
+    return json.dumps(write_specification(specification), indent=2, ensure_ascii=False)

@@ -11,20 +11,20 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Exit, Option
 
 from halflap.calls import new_id
 from halflap.cli.command import Invocation, command
+from halflap.cli.commands.workflow import read_workflow, workflow
 from halflap.cli.options import (
     ArgumentsOption,
     JsonArgumentsOption,
     YesOption,
     confirmed,
     given_arguments,
-    read_workflow,
     write_text,
 )
-from halflap.cli.output import harmless, note, one_line, plural, print_json, working
+from halflap.cli.output import note, one_line, plural, print_json, working
 from halflap.core.errors import UsageError
 from halflap.sandbox.run.report import calls_made
 from halflap.schema import Reading, read_result, reading_of
@@ -43,18 +43,19 @@ if TYPE_CHECKING:
     from halflap.sandbox import Execution
     from halflap.workflows.model.net import Net
 
-__all__ = ["run_workflow"]
+__all__ = ["workflow"]
 
 _KIND = "workflow"
 _RAISED = re.compile(r"^(?:RuntimeError|ValueError): (.*)", re.MULTILINE | re.DOTALL)
 
 
+@workflow.command(name="run")
 @command()
 async def run_workflow(
     invocation: Invocation,
     file: Annotated[
         Path | None,
-        typer.Argument(
+        Argument(
             help="A workflow whose tasks have tools, in JSON or YAWL's XML; - for stdin.", show_default=False
         ),
     ] = None,
@@ -62,19 +63,17 @@ async def run_workflow(
     json_arguments: JsonArgumentsOption = None,
     resume: Annotated[
         str | None,
-        typer.Option("--resume", metavar="RUN", help="Resume a run that was interrupted or failed."),
+        Option("--resume", metavar="RUN", help="Resume a run that was interrupted or failed."),
     ] = None,
     again: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--again",
             metavar="TASK",
             help="With --resume: repeat this task, even if it may not be idempotent.",
         ),
     ] = None,
-    program: Annotated[
-        bool, typer.Option("--program", help="Print the program it becomes; run nothing.")
-    ] = False,
+    program: Annotated[bool, Option("--program", help="Print the program it becomes; run nothing.")] = False,
     yes: YesOption = False,
 ) -> None:
     """Run a workflow in the sandbox: tasks call their tools, in parallel where possible, and predicates choose.
@@ -116,7 +115,7 @@ async def run_workflow(
             raise
         await asyncio.to_thread(_report, invocation, execution, journal, gateway.snapshot.tools)
     if not execution.ok:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _new_run(
@@ -184,25 +183,42 @@ def _report(
     invocation: Invocation, execution: Execution, journal: Journal, tools: Mapping[str, Tool]
 ) -> None:
     """Print the results; of a failed run, the tasks that are done and how to resume it."""
-    printed = _printed(execution)
-    data = printed or {"failed": None, "trace": journal.ended, "results": _results(journal, tools)}
-    fails_again = not execution.ok and bool(journal.fails_again or data.get("fails_again"))
-    found = _RAISED.search(execution.error)
-    error = execution.error if found is None else found[1].rstrip()
+
+    def value(task: str, result: Result) -> Any:
+        tool = tools.get(journal.net.tasks[task].tool or "")
+        reading = Reading() if tool is None else reading_of(tool)
+        return read_result(
+            result, reading, lambda block: f"[{block.get('type')} {block.get('mimeType') or ''}]"
+        )
+
+    def values(task: str, found: Result | list[Result]) -> Any:
+        return [value(task, one) for one in found] if isinstance(found, list) else value(task, found)
+
+    data = _printed(execution)
+    if data is None:
+        results = {task: values(task, found) for task, found in journal.results.items()}
+        data = {"failed": None, "trace": journal.ended, "results": results}
+    is_ok = execution.ok
+    fails_again = not is_ok and bool(journal.fails_again or data.get("fails_again"))
+    raised = _RAISED.search(execution.error)
+    error = execution.error if raised is None else raised[1].rstrip()
     if invocation.as_json:
+        items = {
+            task: state
+            | {"returned": {str(at): value(task, one) for at, one in sorted(state["returned"].items())}}
+            for task, state in journal.items().items()
+        }
         print_json(
             {
                 "run": execution.run,
-                "resume": execution.run
-                if journal.can_resume and not execution.ok and not fails_again
-                else None,
+                "resume": execution.run if journal.can_resume and not is_ok and not fails_again else None,
                 "outcome": execution.outcome,
                 "code": execution.code,
                 "error": error or None,
                 **data,
                 "fails_again": fails_again,
                 "under_way": journal.under_way,
-                "items": {} if execution.ok else _items(journal, tools),
+                "items": {} if is_ok else items,
                 "recalled": journal.recalled,
                 "changed": journal.changed,
                 "duration_ms": round(execution.duration_ms, 1),
@@ -214,13 +230,12 @@ def _report(
             note(f"{plural(journal.recalled, 'call')} answered from the record.")
         for task in journal.changed:
             note(f"'{one_line(task)}' was repeated: its arguments have changed.")
-        if execution.ok:
+        if is_ok:
             print_json(data["results"])
             note(f"Done in {execution.duration_ms:,.0f} ms: {', '.join(map(one_line, data['trace']))}")
         else:
-            note(f"Error [{execution.code}]:\n{harmless(error)}")
-            note("\n".join(calls_made(execution.calls)))
-    if not execution.ok:
+            note("\n".join([f"Error [{execution.code}]:", error, *calls_made(execution.calls)]))
+    if not is_ok:
         _print_how_to_resume(journal, fails_again=fails_again)
 
 
@@ -233,34 +248,6 @@ def _printed(execution: Execution) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found
-
-
-def _results(journal: Journal, tools: Mapping[str, Tool]) -> dict[str, Any]:
-    return {
-        task: [_value(journal, tools, task, one) for one in result]
-        if isinstance(result, list)
-        else _value(journal, tools, task, result)
-        for task, result in journal.results.items()
-    }
-
-
-def _items(journal: Journal, tools: Mapping[str, Tool]) -> dict[str, Any]:
-    """Return, of tasks that were not done for all of their items, the state of each item."""
-    return {
-        task: {
-            **state,
-            "returned": {
-                str(at): _value(journal, tools, task, one) for at, one in sorted(state["returned"].items())
-            },
-        }
-        for task, state in journal.items().items()
-    }
-
-
-def _value(journal: Journal, tools: Mapping[str, Tool], task: str, result: Result) -> Any:
-    tool = tools.get(journal.net.tasks[task].tool or "")
-    reading = Reading() if tool is None else reading_of(tool)
-    return read_result(result, reading, lambda block: f"[{block.get('type')} {block.get('mimeType') or ''}]")
 
 
 def _print_how_to_resume(journal: Journal, *, fails_again: bool = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 __all__ = ["Answers", "CacheError", "answer_key"]
 
@@ -25,13 +26,12 @@ class CacheError(Exception):
     """The cache folder cannot be used."""
 
 
-def answer_key(request: Mapping[str, Any]) -> str | None:
-    """Return a hash of a request; None if it cannot be cached."""
-    try:
+def answer_key(request: Mapping[str, Any]) -> str:
+    def describe(value: Any) -> Any:
         # A pydantic class in a request asks for an answer of its form.
-        text = json.dumps(request, sort_keys=True, default=lambda model: model.model_json_schema())
-    except (TypeError, ValueError, AttributeError):
-        return None
+        return value.model_json_schema() if hasattr(value, "model_json_schema") else repr(value)
+
+    text = json.dumps(request, sort_keys=True, default=describe)
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -61,21 +61,15 @@ class Answers:
             raise CacheError(f"model answers cannot be cached in {self._path}: {reason}.") from None
         self._database = database
 
-    def find(self, key: str) -> list[Any] | None:
+    def find(self, key: str) -> Any:
         rows = self._execute("SELECT outputs FROM answers WHERE key = ?", key)
-        try:
-            outputs = json.loads(rows[0][0]) if rows else None
-        except (ValueError, TypeError, RecursionError):
-            return None
-        return outputs if _is_answer(outputs) else None
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(rows[0][0]) if rows else None
 
-    def keep(self, key: str, outputs: Any) -> None:
-        if _is_answer(outputs):
-            self._execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", key, json.dumps(outputs))
-
-    def forget(self, keys: Iterable[str]) -> None:
-        for key in keys:
-            self._execute("DELETE FROM answers WHERE key = ?", key)
+    def keep(self, answers: Mapping[str, Any]) -> None:
+        for key, outputs in answers.items():
+            with contextlib.suppress(TypeError):
+                self._execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", key, json.dumps(outputs))
 
     def _execute(self, statement: str, *values: str) -> list[Any]:
         assert self._database is not None
@@ -84,13 +78,3 @@ class Answers:
         except sqlite3.Error as error:
             logger.warning("CACHE_ERROR: %s cannot be used: %s.", self._path, error)
             return []
-
-
-def _is_answer(outputs: Any) -> bool:
-    """Return whether this is what DSPy gets from a model: texts, or objects with a text."""
-    if not isinstance(outputs, list) or not outputs:
-        return False
-    parts = [part if isinstance(part, dict) else {"text": part} for part in outputs]
-    return all(
-        isinstance(part.get("text"), str) and set(part) <= {"text", "reasoning_content"} for part in parts
-    )

@@ -10,8 +10,6 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from dspy.utils.exceptions import LMError
-
 from halflap.config import LmConfig
 from halflap.core.errors import UsageError
 from halflap.dspy.child.answers import Answers, CacheError
@@ -100,16 +98,13 @@ class Jobs:
         if len(self._programs) > _MAX_PROGRAMS:
             self._programs.popitem(last=False)
         job = Job(message["id"], self._call, time.monotonic() + message["seconds"])
-        try:
-            began = time.perf_counter()
-            prediction = await program.run(message["inputs"], self._model, job)
-            milliseconds = (time.perf_counter() - began) * 1000
-            outputs = program.outputs(prediction)
-        except Exception as error:
-            if self._answers is not None and not isinstance(error, LMError):
-                # A useless answer would fail in the same way forever.
-                self._answers.forget(job.keys)
-            raise
+        began = time.perf_counter()
+        prediction = await program.run(message["inputs"], self._model, job)
+        milliseconds = (time.perf_counter() - began) * 1000
+        outputs = program.outputs(prediction)
+        if self._answers is not None:
+            # Only now: a useless answer would fail in the same way forever.
+            self._answers.keep(job.new)
         return {"outputs": outputs, "milliseconds": round(milliseconds, 3), "cache_hit": job.cache_hit}
 
     async def _optimize(self, message: dict[str, Any]) -> dict[str, Any]:

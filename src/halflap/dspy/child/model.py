@@ -14,7 +14,6 @@ import httpx
 from dspy.utils.exceptions import ContextWindowExceededError, LMError, is_retryable_lm_error
 
 from halflap.dspy.child.answers import answer_key
-from halflap.dspy.key import redact_answer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -43,8 +42,8 @@ class Job:
     """On the monotonic clock."""
     asked: int = 0
     hits: int = 0
-    keys: list[str] = field(default_factory=list)
-    """Cache keys of the answers that it got."""
+    new: dict[str, Any] = field(default_factory=dict)
+    """Answers that were not in the cache, by key; kept once they turned out to be usable."""
     is_optimizing: bool = False
     failure: LMError | TimeoutError | None = None
     """Why the model could not be asked; an optimizer would take that for a bad answer, and continue."""
@@ -91,15 +90,14 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
         asked = {**self.kwargs, **settings, "model": self.model, "prompt": prompt, "messages": messages}
         # The address counts, the key does not.
         key = answer_key({name: value for name, value in asked.items() if name != "api_key"})
-        answer = None if self.answers is None or key is None else self.answers.find(key)
+        answer = None if self.answers is None else self.answers.find(key)
         job: Job = dspy.settings.get(JOB)
         job.asked += 1
         job.hits += answer is not None
-        job.keys += [] if key is None else [key]
         if answer is None:
-            answer = await self._ask(job, {"prompt": prompt, "messages": messages, **settings})
-            if self.answers is not None and key is not None:
-                self.answers.keep(key, answer)
+            answer = job.new[key] = await self._ask(job, {"prompt": prompt, "messages": messages, **settings})
+            if job.is_optimizing and self.answers is not None:
+                self.answers.keep({key: answer})
         return copy.deepcopy(answer)
 
     def __call__(self, prompt: Any = None, *, messages: Any = None, **settings: Any) -> Any:
@@ -113,7 +111,7 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
         for pause in (*_PAUSES, math.inf):
             try:
                 async with asyncio.timeout(self.config.timeout):
-                    return redact_answer(await super().acall(**request), self.config.api_key or "")
+                    return await super().acall(**request)
             except (LMError, TimeoutError) as error:
                 wait = max(pause, getattr(error, "retry_after", None) or 0.0)
                 left = min(_MAX_PAUSE, job.deadline - time.monotonic())

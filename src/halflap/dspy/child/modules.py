@@ -1,4 +1,4 @@
-"""Build a DSPy module from a manifest and a cleaned state, and run it."""
+"""Build a DSPy module from a spec, and run it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import pydantic
 from dspy.adapters.types.tool import convert_input_schema_to_tool_args
 
 from halflap.core.errors import UsageError
+from halflap.dspy.child.field_types import limits_of, python_type
 from halflap.dspy.child.model import JOB, Job
-from halflap.dspy.child.types import limits_of, python_type
-from halflap.dspy.manifest import INPUTS, Manifest, Predictor
-from halflap.dspy.state import PredictorState
+from halflap.dspy.spec import INPUTS, Predictor, ProgramSpec, State
 from halflap.schema import argument_problems, compile_schema
 
 if TYPE_CHECKING:
@@ -24,14 +23,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halflap.dspy.child.model import Model
-    from halflap.dspy.fields import Field
+    from halflap.dspy.spec import Field
     from halflap.schema import Validator
 
-__all__ = ["OutputError", "Program", "Steps", "load_object", "plain", "saved_state", "settings_for"]
+__all__ = ["OutputError", "Program", "Steps", "load_object", "plain", "settings_for", "state_of"]
 
 
 class OutputError(Exception):
-    """What the model answered is not what the manifest says."""
+    """What the model answered is not what the spec says."""
 
 
 class CatalogueTool(dspy.Tool):  # type: ignore[misc]  # DSPy has no types
@@ -41,36 +40,21 @@ class CatalogueTool(dspy.Tool):  # type: ignore[misc]  # DSPy has no types
         job: Job = dspy.settings.get(JOB)
         return await job.call(job.number, self.name, arguments)
 
-    def __call__(self, /, **arguments: Any) -> str:
-        """Call it from a thread, as optimizers do."""
-        return asyncio.run_coroutine_threadsafe(self.acall(**arguments), dspy.settings.lm.loop).result()
-
 
 class Steps(dspy.Module):  # type: ignore[misc]  # as above
     """Predictors in their order, each fed from the inputs or from earlier ones."""
 
-    def __init__(
-        self,
-        manifest: Manifest,
-        states: Mapping[str, PredictorState],
-        tools: Mapping[str, Mapping[str, Any]],
-    ) -> None:
+    def __init__(self, spec: ProgramSpec, tools: Mapping[str, Mapping[str, Any]]) -> None:
         super().__init__()
-        self.steps = {predictor.name: _step(predictor, tools) for predictor in manifest.predictors}
-        self.sources = {name: _split(manifest.wiring.predictors[name]) for name in self.steps}
-        self.results = _split(manifest.wiring.outputs)
-        for predictor in manifest.predictors:
+        self.steps = {predictor.name: _step(predictor, tools) for predictor in spec.predictors}
+        self.sources = {name: _split(sources) for name, sources in spec.flow.predictors.items()}
+        self.results = _split(spec.flow.results)
+        for predictor in spec.predictors:
             for key, predict in _predicts_of(predictor, self.steps[predictor.name]).items():
-                # By name: DSPy's own loading would set whatever the file contains.
-                predict.demos = [dict(demo) for demo in states[key].demos]
-                if (instructions := states[key].signature.instructions) is not None:
-                    predict.signature = predict.signature.with_instructions(instructions)
-
-    def forward(self, /, **inputs: Any) -> Any:
-        values: dict[str, Any] = {INPUTS: inputs}
-        for name, step in self.steps.items():
-            values[name] = step(**_taken(self.sources[name], values))
-        return dspy.Prediction(**_taken(self.results, values))
+                state = spec.state.get(key, State())
+                predict.demos = [dict(demo) for demo in state.demos]
+                if state.instructions is not None:
+                    predict.signature = predict.signature.with_instructions(state.instructions)
 
     async def aforward(self, /, **inputs: Any) -> Any:
         values: dict[str, Any] = {INPUTS: inputs}
@@ -78,9 +62,13 @@ class Steps(dspy.Module):  # type: ignore[misc]  # as above
             values[name] = await step.acall(**_taken(self.sources[name], values))
         return dspy.Prediction(**_taken(self.results, values))
 
+    def forward(self, /, **inputs: Any) -> Any:
+        """Run on the event loop of the model; optimizers call this from their threads."""
+        return asyncio.run_coroutine_threadsafe(self.aforward(**inputs), dspy.settings.lm.loop).result()
 
-def _split(sources: Mapping[str, str | None]) -> dict[str, list[str]]:
-    return {name: source.split(".") for name, source in sources.items() if source}
+
+def _split(sources: Mapping[str, str]) -> dict[str, list[str]]:
+    return {name: source.split(".") for name, source in sources.items()}
 
 
 def _taken(sources: Mapping[str, list[str]], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,16 +79,14 @@ def _taken(sources: Mapping[str, list[str]], values: Mapping[str, Any]) -> dict[
 class Program:
     """A program that can be run any number of times at once."""
 
-    manifest: Manifest
+    spec: ProgramSpec
     module: Steps
     validator: Validator | None
 
     @classmethod
     def build(cls, described: Mapping[str, Any]) -> Program:
-        manifest = Manifest.model_validate(described["manifest"])
-        states = {key: PredictorState.model_validate(state) for key, state in described["state"].items()}
-        module = Steps(manifest, states, described["tools"])
-        return cls(manifest, module, compile_schema(manifest.output_schema))
+        spec = ProgramSpec.model_validate(described["spec"])
+        return cls(spec, Steps(spec, described["tools"]), compile_schema(spec.output_schema))
 
     async def run(self, inputs: Mapping[str, Any], model: Model, job: Job) -> Any:
         with settings_for(model, job):
@@ -109,16 +95,17 @@ class Program:
     def with_defaults(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         return {
             field.name: inputs[field.name] if field.name in inputs else field.json_schema["default"]
-            for field in self.manifest.inputs
+            for field in self.spec.inputs
         }
 
     def outputs(self, prediction: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a prediction as JSON; raise if it is not what the manifest says."""
+        """Return a prediction as JSON; raise if it is not what the spec says."""
         outputs = {
-            field.name: plain(prediction[field.name], field.json_schema) for field in self.manifest.outputs
+            field.name: _null_read(plain(prediction[field.name]), field.json_schema)
+            for field in self.spec.outputs
         }
         if problems := [str(problem) for problem in argument_problems(outputs, self.validator)]:
-            raise OutputError("\n- ".join(["the model's answer does not match the manifest:", *problems]))
+            raise OutputError("\n- ".join(["the model's answer does not match the spec:", *problems]))
         return outputs
 
 
@@ -133,28 +120,15 @@ def settings_for(model: Model, job: Job) -> Any:
     )
 
 
-def plain(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return an output as JSON; optional properties that the model left out or null are left out."""
-    if isinstance(value, pydantic.BaseModel):
-        value = value.model_dump(mode="json", by_alias=True)
-    if isinstance(value, dict):
-        known, others = schema.get("properties", {}), schema.get("additionalProperties")
-        required = schema.get("required", ())
-        schemas = {name: known.get(name, others if isinstance(others, dict) else {}) for name in value}
-        return {
-            str(name): plain(part, schemas[name])
-            for name, part in value.items()
-            if part is not None or name not in known or name in required or _takes_null(schemas[name])
-        }
-    if isinstance(value, list | tuple):
-        return [plain(part, schema.get("items", {})) for part in value]
-    # In DSPy's chat form every text is text, also one that means nothing.
-    is_text = {"string", "null"} == {*schema.get("type", ())}
-    return None if is_text and value in ("null", "None") else value
+def plain(value: Any) -> Any:
+    """Return an output as JSON; what the model left out of an object is not added."""
+    return pydantic.TypeAdapter(Any).dump_python(value, mode="json", by_alias=True, exclude_unset=True)
 
 
-def _takes_null(schema: Mapping[str, Any]) -> bool:
-    return "null" in schema.get("type", ()) or None in schema.get("enum", ())
+def _null_read(value: Any, schema: Mapping[str, Any]) -> Any:
+    """In DSPy's chat form every text is text, also one that means nothing."""
+    kinds = schema.get("type", [part.get("type") for part in schema.get("anyOf", ())])
+    return None if value in ("null", "None") and "null" in kinds else value
 
 
 def _step(predictor: Predictor, tools: Mapping[str, Mapping[str, Any]]) -> Any:
@@ -193,14 +167,15 @@ def _predicts_of(predictor: Predictor, step: Any) -> dict[str, Any]:
     return dict(zip(predictor.signatures, found, strict=True))
 
 
-def saved_state(manifest: Manifest, steps: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state as DSPy saves it, without what an optimizer noted for itself."""
-    states = {
-        key: predict.dump_state()
-        for predictor in manifest.predictors
-        for key, predict in _predicts_of(predictor, steps[predictor.name]).items()
-    }
-    return {key: {name: state[name] for name in ("demos", "signature")} for key, state in states.items()}
+def state_of(spec: ProgramSpec, steps: Mapping[str, Any]) -> dict[str, Any]:
+    """Return demos and instructions of a module's predictors, without what an optimizer noted for itself."""
+    states = {}
+    for predictor in spec.predictors:
+        for key, predict in _predicts_of(predictor, steps[predictor.name]).items():
+            state, kept = predict.dump_state(), {*predictor.signatures[key], "augmented"}
+            demos = [{name: part for name, part in demo.items() if name in kept} for demo in state["demos"]]
+            states[key] = {"demos": demos, "instructions": state["signature"]["instructions"]}
+    return states
 
 
 def load_object(name: str, folder: Path) -> Any:

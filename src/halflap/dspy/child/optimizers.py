@@ -7,20 +7,20 @@ import contextlib
 import json
 import logging
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dspy
-from dspy.utils.exceptions import LMError
 
 from halflap.core.errors import UsageError
-from halflap.dspy.child.modules import OutputError, Program, load_object, saved_state, settings_for
+from halflap.dspy.child.modules import OutputError, Program, load_object, settings_for, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from halflap.dspy.child.model import Job, Model
-    from halflap.dspy.manifest import Manifest
+    from halflap.dspy.spec import ProgramSpec
 
     Values = Mapping[str, Any]
     Score = tuple[float, str]
@@ -33,7 +33,6 @@ _CONCURRENT = 4
 _MAX_BOOTSTRAPPED, _MAX_LABELED = 4, 8
 _MAX_DEMO_BYTES = 100_000
 """Larger demos are dropped: a ReAct's hold everything that its tools returned."""
-_NUMBER = "halflap_example"
 
 
 async def optimize(
@@ -42,120 +41,107 @@ async def optimize(
     """Run one optimisation; the process is ended if it has to stop early."""
     logging.getLogger("dspy").setLevel(logging.CRITICAL)
     program = Program.build(message)
-    work = _Optimization(program, message, model, job, report)
-    old_score = await work.measure(program, "measuring the old")
-    module = await asyncio.to_thread(work.optimized)
-    new = Program(program.manifest, module, program.validator)
-    score = await work.measure(new, "measuring the new")
-    return {"state": saved_state(program.manifest, module.steps), "score": score, "old_score": old_score}
+    with settings_for(model, job):
+        return await asyncio.to_thread(_Optimization(program, message, job, report).run)
 
 
 class _Optimization:
-    def __init__(
-        self, program: Program, message: Mapping[str, Any], model: Model, job: Job, report: Any
-    ) -> None:
+    """Runs in a thread, and starts others; all of them ask the model on the event loop."""
+
+    def __init__(self, program: Program, message: Mapping[str, Any], job: Job, report: Any) -> None:
         self._program = program
-        self._metric = find_metric(message["metric"], program.manifest, message["folder"])
         self._message = message
-        self._model = model
         self._job = job
         self._report = report
+        self._metric = find_metric(message["metric"], program.spec, message["folder"])
         self._failure: UsageError | None = None
-        self._done = 0
+        self._progress: dict[str, Any] = {}
+        self._lock = threading.Lock()
 
-    async def measure(self, program: Program, phase: str) -> float:
+    def run(self) -> dict[str, Any]:
+        old_score = self._measure(self._program.module, "measuring the old")
+        module = self._optimized()
+        score = self._measure(module, "measuring the new")
+        state = state_of(self._program.spec, module.steps)
+        return {"state": state, "score": score, "old_score": old_score}
+
+    def _measure(self, module: Any, phase: str) -> float:
         """Return the mean score on the held-out examples; an answer that cannot be used scores nothing."""
-        examples, places, scores = self._message["held_out"], asyncio.Semaphore(_CONCURRENT), []
-
-        async def score(example: Values) -> None:
-            async with places:
-                try:
-                    prediction = await program.run(example["inputs"], self._model, self._job)
-                    value = self._score(example, prediction)[0]
-                except (UsageError, LMError, TimeoutError):
-                    raise
-                except Exception:  # noqa: BLE001 -- DSPy raises many kinds for answers it cannot read
-                    value = 0.0
-            scores.append(value)
-            self._report({"phase": phase, "done": len(scores), "total": len(examples)})
-
-        self._report({"phase": phase, "done": 0, "total": len(examples)})
-        await asyncio.gather(*(score(example) for example in examples))
-        mean = round(sum(scores) / len(scores), 4)
-        self._report({"phase": phase, "done": len(scores), "total": len(scores), "score": mean})
+        examples = self._examples("held_out")
+        self._begin(phase, len(examples))
+        evaluate = dspy.Evaluate(
+            devset=examples, metric=self._score, num_threads=_CONCURRENT, max_errors=len(examples) + 1
+        )
+        mean: float = round(evaluate(module).score / 100, 4)
+        self._check()
+        self._report({"phase": phase, "done": len(examples), "total": len(examples), "score": mean})
         return mean
 
-    def _score(self, example: Values, prediction: Values) -> Score:
-        """Score a prediction; what would be refused when the program runs is worth nothing."""
-        try:
-            outputs = self._program.outputs(prediction)
-        except OutputError as error:
-            return 0.0, str(error)
-        return self._metric(example, outputs)
-
-    def optimized(self) -> Any:
-        """Run the optimizer in this thread and return the new module."""
-        trainset = []
-        for number, example in enumerate(self._message["examples"]):
-            inputs = self._program.with_defaults(example["inputs"])
-            # Of an input and an output with one name, the input counts: the program must not see what it should return.
-            values = {**example["outputs"], **inputs, _NUMBER: number}
-            trainset.append(dspy.Example(values).with_inputs(*inputs))
+    def _optimized(self) -> Any:
+        examples = self._examples("examples")
         module = self._program.module.deepcopy()
-        with settings_for(self._model, self._job):
-            if self._message["optimizer"] == "GEPA":
-                module = self._gepa(len(trainset)).compile(module, trainset=trainset, valset=trainset)
-            else:
-                module = self._bootstrap(len(trainset)).compile(module, trainset=trainset)
-        if failure := self._job.failure or self._failure:
-            raise failure
+        if self._message["optimizer"] == "GEPA":
+            self._begin("optimising", self._message["budget"])
+            module = self._gepa(len(examples)).compile(module, trainset=examples, valset=examples)
+        else:
+            self._begin("optimising", len(examples))
+            module = dspy.BootstrapFewShot(
+                metric=self._score,
+                metric_threshold=1.0,
+                max_bootstrapped_demos=_MAX_BOOTSTRAPPED,
+                max_labeled_demos=_MAX_LABELED,
+                max_errors=len(examples) + 1,
+            ).compile(module, trainset=examples)
+        self._check()
         for predict in module.predictors():
             predict.demos = [demo for demo in predict.demos if _is_small(demo)]
         return module
 
-    def _bootstrap(self, count: int) -> Any:
-        def metric(example: Any, prediction: Any, *_trace: Any) -> bool:
-            return self._scored(example, prediction, count)[0] >= 1.0
-
-        return dspy.BootstrapFewShot(
-            metric=metric,
-            max_bootstrapped_demos=_MAX_BOOTSTRAPPED,
-            max_labeled_demos=_MAX_LABELED,
-            max_errors=count,
-        )
-
     def _gepa(self, count: int) -> Any:
-        def metric(example: Any, prediction: Any, *_trace: Any, **_more: Any) -> Any:
-            score, feedback = self._scored(example, prediction, self._message["budget"])
-            return dspy.Prediction(score=score, feedback=feedback)
-
-        def is_over(_: Any) -> bool:
-            return self._failure is not None or self._job.failure is not None
-
         return dspy.GEPA(
-            metric=metric,
+            metric=self._score,
             max_metric_calls=self._message["budget"],
-            reflection_lm=self._model.copy(temperature=1.0),
+            reflection_lm=dspy.settings.lm.copy(temperature=1.0),
             reflection_minibatch_size=min(3, count),
             num_threads=_CONCURRENT,
             # Skipping perfect scores costs no metric call, so the budget would never be spent.
             skip_perfect_score=False,
             seed=self._message["seed"],
-            gepa_kwargs={"stop_callbacks": [is_over]},
+            gepa_kwargs={"stop_callbacks": [lambda _: bool(self._failure or self._job.failure)]},
         )
 
-    def _scored(self, example: Any, prediction: Any, total: int) -> Score:
-        """Score an answer for an optimizer, which would take an error for a bad answer, and continue."""
-        if self._failure is None:
-            try:
-                score = self._score(self._message["examples"][example[_NUMBER]], prediction)
-            except UsageError as error:
-                self._failure = error
-            else:
-                self._done += 1
-                self._report({"phase": "optimising", "done": min(self._done, total), "total": total})
-                return score
-        return 0.0, "Stopped."
+    def _examples(self, key: str) -> list[Any]:
+        found = []
+        for example in self._message[key]:
+            inputs = self._program.with_defaults(example)
+            found.append(dspy.Example({**example, **inputs}).with_inputs(*inputs))
+        return found
+
+    def _score(self, example: Any, prediction: Any, *_trace: Any, **_more: Any) -> Any:
+        """Score a prediction; what would be refused when the program runs is worth nothing.
+
+        DSPy would take an error for a bad answer, and continue.
+        """
+        score, feedback = 0.0, "Stopped."
+        with self._lock:
+            if self._failure is None:
+                try:
+                    score, feedback = self._metric(example.toDict(), self._program.outputs(prediction))
+                except OutputError as error:
+                    feedback = str(error)
+                except UsageError as error:
+                    self._failure = error
+                done = min(self._progress["done"] + 1, self._progress["total"])
+                self._begin(self._progress["phase"], self._progress["total"], done)
+        return dspy.Prediction(score=score, feedback=feedback)
+
+    def _begin(self, phase: str, total: int, done: int = 0) -> None:
+        self._progress = {"phase": phase, "done": done, "total": total}
+        self._report(self._progress)
+
+    def _check(self) -> None:
+        if failure := self._job.failure or self._failure:
+            raise failure
 
 
 def _is_small(demo: Any) -> bool:
@@ -165,18 +151,19 @@ def _is_small(demo: Any) -> bool:
 # Metrics ----------------------------------------------------------------------------------------------
 
 
-def find_metric(text: str, manifest: Manifest, folder: str) -> Metric:
+def find_metric(text: str, spec: ProgramSpec, folder: str) -> Metric:
     """Return a function of an example and a program's outputs, for `exact`, `exact:FIELD` or `module:function`."""
-    outputs = [field.name for field in manifest.outputs]
+    outputs = [field.name for field in spec.outputs]
     kind, _, name = text.partition(":")
     if kind == "exact":
         if name and name not in outputs:
-            raise UsageError(f"{manifest.name} has no output {name!r}. It has: {', '.join(outputs)}.")
-        return lambda example, actual: _exact([name] if name else outputs, example["outputs"], actual)
+            raise UsageError(f"{spec.name} has no output {name!r}. It has: {', '.join(outputs)}.")
+        return lambda example, actual: _exact([name] if name else outputs, example, actual)
     function = load_object(text, Path(folder))
     if not callable(function):
         raise UsageError(f"{text} is not a function.")
-    return lambda example, actual: _own(text, function, example, actual)
+    inputs = [field.name for field in spec.inputs]
+    return lambda example, actual: _own(text, function, dspy.Example(example).with_inputs(*inputs), actual)
 
 
 def _exact(names: list[str], expected: Values, actual: Values) -> Score:
@@ -189,8 +176,7 @@ def _exact(names: list[str], expected: Values, actual: Values) -> Score:
     return (0.0, " ".join(hints)) if wrong else (1.0, "Everything is right.")
 
 
-def _own(text: str, function: Any, example: Values, actual: Values) -> Score:
-    expected = dspy.Example({**example["outputs"], **example["inputs"]}).with_inputs(*example["inputs"])
+def _own(text: str, function: Any, expected: Any, actual: Values) -> Score:
     try:
         with contextlib.redirect_stdout(sys.stderr):
             result = function(expected, dspy.Prediction(**actual))

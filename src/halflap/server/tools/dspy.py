@@ -90,10 +90,10 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
         program = await (await gateway.dspy()).find(name)
         # Before the person is asked anything.
         program.check(inputs)
-        version = f"{name} {program.saved.manifest.version}, {program.saved.source_hash}"
+        version = f"{name} {program.saved.spec.version}, {program.saved.source_hash}"
         about = f"await dspy__{name}(**{json.dumps(inputs, ensure_ascii=False)})\n# {version}"
         word = await caller.confirm(await gateway.dspy_needing_confirmation(name), about, saved=name)
-        return (await gateway.execute_dspy(name, inputs, caller.on_behalf(word))).answer(name)
+        return await gateway.execute_dspy(name, inputs, caller.on_behalf(word))
 
     async def list_programs(_arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
         programs, broken = await (await gateway.dspy()).usable()

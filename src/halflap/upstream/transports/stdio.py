@@ -15,6 +15,7 @@ import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
+from halflap.core.environment import machine_environment
 from halflap.core.errors import UpstreamUnavailableError
 from halflap.core.text import visible
 from halflap.upstream.connection import Failure
@@ -29,17 +30,6 @@ if TYPE_CHECKING:
     from halflap.upstream.connection import Connection
     from halflap.upstream.guardian import GuardedProcess, Guardian
     from halflap.upstream.log import ServerLog
-
-_PASSED = frozenset(
-    {
-        *("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"),
-        *("DISPLAY", "WAYLAND_DISPLAY"),
-        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
-        *("http_proxy", "https_proxy", "no_proxy", "all_proxy"),
-        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
-    }
-)
-_PASSED_PREFIXES = ("LC_", "XDG_")
 
 _MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 """A server that writes a longer line is disconnected: the line has to fit in memory."""
@@ -97,18 +87,11 @@ async def _start(guardian: Guardian, server: ServerConfig, connection: Connectio
 
 
 def server_environment(server: ServerConfig) -> dict[str, str]:
-    """Return what the server inherits of our environment, and its own `env`.
-
-    A server is a foreign program: it gets what programs need to run and to reach the network, not the tokens
-    in the user's shell. `inherit_env` passes on more.
-    """
-    more = server.inherit_env
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if more is True or name in _PASSED or name.startswith(_PASSED_PREFIXES) or (more and name in more)
-    }
-    return {**inherited, **server.env}
+    """Return what the server inherits of our environment, and its own `env`."""
+    if server.inherit_env is True:
+        return {**os.environ, **server.env}
+    named = {name: os.environ[name] for name in server.inherit_env or () if name in os.environ}
+    return {**machine_environment(), **named, **server.env}
 
 
 def _explain_start(error: OSError | ValueError, server: ServerConfig, path: str) -> Failure:

@@ -12,6 +12,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.environment import machine_environment
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
@@ -20,17 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["ChildProcess", "ProcessEndedError"]
 
 _MAX_LINE = 64 * 1024 * 1024
-_CANCEL_SECONDS = 2.0
+_CANCEL_SECONDS = 10.0
 """How long the child may take to confirm a cancellation; after that it counts as hung."""
-_MACHINE = frozenset({
-    "HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "PWD", "SHELL", "TEMP", "TMP", "TMPDIR", "TZ", "USER",
-    "ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "REQUEST_METHOD",
-    "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE", "SSLKEYLOGFILE",
-})  # fmt: skip
-"""The variables that the child inherits, with those that start with LC_, PYTHON or XDG_.
-
-Model clients know hundreds of names for keys, accounts and addresses; an allow-list need not know them.
-"""
 
 
 class ProcessEndedError(Exception):
@@ -52,8 +45,11 @@ class _Job:
 class ChildProcess:
     """Runs any number of jobs at once; if the process ends or hangs, all of them fail."""
 
-    def __init__(self, process: asyncio.subprocess.Process, show: Callable[[str], None]) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, redact: Callable[[str], str], show: Callable[[str], None]
+    ) -> None:
         self._process = process
+        self._redact = redact
         self._numbers = itertools.count()
         self._jobs: dict[int, _Job] = {}
         self._reason = ""
@@ -63,14 +59,16 @@ class ChildProcess:
         }
 
     @classmethod
-    async def start(cls, settings: Mapping[str, Any], show: Callable[[str], None]) -> ChildProcess:
-        """Start a child, which imports DSPy; `show` receives each line that it prints."""
+    async def start(
+        cls, settings: Mapping[str, Any], redact: Callable[[str], str], show: Callable[[str], None]
+    ) -> ChildProcess:
+        """Start a child, which imports DSPy; `show` receives each line that it prints. Everything is redacted."""
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", "halflap.dspy.child",
             env=_environment(), limit=_MAX_LINE, start_new_session=True,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
-        child = cls(process, show)
+        child = cls(process, redact, show)
         try:
             # The key travels through the pipe: environments and command lines can be read by others.
             answer = await child.run(settings)
@@ -144,7 +142,7 @@ class ChildProcess:
         assert self._process.stdout is not None
         try:
             while line := await self._process.stdout.readline():
-                self._receive(json.loads(line))
+                self._receive(json.loads(self._redact(line.decode())))
         except (ValueError, KeyError, TypeError):
             self._kill("it sent something unreadable")
         finally:
@@ -175,16 +173,11 @@ class ChildProcess:
         assert self._process.stderr is not None
         with contextlib.suppress(ValueError):
             while line := await self._process.stderr.readline():
-                show(line.decode(errors="replace").rstrip("\n"))
+                show(self._redact(line.decode(errors="replace").rstrip("\n")))
 
 
 def _environment() -> dict[str, str]:
-    """Return the child's environment: facts about this machine, nothing about language models."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name.upper() in _MACHINE or name.upper().startswith(("LC_", "PYTHON", "XDG_"))
-    }
+    kept = machine_environment("PYTHON")
     # A proxy would receive the key of a model on this machine.
     unproxied = kept.pop("no_proxy", kept.get("NO_PROXY", ""))
     # LiteLLM: do not fetch the price list, do not read a `.env` file.

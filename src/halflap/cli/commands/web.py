@@ -1,0 +1,89 @@
+"""`halflap web`: open the web page, and serve it unless a running server does."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import urllib.request
+import webbrowser
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halflap.cli.command import Invocation, command
+from halflap.cli.output import note, set_up_logging
+from halflap.config import load_config
+from halflap.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from halflap.config import Config
+    from halflap.web import WebPage
+
+__all__ = ["page_maker", "web"]
+
+_SECONDS = 5.0
+_ADDRESS = "127.0.0.1:8765"
+
+
+def page_maker(
+    config: Config, opened: Callable[[str], object] | None = None
+) -> Callable[..., WebPage] | None:
+    """Return what makes the page for a server; None if it is switched off."""
+    if not config.web.enabled:
+        return None
+    from halflap.web import WebPage
+
+    return partial(WebPage, opened=opened)
+
+
+@command(shared=("config", "verbose"))
+async def web(
+    invocation: Invocation,
+    http: Annotated[
+        str, typer.Option("--http", metavar="HOST:PORT", help="Where the page is served, or will be.")
+    ] = _ADDRESS,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open a browser, or only print the link.")
+    ] = True,
+) -> None:
+    """Open the web page: servers, tools, links, runs and workflows, to look at.
+
+    If `halflap serve --http` runs at the address already, its page is opened; otherwise this serves it, along with MCP,
+    until Ctrl-C. The link works once; the browser stays signed in.
+    """
+    set_up_logging(verbose=invocation.verbose, servers=True)
+    config = invocation.config()
+    if not config.web.enabled:
+        raise UsageError("The page is switched off: `web.enabled` in the configuration.")
+    from halflap.server import run_http
+    from halflap.server.http import parse_address
+    from halflap.web import SignIn
+
+    opened = _open if browser else None
+    host, port = parse_address(http)
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    if port and await asyncio.to_thread(_is_served, url):
+        link = SignIn(config.data_dir / "web").new_link(url)
+        note(f"Page, signed in once by this link: {link}")
+        if opened is not None:
+            await asyncio.to_thread(webbrowser.open, link)
+        return
+    load = partial(load_config, invocation.config_file)
+    await run_http(config, http, note, load, page_maker(config, opened))
+
+
+def _open(link: str) -> None:
+    # In a thread: some browsers return only when they are closed.
+    threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+
+
+def _is_served(url: str) -> bool:
+    """Return whether a page of Halflap's answers at this address."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with suppress(OSError, ValueError), direct.open(f"{url}/sign-in", timeout=_SECONDS) as answer:
+        return answer.headers.get("Halflap-Page") is not None
+    return False

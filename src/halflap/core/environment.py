@@ -1,0 +1,31 @@
+"""The part of our environment that programs started by Halflap inherit: facts about the machine, no secrets."""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["machine_environment"]
+
+_PASSED = frozenset(
+    {
+        *("HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"),
+        *("DISPLAY", "WAYLAND_DISPLAY"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    }
+)
+_PASSED_PREFIXES = ("LC_", "XDG_")
+
+
+def machine_environment(*prefixes: str) -> dict[str, str]:
+    """Return what programs need to run and to reach the network, not the tokens in the user's shell.
+
+    An allow-list: nobody knows all the names under which programs look for keys, accounts and addresses.
+    """
+    passed = (*_PASSED_PREFIXES, *prefixes)
+    # Proxies are also written in lower case.
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper() in _PASSED or name.startswith(passed)
+    }

@@ -1,0 +1,156 @@
+"""Templates: every value is escaped, and what cannot be seen in it is spelled out."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup, escape
+from pygments.lexers.python import PythonLexer
+from pygments.token import STANDARD_TYPES
+
+from halflap import __version__
+from halflap.core.text import clean, plural, visible
+
+__all__ = ["code_lines", "environment", "pretty"]
+
+_MAX_TEXT = 65_536
+"""Characters of one value on a page; more make it slow to read and to make."""
+_MAX_PROSE = 4_000
+_NONE = "\N{EN DASH}"
+_KILO = 1_000
+_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+
+
+def environment() -> Environment:
+    """Return the environment with all templates. Reads files: call it from a thread."""
+    folder = files("halflap.web").joinpath("templates")
+    texts = {one.name: one.read_text("utf-8") for one in folder.iterdir() if one.name.endswith(".html")}
+    made = Environment(
+        loader=DictLoader(texts),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    made.filters |= {
+        "ago": ago,
+        "clean": lambda text: clean(str(text), _MAX_PROSE),
+        "duration": duration,
+        "number": number,
+        "percent": percent,
+        "plural": plural,
+        "pretty": pretty,
+        "short": short_name,
+        "size": size,
+        "slug": lambda text: quote(str(text), safe=""),
+        "stamp": stamp,
+    }
+    made.globals |= {"version": __version__}
+    return made
+
+
+def _shown(value: Any) -> Any:
+    """Spell out what cannot be seen, such as a right-to-left override: in every value of every template."""
+    return visible(value, _MAX_TEXT, keep="\n\t") if type(value) is str else value
+
+
+def ago(seconds: float | None) -> str:
+    """Say how long ago a time was."""
+    if seconds is None:
+        return "never"
+    past = max(0.0, time.time() - seconds)
+    for unit, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
+        if past >= unit:
+            return f"{int(past // unit)} {name} ago"
+    return "just now" if past < 5 else f"{int(past)} s ago"  # noqa: PLR2004 -- nobody counts these
+
+
+def stamp(seconds: float | None) -> str:
+    """Write a time for machines: `datetime` of a `<time>` element."""
+    try:
+        return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def duration(milliseconds: float | None) -> str:
+    if milliseconds is None:
+        return _NONE
+    if milliseconds < _KILO:
+        return f"{milliseconds:.0f} ms" if milliseconds >= 1 else "<1 ms"
+    seconds = milliseconds / _KILO
+    return f"{seconds:.1f} s" if seconds < _MINUTE else f"{seconds / _MINUTE:.1f} min"
+
+
+def number(value: float | None) -> str:
+    """Write a number in a few characters: 1,234, 56.7k, 8.9M."""
+    if value is None:
+        return _NONE
+    for least, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= least:
+            return f"{value / (1e3 if unit == 'k' else least):.3g}{unit}"
+    return f"{value:,.0f}" if value == int(value) else f"{value:.2g}"
+
+
+def percent(share: float | None) -> str:
+    if share is None:
+        return _NONE
+    # Rounded down: confidence is a lower bound.
+    return f"{math.floor(share * 100)} %"
+
+
+def size(count: float | None) -> str:
+    if count is None:
+        return _NONE
+    if count < _KILO:
+        return f"{count:.0f} B"
+    for unit in ("kB", "MB", "GB"):
+        count /= _KILO
+        if count < _KILO or unit == "GB":
+            break
+    return f"{count:.3g} {unit}"
+
+
+def short_name(name: str) -> str:
+    """Return a tool's name without the part that its server has in common."""
+    parts = name.split("__", 2)
+    return parts[-1] if parts[0] == "mcp" and len(parts) > 2 else name.partition("__")[2] or name  # noqa: PLR2004
+
+
+def pretty(value: Any) -> str:
+    """Write JSON, or text that may be JSON, over several lines."""
+    if isinstance(value, str):
+        if len(value) > _MAX_TEXT:
+            return value
+        try:
+            read = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        value = read
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+@lru_cache(maxsize=64)
+def code_lines(code: str) -> tuple[Markup, ...]:
+    """Return the lines of a Python program with its words in spans that the style sheet colours."""
+    lines: list[list[str]] = [[]]
+    text = visible(code, _MAX_TEXT, keep="\n\t")
+    for kind, token in PythonLexer(stripnl=False, ensurenl=False).get_tokens(text):
+        name = STANDARD_TYPES.get(kind) or STANDARD_TYPES.get(kind.parent, "")
+        for at, part in enumerate(token.split("\n")):
+            if at:
+                lines.append([])
+            if part:
+                lines[-1].append(
+                    f'<span class="c-{name[0]}">{escape(part)}</span>' if name else str(escape(part))
+                )
+    return tuple(Markup("".join(line)) for line in lines)  # noqa: S704 -- every part was escaped

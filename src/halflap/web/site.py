@@ -1,0 +1,151 @@
+"""What every view uses: the gateway, the templates, values that many look at, and the rights of whoever is looking."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from starlette.responses import HTMLResponse
+
+from halflap.core.errors import HalflapError, UsageError
+from halflap.core.values import CallContext
+from halflap.web.signin import LOCAL
+from halflap.web.tasks import Tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from jinja2 import Environment
+    from starlette.requests import Request
+
+    from halflap.gateway import Gateway
+    from halflap.graph.edges import Edge
+    from halflap.web.signin import Session
+
+__all__ = ["THEMES", "THEME_COOKIE", "Shared", "Site", "Visit"]
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_SHARE = 20
+"""A shared value is not computed again before this many times as long as it took: at most 5 % of the time."""
+_MAX_QUERY = 2_000
+THEMES = ("auto", "light", "dark")
+THEME_COOKIE = "halflap-theme"
+
+
+class Shared(Generic[T]):
+    """A value that many look at. It is computed when somebody asks, never by itself, and not more often than worth it.
+
+    Whoever asks while it is out of date gets the old one; the new one is computed meanwhile.
+    """
+
+    def __init__(self, compute: Callable[[], Awaitable[T]], seconds: float) -> None:
+        self._compute = compute
+        self._seconds = seconds
+        self._task: asyncio.Task[None] | None = None
+        self._value: T | None = None
+        self._until = 0.0
+
+    async def get(self, patience: float | None = None) -> T | None:
+        """Return the value; None if the first one takes longer than this many seconds."""
+        if self._task is None and (self._value is None or time.monotonic() >= self._until):
+            self._task = asyncio.create_task(self._update(), name="compute what a page shows")
+        if self._value is None and self._task is not None:
+            done, _ = await asyncio.wait([self._task], timeout=patience)
+            for task in done:
+                task.result()  # raises what it raised
+        return self._value
+
+    async def _update(self) -> None:
+        began = time.monotonic()
+        try:
+            self._value = await self._compute()
+        except HalflapError as error:
+            if self._value is None:
+                raise
+            logger.warning("%s The page shows what was known before.", error)
+        finally:
+            self._task = None
+            took = time.monotonic() - began
+            self._until = began + took + max(self._seconds, _SHARE * took)
+
+
+class Site:
+    """One page over one gateway."""
+
+    def __init__(self, gateway: Gateway, templates: Environment) -> None:
+        self.gateway = gateway
+        self.templates = templates
+        self.tasks = Tasks()
+        self.kinds: Shared[dict[str, str]] = Shared(self._kinds, 5.0)
+        """Whether the output of each tool is declared, learned or unknown."""
+        self.edges: Shared[Sequence[Edge]] = Shared(gateway.edges, 30.0)
+
+    async def _kinds(self) -> dict[str, str]:
+        await self.gateway.prepare()
+        return await self.gateway.learned.output_kinds()
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request of a signed-in person."""
+
+    site: Site
+    request: Request
+    session: Session
+    form: Mapping[str, str] = field(default_factory=dict)
+    """The fields of a POST."""
+
+    @property
+    def gateway(self) -> Gateway:
+        return self.site.gateway
+
+    @property
+    def is_owner(self) -> bool:
+        return self.session.principal == LOCAL
+
+    @property
+    def sees(self) -> str | None:
+        """Whose runs and calls are shown: the owner sees all, as on the command line, others their own, as over MCP."""
+        return None if self.is_owner else self.session.principal
+
+    @property
+    def may_call(self) -> bool:
+        """Whether tools can be called and programs run from the page."""
+        return self.gateway.config.web.allow_calls
+
+    @property
+    def is_fragment(self) -> bool:
+        """Whether only a part of the page is asked for."""
+        return self.request.headers.get("hx-request") == "true"
+
+    @cached_property
+    def theme(self) -> str:
+        chosen = self.request.cookies.get(THEME_COOKIE, "")
+        return chosen if chosen in THEMES else THEMES[0]
+
+    def query(self, name: str) -> str:
+        return self.request.query_params.get(name, "").strip()[:_MAX_QUERY]
+
+    def path(self, name: str) -> str:
+        return str(self.request.path_params[name])
+
+    def context(self, confirmed: frozenset[str] = frozenset()) -> CallContext:
+        """Return the context of calls on this person's behalf, with the same rules as over MCP."""
+        unconfirmed = "it was not confirmed on the page"
+        context = CallContext(self.session.principal, confirmations=confirmed, unconfirmed=unconfirmed)
+        return self.gateway.under_rule(context)
+
+    def expect_calls_allowed(self) -> None:
+        if not self.may_call:
+            raise UsageError("Calls from the page are off. Set `web.allow_calls: true` to allow them.")
+
+    def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        text = self.site.templates.get_template(template).render(visit=self, **values)
+        return HTMLResponse(text, status, headers={"Vary": "HX-Request"})

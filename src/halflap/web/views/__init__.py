@@ -1,0 +1,8 @@
+"""One module per page of the menu. Each has `ROUTES`: its paths and the coroutines that answer them.
+
+A coroutine whose name begins with `post_` answers forms, all others answer GET.
+"""
+
+from halflap.web.views import overview
+
+VIEWS = (overview,)
