@@ -292,6 +292,7 @@ class ServerEntry(Section):
     }
     """What to write instead of keys of other clients that must not be ignored."""
 
+    name: Text | None = setting(None, "The server's name in the list form; elsewhere its key is its name.")
     transport: TransportName | None = setting(
         None,
         "By default `stdio` with a command; with a URL, streamable HTTP and then SSE. `type` means the same.",
@@ -360,7 +361,9 @@ class ConfigFile(TopLevel):
     """Halflap's configuration file."""
 
     mcpServers: dict[str, ServerEntry] = setting({}, "Servers by name, as in Claude and Cursor.")  # noqa: N815 -- the clients' own name
-    servers: dict[str, ServerEntry] = setting({}, "Servers by name, as in VS Code.")
+    servers: dict[str, ServerEntry] | tuple[ServerEntry, ...] = setting(
+        {}, "Servers by name, as in VS Code, or as a list."
+    )
     inputs: Any = setting(None, "Ignored; VS Code keeps it next to its servers.")
     server: FrontConfig = FrontConfig.model_construct()
     tools: ToolsConfig = ToolsConfig.model_construct()

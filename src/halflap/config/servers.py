@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 IGNORED_KEYS = frozenset(
-    {"alwaysAllow", "alwaysLoad", "autoApprove", "description", "dev", "gallery", "icon", "name", "version"}
+    {"alwaysAllow", "alwaysLoad", "autoApprove", "description", "dev", "gallery", "icon", "version"}
 )
 """Keys of other clients that say nothing about the server itself."""
 WITHOUT_EFFECT = {
@@ -135,6 +135,14 @@ def _entries(reader: Reader) -> Iterator[tuple[str, Location, Any]]:
         value = reader.source.value.get(form)
         if isinstance(value, Mapping):
             yield from ((name, (form, name), entry) for name, entry in value.items())
+        elif isinstance(value, list) and form == "servers":
+            for index, entry in enumerate(value):
+                name = entry.get("name") if isinstance(entry, Mapping) else None
+                if isinstance(name, str):
+                    yield name, (form, index), entry
+                else:
+                    message = f"servers[{index}] has no `name`."
+                    reader.add((form, index), message, "Give it one.", code="config-server-name")
         elif value is not None:
             reader.add((form,), f"`{form}` must be a mapping of names to servers.")
 
