@@ -32,29 +32,6 @@ if TYPE_CHECKING:
     from halflap.core.values import Tool
     from halflap.gateway import Gateway
 
-__all__ = [
-    "ArgumentsOption",
-    "JsonArgumentsOption",
-    "LimitOption",
-    "OutputOption",
-    "ServerOption",
-    "ToolArgument",
-    "YesOption",
-    "check_server",
-    "confirm",
-    "confirmed",
-    "exclusive",
-    "given_arguments",
-    "key_values",
-    "program_names",
-    "read_at_most",
-    "resolve",
-    "run_ids",
-    "script_names",
-    "tool_names",
-    "write_text",
-]
-
 _MAX_RUNS = 200
 _NO_TERMINAL = "no terminal to confirm on; use --yes"
 

@@ -29,7 +29,6 @@ from halflap.cli.output import (
     note,
     one_line,
     outline,
-    plural,
     print_json,
     safe,
     warn_about_servers,
@@ -37,7 +36,7 @@ from halflap.cli.output import (
     write,
 )
 from halflap.core.errors import UpstreamError
-from halflap.core.text import clean
+from halflap.core.text import clean, plural
 from halflap.core.values import DSPY, SCRIPTS, CallContext
 from halflap.gateway import NO_SERVER_ADVICE
 
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
     from halflap.core.values import Result
     from halflap.gateway import Gateway
     from halflap.schema import ToolSchema
-
-__all__ = ["call", "inspect", "list_tools", "search"]
 
 _MAX_DESCRIPTION = 20_000
 _FAILED: OtherCode = "tool-error"
