@@ -21,6 +21,7 @@ from halflap.cli.options import (
     confirm,
     confirmed,
     given_arguments,
+    list_unlisted,
     script_names,
 )
 from halflap.cli.output import note, one_line, print_json, visible, working, write
@@ -74,9 +75,12 @@ async def run(
         note(f"No server is configured yet, so the program has no tools. {NO_SERVER_ADVICE}")
     async with invocation.gateway(config) as gateway:
         name = what.removeprefix(_PREFIX)
+        program = (await gateway.scripts.find(name)).code if code is None else code
+        with working("Starting servers"):
+            await list_unlisted(gateway, program)
         if check:
             with working("Checking"):
-                checked = await gateway.check(code or (await gateway.scripts.find(name)).code)
+                checked = await gateway.check(program)
             is_ok = checked.ok and checked.skipped is None
             _show_check(invocation, checked, is_ok=is_ok)
         else:

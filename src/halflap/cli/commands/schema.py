@@ -16,6 +16,7 @@ from halflap.cli.options import (
     YesOption,
     check_server,
     confirm,
+    list_unlisted,
     read_at_most,
     resolve,
     tool_names,
@@ -223,7 +224,7 @@ async def stubs(
     check_server(config, server)
     async with invocation.gateway(config) as gateway:
         with working("Listing the servers' tools"):
-            await gateway.settle()
+            await list_unlisted(gateway)
         warn_about_servers(gateway, server)
         name = None if name is None else await resolve(gateway, name)
         write_text(await gateway.stubs(server, name=name), output)
