@@ -9,6 +9,7 @@ DEMO_READY := $(VENV)/.demo-ready
 NEW_ENOUGH := import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Halflap needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=/path/to/python3.11.")
 DSPY_READY := $(VENV)/.dspy-ready
 NODE_READY := tests/real/node_modules/.ready
+SUITE_READY := tests/conformance/node_modules/.ready
 # The JSON Schema test suite comes with the source of a package that we do not use otherwise.
 SUITE := $(VENV)/json-schema-suite
 SUITE_SOURCE := jsonschema==4.26.0
@@ -32,6 +33,7 @@ help:
 	@echo "make golden    rewrite what the acceptance tests compare with"
 	@echo "make docs      the pages that follow from the code: reference, errors, settings"
 	@echo "make bench     every performance claim, as a ratio in one run"
+	@echo "make conformance  the official suite of MCP, against our front and our client"
 	@echo "make test-all  everything, the slow tests and the benchmarks' bounds too"
 
 setup: $(READY)
@@ -109,6 +111,14 @@ test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL) $(PACKAGES_R
 	@HALFLAP_THOROUGH=1 $(PYTEST)
 	@$(MAKE) --no-print-directory bench
 
+# The official suite needs a newer Node than most machines have; npm has that, too.
+$(SUITE_READY): tests/conformance/package.json tests/conformance/package-lock.json
+	@echo "Installing the conformance suite …"
+	@npm ci --prefix tests/conformance --no-audit --no-fund --silent && touch $@
+
+conformance: $(READY) $(SUITE_READY)
+	@$(BIN)/python tests/conformance/run.py
+
 bench: $(READY) $(DSPY_READY)
 	@set -e; for file in bench/bench_*.py; do $(BIN)/python $$file; done
 
@@ -120,4 +130,4 @@ format: $(READY)
 	@$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) tests/real/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) tests/real/node_modules tests/conformance/node_modules tests/conformance/results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -17,8 +17,8 @@ PADDING = "# nothing to see here, move along\n" * 400
 
 
 def shown(code: str) -> str:
-    request = asyncio.run(_request([DELETE], code))
-    return str(request.params.message)
+    request = asyncio.run(_request([DELETE], code, ""))
+    return str(request["params"]["message"])
 
 
 def parts(code: str) -> list[str]:

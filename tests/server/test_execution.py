@@ -143,13 +143,13 @@ def test_a_long_output_is_cut_and_can_be_read_whole_as_a_resource(told: dict[str
     assert told["uri"] in lines[3]
     (contents,) = told["resource"]
     assert contents.text == "x" * 1000 + "\n"
-    assert told["uri"] in told["resources"]
+    assert told["resources"] == []
     assert [template.uri_template for template in told["templates"]] == ["halflap://runs/{run}/output"]
 
 
 def test_neither_a_strange_address_nor_part_of_an_identifier_is_a_resource(told: dict[str, Any]) -> None:
     for refused in told["refused"]:
-        assert "no resource" in refused
+        assert "no resource" in refused or "not found" in refused
         assert told["run"] not in refused
 
 
@@ -260,15 +260,16 @@ def test_an_answer_to_another_program_or_used_before_does_not_count(home: Path) 
                     allow_input_required=True,
                 )
 
-            other = await again(f"{PID}  # and more", first.request_state)
-            assert isinstance(other, types.InputRequiredResult)
+            with pytest.raises(MCPError):
+                await again(f"{PID}  # and more", first.request_state)
             assert isinstance(await again(PID, None), types.InputRequiredResult)
-            forged = "0" * 32 + ".99999999999." + "0" * 64
-            assert isinstance(await again(PID, forged), types.InputRequiredResult)
+            with pytest.raises(MCPError):
+                await again(PID, "parked." + "0" * 32)
             done = await again(PID, first.request_state)
             assert isinstance(done, types.CallToolResult)
             assert not done.is_error
-            assert isinstance(await again(PID, first.request_state), types.InputRequiredResult)
+            with pytest.raises(MCPError):
+                await again(PID, first.request_state)
 
     asyncio.run(use())
 

@@ -13,7 +13,6 @@ from halflap.learn import Learned, infer
 from halflap.store import (
     DriftEvent,
     ServerRows,
-    StoredServer,
     StoredTool,
     ToolKey,
     WatermarkChange,
@@ -206,7 +205,7 @@ async def test_what_was_learned_by_definition_moves_to_the_schemas_of_the_tool(t
     await older.open()
     digests = definition_hash(before), definition_hash(now)
     row = StoredTool("one", "t", "mcp__one__t", now, digests[1], before, digests[0], 1.0, 1.0, 0)
-    rows = ServerRows(StoredServer("one", "f", 1.0), (row,))
+    rows = ServerRows(None, (row,))
     await older.update_server("one", lambda _: rows)
     await older.add_learned("live", {ToolKey("one", "t", digests[0]): learned({"a": 1})})
     await older.add_learned("live", {ToolKey("one", "t", digests[1]): learned({"b": 1})})

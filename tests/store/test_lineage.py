@@ -92,4 +92,4 @@ async def test_a_store_from_before_is_upgraded_with_a_backup_and_keeps_what_was_
     backups = await asyncio.to_thread(
         lambda: sorted(path.name.split("-")[0] for path in tmp_path.glob("*.bak"))
     )
-    assert backups == ["s.db.v5", "s.db.v6", "s.db.v7"]
+    assert backups == ["s.db.v6", "s.db.v7", "s.db.v8"]

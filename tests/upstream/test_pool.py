@@ -13,7 +13,7 @@ import pytest
 
 from halflap.config import ServerConfig
 from halflap.core.errors import UpstreamUnavailableError
-from halflap.core.values import CallContext, Listing
+from halflap.core.values import CallContext, Features, Listing
 from halflap.upstream import Pool, Upstream
 from support import SERVERS, alive, comes, eventually
 
@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def upstream(script: str, *args: str, last_version: str | None = None) -> AsyncIterator[Upstream]:
-    async def no_roots() -> list[dict[str, Any]]:
+    async def no_roots(client: object) -> list[dict[str, Any]]:
+        del client
         return []
+
+    async def on_features(server: str, features: Features) -> bool:
+        del server, features
+        return False
 
     async def on_listing(listing: Listing) -> None:
         del listing
@@ -40,6 +45,8 @@ async def upstream(script: str, *args: str, last_version: str | None = None) -> 
         log_folder=None,
         list_roots=no_roots,
         on_listing=on_listing,
+        on_features=on_features,
+        on_event=lambda _event: None,
         last_versions={"x": last_version},
         redact=str,
         in_process={},

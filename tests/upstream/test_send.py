@@ -38,9 +38,9 @@ def test_a_call_that_fails_when_its_caller_is_cancelled_is_no_unhandled_error(wh
                     await asyncio.sleep(0.1)
             raise RequestFailedError(-32603, "Internal server error")
 
-        session = cast("Session", SimpleNamespace(call=call))
+        session = cast("Session", SimpleNamespace(request=call, is_modern=False))
         upstream = Upstream(SERVER, cast("Shared", SimpleNamespace(guardian=None)), ServerLog(None, "s"))
-        waiting = asyncio.create_task(upstream._send(session, "t", {}, CallContext()))
+        waiting = asyncio.create_task(upstream._send(session, "tools/call", {"name": "t"}, CallContext()))
         await asyncio.sleep(0.05)
         if when == "as it is cancelled":
             failing.set()

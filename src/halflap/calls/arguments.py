@@ -54,6 +54,20 @@ class Validators:
         if problems:
             raise await self._error(tool, problems)
 
+    async def without_nulls(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Leave out optional arguments that are null where the schema wants another type; models often send these."""
+        required = tool.input_schema.get("required")
+        kept = {
+            name: value
+            for name, value in arguments.items()
+            if value is not None or (isinstance(required, list) and name in required)
+        }
+        if len(kept) == len(arguments) or not await self._problems(
+            tool, "input", tool.input_schema, arguments
+        ):
+            return arguments
+        return arguments if await self._problems(tool, "input", tool.input_schema, kept) else kept
+
     async def breach(self, tool: Tool, result: Result) -> ArgumentProblem | None:
         """Return the first place where a result breaks what its tool declares."""
         if tool.output_schema is None or result.is_error:

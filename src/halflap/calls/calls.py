@@ -12,7 +12,7 @@ from halflap.calls.arguments import Validators
 from halflap.calls.trace import CallTrace
 from halflap.catalog import namespaced
 from halflap.core.errors import HalflapError, ToolFailedError, ToolNotFoundError
-from halflap.core.values import OWN, Tool
+from halflap.core.values import OWN, Result, Tool
 from halflap.store import TOOL_ERROR
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from halflap.calls.recorder import Recorder
     from halflap.calls.trace import Observe
     from halflap.catalog import Snapshot
-    from halflap.core.values import CallContext, Result, ToolSource
+    from halflap.core.values import CallContext, RequestSource, ToolSource
 
 __all__ = ["Calls"]
 
@@ -48,10 +48,15 @@ class Calls:
         self._snapshot = snapshot
         self._observe = observe
         self._sources: dict[str, ToolSource] = {}
+        self._servers: dict[str, RequestSource] = {}
 
     def register(self, source: ToolSource) -> None:
         """Make a source's tools callable."""
         self._sources[source.name] = source
+
+    def register_server(self, server: RequestSource) -> None:
+        """Make a server's tools callable, and what it offers besides them."""
+        self._sources[server.name] = self._servers[server.name] = server
 
     async def call(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Result:
         """Call a tool by its namespaced name."""
@@ -82,7 +87,7 @@ class Calls:
 
         try:
             self._authorize(tool, snapshot, context)
-            sent = await self.validators.sendable(tool, arguments)
+            sent = await self.validators.without_nulls(tool, await self.validators.sendable(tool, arguments))
             trace.set_arguments(sent, json.dumps(sent, allow_nan=False, ensure_ascii=False))
             try:
                 result = await self._sources[tool.server].call(
@@ -93,7 +98,9 @@ class Calls:
                     admit=admit,
                 )
             except ToolFailedError as error:
-                raise ToolFailedError(name, error.server, error.rpc_code, error.message) from error
+                raise ToolFailedError(
+                    name, error.server, error.rpc_code, error.message, error.data
+                ) from error
             outcome = TOOL_ERROR if result.is_error else "ok"
             breach = await self.validators.breach(tool, result)
             if breach is not None:
@@ -111,6 +118,31 @@ class Calls:
             return result
         finally:
             trace.end(tool, outcome, result, None if breach is None else str(breach)[:_LONGEST], error_text)
+
+    async def request(
+        self, feature: Tool, method: str, params: Mapping[str, Any], context: CallContext
+    ) -> dict[str, Any]:
+        """Send a request for a prompt or a resource to its server, under the same rules and records as a call."""
+        trace = CallTrace(self._recorder, feature, context)
+        trace.set_unsent_arguments(params)
+        result: Result | None = None
+        outcome, error_text = "cancelled", None
+
+        async def admit() -> None:
+            self.policy.admit_feature(feature, self._snapshot())
+
+        try:
+            await admit()
+            source = self._servers[feature.server]
+            raw = await source.request(method, params, context, repeatable=True, admit=admit)
+            result, outcome = Result(structured_content=raw, has_structured_content=True), "ok"
+        except HalflapError as error:
+            outcome, error_text = error.code, str(error)
+            raise
+        else:
+            return raw
+        finally:
+            trace.end(feature, outcome, result, None, error_text)
 
     @contextmanager
     def finding(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Iterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from halflap.catalog import matches, namespaced
+from halflap.catalog import block_rule, matches, namespaced
 from halflap.core.errors import ToolBlockedError, ToolHeldError
 from halflap.core.values import DSPY, OWN
 
@@ -32,6 +32,14 @@ class Policy:
             raise ToolBlockedError(tool.name, rule)
         if tool.name in snapshot.held:
             raise ToolHeldError(tool.name, snapshot.changed.get(tool.name, ()))
+
+    def admit_feature(self, feature: Tool, snapshot: Snapshot) -> None:
+        """Raise if a prompt or a resource must not be used: the rules for tools apply to it, under its own name."""
+        rule = block_rule(feature, self._tools)
+        if rule is not None:
+            raise ToolBlockedError(feature.name, rule)
+        if feature.name in snapshot.held:
+            raise ToolHeldError(feature.name, snapshot.changed.get(feature.name, ()))
 
     def kept_out_of_programs(self, tool: Tool) -> str | None:
         """Return why no program may call the tool, to follow its name; None if programs may."""

@@ -2,15 +2,15 @@
 
 Read `catalog` first: it merges what servers list (`listing`) into the store and publishes an immutable `Snapshot` after
 every change. `refresh` decides when a server is asked again, `naming` chooses tool names that never change, `search`
-finds tools. The catalogue opens no connections and calls no tools.
+finds tools; `features` keeps prompts and resources. The catalogue opens no connections and calls no tools.
 """
 
 from halflap.catalog.catalog import Catalog
 from halflap.catalog.listing import PARTS, changed_parts
-from halflap.catalog.naming import choose_name, namespaced
+from halflap.catalog.naming import choose_name, feature_name, namespaced
 from halflap.catalog.refresh import Refresher
 from halflap.catalog.search import Finder, Hit
-from halflap.catalog.snapshot import Snapshot, matches
+from halflap.catalog.snapshot import Snapshot, block_rule, matches
 
 __all__ = [
     "PARTS",
@@ -19,8 +19,10 @@ __all__ = [
     "Hit",
     "Refresher",
     "Snapshot",
+    "block_rule",
     "changed_parts",
     "choose_name",
+    "feature_name",
     "matches",
     "namespaced",
 ]

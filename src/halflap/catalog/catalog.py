@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from halflap.catalog.features import absorb_features, accept_prompts
 from halflap.catalog.listing import absorb
 from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
 from halflap.core.errors import StoreBrokenError, StoreError
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from halflap.catalog.listing import Absorbed
     from halflap.config import Config
-    from halflap.core.values import Listing, Tool
+    from halflap.core.values import Features, Listing, Tool
     from halflap.store import Store
 
 logger = logging.getLogger(__name__)
@@ -101,12 +103,19 @@ class Catalog:
         if kept != {str(one["name"]): definition_hash(one) for one in listing.tools}:
             await self.absorb(listing)
 
+    async def absorb_features(self, server: str, features: Features) -> bool:
+        """Store what a server offers besides tools, and return whether that is something else than before."""
+        before = self.snapshot.features.get(server)
+        await self._update(server, lambda rows: absorb_features(rows, features))
+        return before != self.snapshot.features.get(server)
+
     async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
         """Accept the current definitions of these tools, and return the names of those that had changed."""
         seen = self.snapshot
-        wanted = {name: seen.tools[name].hash for name in names if name in seen.changed}
+        known = {**seen.prompts, **seen.tools}
+        wanted = {name: known[name].hash for name in names if name in seen.changed}
 
-        def change(before: ServerRows) -> ServerRows:
+        def change(server: str, before: ServerRows) -> ServerRows:
             # Only the definition that was seen: another process may have stored yet another one.
             tools = [
                 replace(tool, accepted=tool.definition, accepted_hash=tool.hash)
@@ -114,10 +123,15 @@ class Catalog:
                 else tool
                 for tool in before.tools
             ]
-            return replace(before, tools=tools)
+            prompts = [
+                one.original_name
+                for name, one in seen.prompts.items()
+                if one.server == server and wanted.get(name) == one.hash
+            ]
+            return accept_prompts(replace(before, tools=tools), prompts)
 
-        for server in {seen.tools[name].server for name in wanted}:
-            await self._update(server, change)
+        for server in {known[name].server for name in wanted}:
+            await self._update(server, partial(change, server))
         return tuple(sorted(name for name in wanted if name not in self.snapshot.changed))
 
     async def _update(self, server: str, change: Callable[[ServerRows], ServerRows]) -> None:
@@ -129,13 +143,15 @@ class Catalog:
             after = change(replace(before, names=self._names))
         self._rows[server] = after
         self._names.update(after.names)
-        # The same listing again makes no new snapshot, from which everything else would be built again.
+        # The same listing again makes no new snapshot, and without a new number nothing is built from it again.
         if _shown(before) != _shown(after):
             self._publish()
+        elif _features(before) != _features(after):
+            self._publish(is_new=False)
 
-    def _publish(self) -> None:
+    def _publish(self, *, is_new: bool = True) -> None:
         self.snapshot = build_snapshot(
-            self.snapshot.number + 1,
+            self.snapshot.number + is_new,
             (tool for rows in self._rows.values() for tool in rows.tools),
             {name: rows.server for name, rows in self._rows.items() if rows.server is not None},
             self._config.tools,
@@ -171,3 +187,7 @@ def _shown(rows: ServerRows) -> Any:
     """Return what a snapshot shows of a server."""
     about = rows.server and (rows.server.server_info, rows.server.instructions, rows.server.protocol_version)
     return about, [(tool.name, tool.definition, tool.accepted_hash, tool.removed) for tool in rows.tools]
+
+
+def _features(rows: ServerRows) -> str | None:
+    return None if rows.server is None else rows.server.features

@@ -69,6 +69,7 @@ def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -
         listing.protocol_version,
         listing.server_info,
         listing.instructions,
+        None if before.server is None else before.server.features,
     )
     rows = ServerRows(server, [*tools.values(), *gone], taken)
     return Absorbed(rows, tuple(renamed), tuple(sorted(unaccepted)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from halflap.core.values import OWN
 
@@ -22,6 +22,11 @@ def namespaced(server: str, tool: str) -> str:
     """Return the name a tool gets if it is free and not too long."""
     prefix = "" if server in OWN else "mcp__"
     return f"{prefix}{_NOT_IN_NAMES.sub('_', server)}__{_NOT_IN_NAMES.sub('_', tool)}"
+
+
+def feature_name(server: str, kind: Literal["prompt", "resource"], name: str) -> str:
+    """Return the name under which the rules for tools apply to a prompt or a resource."""
+    return namespaced(server, f"{kind}__{name}")
 
 
 def choose_name(server: str, tool: str, taken: Mapping[str, tuple[str, str]]) -> str:

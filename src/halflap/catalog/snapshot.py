@@ -8,6 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from halflap.catalog.features import prompt_tool, read_features
 from halflap.catalog.listing import changed_parts
 from halflap.catalog.naming import namespaced
 from halflap.core.errors import ToolNotFoundError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from halflap.config import ToolsConfig
+    from halflap.core.values import Features
     from halflap.store import StoredServer, StoredTool
 
 
@@ -41,6 +43,12 @@ class Snapshot:
     held: frozenset[str] = frozenset()
     """Changed tools that may not be called until they are accepted."""
     servers: Mapping[str, StoredServer] = field(default_factory=_nothing)
+    definitions: Mapping[str, Mapping[str, Any]] = field(default_factory=_nothing)
+    """Of tools, exactly as their servers listed them."""
+    features: Mapping[str, Features] = field(default_factory=_nothing)
+    """What each server offers besides tools, as far as that is known."""
+    prompts: Mapping[str, Tool] = field(default_factory=_nothing)
+    """Under the names by which the rules for tools apply to them; these are in `changed` and `held`, too."""
 
     def is_callable(self, name: str) -> bool:
         return name in self.tools and name not in self.blocked and name not in self.held
@@ -113,7 +121,7 @@ def matches(name: str, globs: Iterable[str]) -> str | None:
     return next((glob for glob in globs if glob == name or fnmatchcase(name, glob)), None)
 
 
-def block_rule(tool: StoredTool, tools: ToolsConfig) -> str | None:
+def block_rule(tool: StoredTool | Tool, tools: ToolsConfig) -> str | None:
     """Return the rule of the configuration that forbids calling a tool, or None."""
     if tools.allow is not None and matches(tool.name, tools.allow) is None:
         return "`tools.allow` (which does not list it)"
@@ -171,12 +179,27 @@ def build_snapshot(
         if tools.pin != "off" and one.hash != one.accepted_hash
     }
     blocked = {name: rule for name, one in present.items() if (rule := block_rule(one, tools)) is not None}
+    accepted = {name: present[name].accepted for name in changed}
+    features, prompts = {}, {}
+    for server, row in servers.items():
+        if (kept := read_features(row.features)) is None:
+            continue
+        features[server] = kept.features
+        for original, definition in kept.prompts.items():
+            prompt = prompt_tool(server, definition)
+            prompts[prompt.name] = prompt
+            if tools.pin != "off" and original in kept.accepted:
+                accepted[prompt.name] = kept.accepted[original]
+                changed[prompt.name] = changed_parts(kept.accepted[original], definition)
     return Snapshot(
         number=number,
         tools=MappingProxyType({name: build_tool(one) for name, one in present.items()}),
         blocked=MappingProxyType(blocked),
         changed=MappingProxyType(changed),
-        accepted=MappingProxyType({name: present[name].accepted for name in changed}),
+        accepted=MappingProxyType(accepted),
         held=frozenset(changed) if tools.pin == "hold" else frozenset(),
         servers=MappingProxyType(dict(servers)),
+        definitions=MappingProxyType({name: one.definition for name, one in present.items()}),
+        features=MappingProxyType(features),
+        prompts=MappingProxyType(prompts),
     )

@@ -68,6 +68,13 @@ class FrontConfig(Section):
     families: tuple[Family, ...] = setting(
         (), "Tools of Halflap itself that clients see; by default `core`, and `dspy` if `programs.lm` is set."
     )
+    expose: tuple[Pattern, ...] = setting(
+        (), "Tools of servers that clients see directly, with their own definitions, besides Halflap's."
+    )
+    expose_tokens: Count = setting(
+        10_000,
+        "How many tokens their definitions may have, at four bytes each; what exceeds it is not listed.",
+    )
 
 
 class ToolsConfig(Section):
@@ -306,6 +313,11 @@ class ServerEntry(Section):
     )
     headers: Headers = setting({}, "Headers of every request.")
     trust_annotations: Flag = setting(False, "Believe what the server says about its tools.")
+    resources: Flag = setting(True, "Offer its resources to clients.")
+    prompts: Flag = setting(True, "Offer its prompts to clients.")
+    questions: Flag = setting(
+        True, "Pass on to clients what it asks and logs during a call: elicitation, sampling, roots."
+    )
     disabled: Flag = setting(False, "Don't use the server; its variables are not expanded.")
     enabled: Flag = setting(True, "The opposite of `disabled`.")
     protocol: Protocol = setting("auto", "Which generation of MCP it speaks.")

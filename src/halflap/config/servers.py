@@ -62,6 +62,10 @@ class ServerConfig:
     unfilled: tuple[tuple[str, str], ...] = ()
     """Headers and variables that refer to an empty variable, each with that variable."""
     trust_annotations: bool = False
+    resources: bool = True
+    prompts: bool = True
+    questions: bool = True
+    """Whether clients are asked what it wants to know."""
     disabled: bool = False
     problems: tuple[ConfigProblem, ...] = ()
     """What is wrong with its entry. Such a server can't be used; the others can."""
@@ -189,6 +193,9 @@ def _read_entry(
             if where[len(path)] in {"env", "environment", "headers"}
         ),
         trust_annotations=values.trust_annotations,
+        resources=values.resources,
+        prompts=values.prompts,
+        questions=values.questions,
         disabled=is_disabled,
         problems=tuple(in_order(reader.problems, [reader.source.file])),
         protocol=values.protocol,

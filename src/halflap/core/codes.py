@@ -28,6 +28,7 @@ ErrorCode = Literal[
     "tool-refused",
     "invalid-arguments",
     "tool-failed",
+    "input-required",
     "upstream",
     "upstream-unavailable",
     "upstream-lost",

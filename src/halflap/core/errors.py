@@ -18,7 +18,8 @@
     │   ├── ToolHeldError             its definition changed since it was accepted
     │   ├── ToolRefusedError          this caller may not call it, or not without confirmation
     │   ├── InvalidArgumentsError
-    │   └── ToolFailedError           the server answered with a protocol error
+    │   ├── ToolFailedError           the server answered with a protocol error
+    │   └── InputRequiredError        the server asks for more input first
     ├── UpstreamError             a server behind Halflap
     │   ├── UpstreamUnavailableError  not started or not reachable
     │   ├── UpstreamLostError         connection lost during a call, which may have taken effect
@@ -52,12 +53,12 @@ A message says what is wrong, where, and what to do next. `code` is stable: scri
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from halflap.core.text import join, quote, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from halflap.core.codes import ConfigCode
@@ -268,12 +269,33 @@ class InvalidArgumentsError(ToolError):
 class ToolFailedError(ToolError):
     code = "tool-failed"
 
-    def __init__(self, name: str, server: str, rpc_code: int, message: str) -> None:
+    def __init__(self, name: str, server: str, rpc_code: int, message: str, data: Any = None) -> None:
         self.name = name
         self.server = server
         self.rpc_code = rpc_code
         self.message = message
+        self.data = data
         super().__init__(f"Server {server!r} answered {quote(name)} with error {rpc_code}: {message}")
+
+
+class InputRequiredError(ToolError):
+    """A server answered a request with questions; ``result`` goes to the client, which repeats it with the answers."""
+
+    code = "input-required"
+
+    def __init__(self, name: str, result: Mapping[str, Any]) -> None:
+        self.result = result
+        super().__init__(f"{quote(name)} asks for more input first.")
+
+
+class ClientRefusedError(Exception):
+    """The client cannot be asked, or answered with an error; goes back to the server that asked."""
+
+    def __init__(self, rpc_code: int, message: str, data: Any = None) -> None:
+        self.rpc_code = rpc_code
+        self.message = message
+        self.data = data
+        super().__init__(message)
 
 
 class UpstreamError(HalflapError):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 SCRIPTS: Final = "script"
 """Server name of saved scripts, whose tools are `script__<name>`. No upstream may use it."""
@@ -119,6 +119,27 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
+class Features:
+    """What a server offers besides tools, exactly as it came."""
+
+    server_info: Mapping[str, Any] = field(default_factory=dict)
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    prompts: tuple[Mapping[str, Any], ...] = ()
+    resources: tuple[Mapping[str, Any], ...] = ()
+    templates: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """A server announced a change: of one of its lists, or of a resource."""
+
+    server: str
+    what: Literal["tools", "prompts", "resources", "updated"]
+    uri: str = ""
+    """The resource that was updated."""
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """Tools added, removed and changed by a refresh, as sorted namespaced names."""
 
@@ -201,6 +222,51 @@ class CallJournal(Protocol):
         ...
 
 
+class ClientChannel(Protocol):
+    """The client behind a call, as far as servers may reach it while the call is in flight."""
+
+    @property
+    def identity(self) -> object:
+        """Equal for calls of one client: a question may be asked through either of them."""
+        ...
+
+    @property
+    def is_local(self) -> bool:
+        """It runs on this machine as the same user, so that its folders are ours."""
+        ...
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What it can be asked, in the protocol's form: `elicitation`, `sampling`, `roots`."""
+        ...
+
+    @property
+    def log_level(self) -> str | None:
+        """The lowest level of log messages that it wants; None for none at all."""
+        ...
+
+    async def ask(self, requests: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+        """Return the answers to a server's requests by key; raises `ClientRefusedError`."""
+        ...
+
+    async def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Pass a notification on; one that the client does not want is dropped."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarded:
+    """What goes along with a client's own request for one tool, prompt or resource."""
+
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    answers: Mapping[str, Any] | None = None
+    """Answers to the server's questions, from a client that repeats its request with them."""
+    state: str | None = None
+    """What the server gave it to send back."""
+    takes_questions: bool = False
+    """A question of the server goes back as the result (`InputRequiredError`) instead of being asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallContext:
     """On whose behalf and within which limits a call is made. Passed along with every nested call."""
@@ -218,6 +284,10 @@ class CallContext:
     rule: Callable[[Tool], None] | None = None
     """An extra check before a tool is called; raises to refuse."""
     progress: Progress | None = None
+    client: ClientChannel | None = None
+    """Who is asked what a server wants to know; without one, servers are told that there is nobody to ask."""
+    forwarded: Forwarded | None = None
+    """Only for a client's own request, not for calls that a program makes."""
     cancelled: Callable[[Any], None] | None = None
     """Receives the partial report of a program that is cancelled."""
     journal: CallJournal | None = None
@@ -272,4 +342,20 @@ class ToolSource(Protocol):
         The source awaits `admit` right before each time it sends the call, once it is connected and its tools are
         listed; what `admit` raises is the outcome of the call.
         """
+        ...
+
+
+class RequestSource(ToolSource, Protocol):
+    """A server, which answers other requests than calls, too."""
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        context: CallContext,
+        *,
+        repeatable: bool,
+        admit: Callable[[], Coroutine[Any, Any, None]],
+    ) -> dict[str, Any]:
+        """Send a request as `call` does, and return the raw result."""
         ...

@@ -23,6 +23,7 @@ from halflap.gateway.execution import Executor
 from halflap.gateway.lazy import Lazy
 from halflap.gateway.learned import LearnedSchemas
 from halflap.gateway.linter import Linter
+from halflap.gateway.passing import PassThrough
 from halflap.gateway.tools import Tools
 from halflap.observe import GraphSync, Knowledge, Learner
 from halflap.scripts import ScriptFolder, Scripts
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.config import Config
     from halflap.core.errors import HalflapError
-    from halflap.core.values import Listing, Tool
+    from halflap.core.values import ClientChannel, Listing, ServerEvent, Tool
     from halflap.dspy.source import DspyPrograms
     from halflap.gateway.lazy import Closable
     from halflap.sandbox import Programs
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from halflap.store import Store
     from halflap.upstream import Pool
 
-    ListRoots = Callable[[], Awaitable[list[dict[str, Any]]]]
+    ListRoots = Callable[[ClientChannel | None], Awaitable[list[dict[str, Any]]]]
 
 __all__ = ["Parts", "build"]
 
@@ -50,12 +51,17 @@ logger = logging.getLogger(__name__)
 
 
 async def build(
-    config: Config, in_process: Mapping[str, Any], list_roots: ListRoots, *, refresh_stale: bool
+    config: Config,
+    in_process: Mapping[str, Any],
+    list_roots: ListRoots,
+    on_event: Callable[[ServerEvent], None],
+    *,
+    refresh_stale: bool,
 ) -> Parts:
     """Open the store and the catalogue, and connect all parts; no server is started."""
     store = await _open_store(config)
     try:
-        parts = Parts(config, store, in_process, list_roots, refresh_stale=refresh_stale)
+        parts = Parts(config, store, in_process, list_roots, on_event, refresh_stale=refresh_stale)
     except BaseException:
         await store.close()
         raise
@@ -91,12 +97,14 @@ class Parts:
         store: Store,
         in_process: Mapping[str, Any],
         list_roots: ListRoots,
+        on_event: Callable[[ServerEvent], None],
         *,
         refresh_stale: bool,
     ) -> None:
         self._config = config
         self._in_process = in_process
         self._list_roots = list_roots
+        self._on_event = on_event
         self.store = store
         self.catalog = Catalog(config, store)
 
@@ -154,6 +162,7 @@ class Parts:
         )
         finder = Finder(self.catalog)
         self.tools = Tools(self.catalog, self.listings, finder, self.pool, self.calls, self.learned)
+        self.passing = PassThrough(config, self.catalog, self.listings, self.pool, self.calls)
         self.programs = Lazy(self._open_programs)
         self.dspy = Lazy(self._open_dspy)
         self.scripts = Scripts(
@@ -247,12 +256,14 @@ class Parts:
             log_folder=self._config.data_dir / "logs",
             list_roots=self._list_roots,
             on_listing=self.listings.absorb,
+            on_features=self.catalog.absorb_features,
+            on_event=self._on_event,
             last_versions={name: one.protocol_version for name, one in self.catalog.snapshot.servers.items()},
             redact=self._redactor.text,
             in_process=self._in_process,
         )
-        for source in pool:
-            self.calls.register(source)
+        for server in pool:
+            self.calls.register_server(server)
         return pool
 
     async def _open_dspy(self) -> DspyPrograms:

@@ -20,12 +20,21 @@ if TYPE_CHECKING:
     from halflap.calls import Recorder
     from halflap.catalog import Hit, Snapshot
     from halflap.core.errors import ArgumentProblem
-    from halflap.core.values import CallContext, Changes, RegisteredTool, Result, Tool
+    from halflap.core.values import (
+        CallContext,
+        Changes,
+        ClientChannel,
+        RegisteredTool,
+        Result,
+        ServerEvent,
+        Tool,
+    )
     from halflap.dspy.source import DspyPrograms
     from halflap.gateway.build import Parts
     from halflap.gateway.doctor import ServerReport
     from halflap.gateway.learned import LearnedSchemas
     from halflap.gateway.linter import Linted
+    from halflap.gateway.passing import PassThrough
     from halflap.graph.edges import Edge, Explanation, Graph
     from halflap.sandbox import Checked, Execution, Programs
     from halflap.schema import ToolSchema
@@ -53,6 +62,7 @@ class Gateway:
         self._in_process = servers or {}
         self._refresh_stale = refresh_stale
         self._client_roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
+        self._listeners: list[Callable[[ServerEvent], None]] = []
         self._parts = Lazy(self._build)
         self._retiring: set[asyncio.Task[None]] = set()
 
@@ -232,6 +242,24 @@ class Gateway:
         """Return the tools that a DSPy program, or what it calls, may call only after the person confirmed it."""
         return await (await self._parts.get()).executor.dspy_needing_confirmation(name)
 
+    # What servers offer besides tools
+
+    async def passing(self) -> PassThrough:
+        """Return what passes prompts and resources through."""
+        return (await self._parts.get()).passing
+
+    def on_event(self, listener: Callable[[ServerEvent], None]) -> None:
+        """Call this whenever a server announces that a list or a watched resource has changed."""
+        self._listeners.append(listener)
+
+    async def set_log_level(self, level: str) -> None:
+        """Ask servers of the older era for log messages from this level on."""
+        await (await (await self._parts.get()).pool.get()).set_log_level(level)
+
+    def _announce(self, event: ServerEvent) -> None:
+        for listener in self._listeners:
+            listener(event)
+
     # Records
 
     async def runs(
@@ -385,10 +413,14 @@ class Gateway:
         if self._parts.made is not None and self._parts.made.pool.made is not None:
             await self._parts.made.pool.made.roots_changed()
 
-    async def _list_roots(self) -> list[dict[str, Any]]:
+    async def _list_roots(self, client: ClientChannel | None) -> list[dict[str, Any]]:
+        """Return the configured roots, and those of the client behind a call, or of the only client there is."""
         roots: list[dict[str, Any]] = [{"uri": uri} for uri in self.config.roots]
-        if self._client_roots is not None:
-            with suppress(Exception):
+        with suppress(Exception):
+            if client is not None:
+                answer = (await client.ask({"roots": {"method": "roots/list"}}))["roots"]
+                roots += [dict(root) for root in answer["roots"]]
+            elif self._client_roots is not None:
                 roots += [dict(root) for root in await self._client_roots()]
         return roots
 
@@ -397,7 +429,11 @@ class Gateway:
     async def _build(self) -> Parts:
         module = await asyncio.to_thread(import_module, "halflap.gateway.build")
         parts: Parts = await module.build(
-            self.config, self._in_process, self._list_roots, refresh_stale=self._refresh_stale
+            self.config,
+            self._in_process,
+            self._list_roots,
+            self._announce,
+            refresh_stale=self._refresh_stale,
         )
         return parts
 

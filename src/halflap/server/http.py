@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
@@ -11,27 +12,36 @@ import socket
 import tempfile
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import uvicorn
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from halflap.core.errors import ServeError, TokenFileError, UsageError
-from halflap.server.caller import PRINCIPAL, bearer_token
+from halflap.core.text import visible
 from halflap.server.metrics import WithMetrics
+from halflap.server.principal import PRINCIPAL, bearer_token
+from halflap.server.single import SingleFront
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from halflap.config import Config, HttpConfig
-    from halflap.core.codes import HttpCode
+    from halflap.core.codes import Code, HttpCode
+    from halflap.gateway import Gateway
+    from halflap.server.app import Front
 
 __all__ = ["Guard", "Page", "Tokens", "bind", "keep_token", "page_hosts", "parse_address", "serve_http"]
 
 PATH = "/mcp"
+_SERVER_PATH = re.compile(r"/servers/(.+)/mcp")
+_CHECKED_BY_GUARD = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+"""The guard checks Host and Origin, for every path."""
 _HOST = re.compile(r"(?P<name>[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _PORT = re.compile(r"[0-9]{1,5}")
@@ -134,24 +144,22 @@ class Tokens:
 
 
 async def serve_http(
-    server: Server[Any],
+    front: Front,
+    gateway: Gateway,
     listener: socket.socket,
     tokens: Mapping[str, str],
-    config: HttpConfig,
     *,
     on_ready: Callable[[], None],
-    metrics: Callable[[], Awaitable[Mapping[str, Any]]],
     page: Page | None = None,
 ) -> None:
     """Serve until told to stop, those whose principals have these tokens."""
-    host = listener.getsockname()[0]
-    application = server.streamable_http_app(
-        streamable_http_path=PATH,
-        # The guard below checks Host and Origin, for every path.
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    config = gateway.config.http
+    application = front.server.streamable_http_app(
+        streamable_http_path=PATH, transport_security=_CHECKED_BY_GUARD
     )
-    hosts = allowed_hosts(host, config)
-    guard = Guard(WithMetrics(application, metrics), tokens, hosts, config.allowed_origins, page)
+    endpoints = ServerEndpoints(WithMetrics(application, gateway.metrics), gateway)
+    hosts = allowed_hosts(listener.getsockname()[0], config)
+    guard = Guard(endpoints, tokens, hosts, config.allowed_origins, page)
     web = uvicorn.Server(
         uvicorn.Config(
             guard,
@@ -166,7 +174,58 @@ async def serve_http(
         )
     )
     on_ready()
-    await web.serve(sockets=[listener])
+    try:
+        await web.serve(sockets=[listener])
+    finally:
+        await endpoints.close()
+
+
+class ServerEndpoints:
+    """`/servers/<name>/mcp` for each server by itself, opened with its first request; other paths are the application's."""
+
+    def __init__(self, app: ASGIApp, gateway: Gateway) -> None:
+        self._app = app
+        self._gateway = gateway
+        self._managers: dict[str, StreamableHTTPSessionManager] = {}
+        self._fronts: list[SingleFront] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self._lock = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = _SERVER_PATH.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        if found is None:
+            await self._app(scope, receive, send)
+        elif (manager := await self._manager(found[1])) is None:
+            await _refuse(send, 404, "server-not-found", f"There is no server {visible(found[1], 100)!r}.")
+        else:
+            await manager.handle_request(scope, receive, send)
+
+    async def _manager(self, name: str) -> StreamableHTTPSessionManager | None:
+        if not any(server.name == name and not server.disabled for server in self._gateway.config.servers):
+            return None
+        async with self._lock:
+            if name not in self._managers:
+                front = SingleFront(self._gateway, name)
+                manager = StreamableHTTPSessionManager(front.server, security_settings=_CHECKED_BY_GUARD)
+                is_open = asyncio.Event()
+                self._tasks.append(asyncio.create_task(_run(manager, is_open)))
+                await is_open.wait()
+                self._fronts.append(front)
+                self._managers[name] = manager
+        return self._managers[name]
+
+    async def close(self) -> None:
+        for front in self._fronts:
+            front.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _run(manager: StreamableHTTPSessionManager, is_open: asyncio.Event) -> None:
+    async with manager.run():
+        is_open.set()
+        await asyncio.Event().wait()
 
 
 def allowed_hosts(host: str, config: HttpConfig) -> frozenset[str]:
@@ -223,7 +282,9 @@ class Guard:
                 "Send the header `Authorization: Bearer <token>`; `halflap serve` says where it is.",
             )
         else:
-            await self._app({**scope, PRINCIPAL: principal}, receive, send)
+            # The library lets only the user who opened a session act in it.
+            user = AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
+            await self._app({**scope, PRINCIPAL: principal, "user": user}, receive, send)
 
     def _refusal(self, headers: dict[bytes, list[bytes]]) -> tuple[int, HttpCode, str] | None:
         hosts = headers.get(b"host", [])
@@ -265,7 +326,7 @@ def _host_name(host: bytes) -> str:
     return "" if found is None else found["name"].strip("[]").lower()
 
 
-async def _refuse(send: Send, status: int, code: HttpCode, message: str) -> None:
+async def _refuse(send: Send, status: int, code: Code, message: str) -> None:
     body = json.dumps({"error": True, "code": code, "message": message}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if status == 401:  # noqa: PLR2004 -- only this one asks for credentials

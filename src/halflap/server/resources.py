@@ -9,64 +9,46 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from halflap.core.errors import RunNotFoundError, UsageError
-from halflap.server.caller import principal_of
+from halflap.server.principal import principal_of
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
     from mcp.server import ServerRequestContext
 
     from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway
 
-__all__ = ["RunResources"]
+__all__ = ["OUTPUT_TEMPLATE", "RunResources"]
 
 _URI = "halflap://runs/{run}/output"
 _PATTERN = re.compile(r"halflap://runs/([0-9a-f]{8,40})/output")
-_LISTED = 20
+_OURS = "halflap://runs/"
 _NOT_FOUND = -32002
 _NOT_KEPT: OtherCode = "output-not-kept"
 
+OUTPUT_TEMPLATE: Mapping[str, Any] = {
+    "uriTemplate": _URI,
+    "name": "run-output",
+    "title": "Output of a run",
+    "description": "All that a program printed, also where the answer of execute_program was truncated",
+    "mimeType": "text/plain",
+}
+
 
 class RunResources:
-    """Answers what clients ask about resources."""
+    """Reads the outputs of runs, and leaves other resources to the handler behind it."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, others: Callable[..., Awaitable[types.ReadResourceResult]]) -> None:
         self._gateway = gateway
-
-    async def list(
-        self, context: ServerRequestContext[Any, Any], _params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        """List the outputs of the caller's newest runs."""
-        runs = await self._gateway.runs(_LISTED, principal=principal_of(context))
-        return types.ListResourcesResult(
-            resources=[
-                types.Resource(
-                    uri=_URI.format(run=run.id),
-                    name=f"run-{run.id}",
-                    title=f"Output of run {run.id} ({run.outcome})",
-                    mime_type="text/plain",
-                    size=run.output_bytes,
-                )
-                for run in runs
-            ]
-        )
-
-    async def list_templates(
-        self, _context: ServerRequestContext[Any, Any], _params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        """Return the template of a run's output."""
-        template = types.ResourceTemplate(
-            uri_template=_URI,
-            name="run-output",
-            title="Output of a run",
-            description="All that a program printed, also where the answer of execute_program was truncated",
-            mime_type="text/plain",
-        )
-        return types.ListResourceTemplatesResult(resource_templates=[template])
+        self._others = others
 
     async def read(
         self, context: ServerRequestContext[Any, Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         """Return the output of a run."""
+        if not str(params.uri).startswith(_OURS):
+            return await self._others(context, params)
         found = _PATTERN.fullmatch(str(params.uri))
         try:
             if found is None:

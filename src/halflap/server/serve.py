@@ -10,10 +10,10 @@ import signal
 from typing import TYPE_CHECKING, TypeAlias
 
 from halflap.config import user_config_dir
-from halflap.core.errors import HalflapError
+from halflap.core.errors import HalflapError, ServerNotFoundError
 from halflap.gateway import Gateway
 from halflap.server.app import Front
-from halflap.server.caller import principal_of_person, principal_of_token
+from halflap.server.principal import principal_of_person, principal_of_token
 from halflap.server.stdio import serve_stdio
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from halflap.config import Config
     from halflap.server.http import Page, Tokens
+    from halflap.server.single import SingleFront
 
 __all__ = ["run_http", "run_stdio"]
 
@@ -35,12 +36,24 @@ _POLL_SECONDS = 1.0
 """How often the configuration files are checked for changes."""
 
 
-async def run_stdio(config: Config, load: Load | None = None) -> None:
-    """Serve one client over stdin and stdout; `load` reads the configuration again after a change."""
+async def run_stdio(config: Config, load: Load | None = None, *, only: str | None = None) -> None:
+    """Serve one client over stdin and stdout: everything, or `only` one server as it is.
+
+    `load` reads the configuration again after a change.
+    """
     gateway = Gateway(config)
-    front = Front(gateway)
+    front = Front(gateway) if only is None else _single(gateway, only)
     front.forward_roots()
     await _run(gateway, front, serve_stdio(front.server), load)
+
+
+def _single(gateway: Gateway, name: str) -> SingleFront:
+    from halflap.server.single import SingleFront  # noqa: PLC0415 -- few need it
+
+    names = tuple(server.name for server in gateway.config.servers if not server.disabled)
+    if name not in names:
+        raise ServerNotFoundError(name, names)
+    return SingleFront(gateway, name)
 
 
 async def run_http(
@@ -87,13 +100,13 @@ async def run_http(
             say(page.invite(url))
         say(how)
 
-    serving = serve_http(
-        front.server, listener, tokens, config.http, on_ready=ready, metrics=gateway.metrics, page=page
-    )
+    serving = serve_http(front, gateway, listener, tokens, on_ready=ready, page=page)
     await _run(gateway, front, serving, load)
 
 
-async def _run(gateway: Gateway, front: Front, serving: Awaitable[None], load: Load | None) -> None:
+async def _run(
+    gateway: Gateway, front: Front | SingleFront, serving: Awaitable[None], load: Load | None
+) -> None:
     """Serve until the client leaves or a signal comes, and leave nothing behind."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -104,7 +117,7 @@ async def _run(gateway: Gateway, front: Front, serving: Awaitable[None], load: L
         asyncio.ensure_future(serving),
         asyncio.create_task(stopped.wait()),
     ]
-    beside = [asyncio.create_task(_warm_up(gateway, front))]
+    beside = [asyncio.create_task(_warm_up(gateway, front))] if isinstance(front, Front) else []
     if load is not None:
         beside.append(asyncio.create_task(_follow(gateway, load)))
     try:
@@ -113,6 +126,7 @@ async def _run(gateway: Gateway, front: Front, serving: Awaitable[None], load: L
         for task in (*tasks, *beside):
             task.cancel()
         outcomes = await asyncio.gather(*tasks, *beside, return_exceptions=True)
+        front.close()
         await gateway.close()
     for outcome in outcomes:
         if isinstance(outcome, Exception):

@@ -314,4 +314,5 @@ MIGRATIONS: Sequence[Migration] = (
         "edges are computed when they are asked for",
         ("DROP TABLE edges", "DELETE FROM installation WHERE name = 'edges'"),
     ),
+    Migration(9, "prompts and resources of servers", ("ALTER TABLE servers ADD COLUMN features TEXT",)),
 )

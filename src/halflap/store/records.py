@@ -76,6 +76,8 @@ class StoredServer:
     protocol_version: str | None = None
     server_info: str | None = None
     instructions: str | None = None
+    features: str | None = None
+    """What it offers besides tools, as JSON that the catalogue reads and writes; None if that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import mcp_types as types
 
@@ -55,6 +55,8 @@ class RequestFailedError(Exception):
     session_lost: bool = False
     """No other request can be sent on this session either."""
     may_have_arrived: bool = True
+    data: Any = None
+    """What the server said besides the message."""
 
 
 @dataclass(slots=True)
@@ -107,6 +109,7 @@ class Connection:
             lost=error.code in {NOT_SENT, LOST},
             session_lost=error.code == NOT_SENT,
             may_have_arrived=error.code not in {NOT_SENT, REFUSED},
+            data=error.error.data,
         )
 
 

@@ -7,25 +7,31 @@ import logging
 import math
 import random
 from contextlib import asynccontextmanager
+from contextvars import Context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
 from halflap.core.errors import UpstreamUnavailableError
+from halflap.core.values import ServerEvent
 from halflap.upstream.connection import Connection, Failure, Trouble
 from halflap.upstream.failure import explain, explain_timeout
+from halflap.upstream.questions import Questions
 from halflap.upstream.session import Session
+from halflap.upstream.subscriptions import Subscriptions
 from halflap.upstream.transports import InMemoryTransport, http_streams, sse_streams, stdio_streams
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from halflap.config import ServerConfig
-    from halflap.core.values import Listing
+    from halflap.core.values import Features, Listing
     from halflap.upstream.guardian import Guardian
     from halflap.upstream.log import ServerLog
+    from halflap.upstream.questions import ListRoots
+    from halflap.upstream.session import What
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +44,9 @@ _MAX_BACKOFF_SECONDS = 30.0
 _STABLE_SECONDS = 30.0
 """Connections stable for this long reset the retry counter."""
 _SETTLE_SECONDS = 0.05
-"""Servers tend to announce several changes at once: how long to wait before listing the tools again."""
+"""Servers tend to announce several changes at once: how long to wait before listing again."""
+_MAX_SETTLE_SECONDS = 60.0
+"""How long to wait at most where a server announces changes all the time; the wait doubles until then."""
 _CLOSE_SECONDS = 8.0
 """How long a server may take to stop; its supervisor needs four of them at most."""
 _SHUTTING_DOWN = "Halflap is shutting down."
@@ -68,8 +76,11 @@ class Shared:
     guardian: Guardian
     version: str
     """Halflap's own."""
-    list_roots: Callable[[], Awaitable[list[dict[str, Any]]]]
+    list_roots: ListRoots
     on_listing: Callable[[Listing], Awaitable[None]]
+    on_features: Callable[[str, Features], Awaitable[bool]]
+    """Returns whether they are others than before."""
+    on_event: Callable[[ServerEvent], None]
 
 
 class Lifecycle:
@@ -99,16 +110,22 @@ class Lifecycle:
         """Why it is not ready, or why the last connection was lost."""
         if config.broken is not None and not config.disabled:
             self._state, self._failure = "failed", Failure("misconfigured", config.broken)
+        self.has_features = asyncio.Event()
+        """Set when it is known what the server offers besides tools."""
         self._current: asyncio.Future[Session] | None = None
         self._owner: asyncio.Task[None] | None = None
         self._connecting: anyio.CancelScope | None = None
+        self.subscriptions = Subscriptions()
         self._stop = asyncio.Event()
-        self._tools_changed = asyncio.Event()
+        self._announced: set[What] = set()
+        """Lists that the server said have changed."""
+        self._announcement = asyncio.Event()
         self._failed_starts = 0
         self._next_try = 0.0
         self._starts = 0
         self._start_seconds: float | None = None
         self._pid: int | None = None
+        self._task_tools: set[str] = set()
 
     @property
     def is_ready(self) -> bool:
@@ -142,7 +159,10 @@ class Lifecycle:
             if wait > 0:
                 raise self._unavailable(f"{self._reason} Next try in {wait:.1f} s.")
             self._current = _future()
-            self._owner = asyncio.create_task(self._keep_connected(), name=f"upstream {self._config.name}")
+            # In an empty context: it outlives the request that it is started for.
+            self._owner = asyncio.create_task(
+                self._keep_connected(), name=f"upstream {self._config.name}", context=Context()
+            )
         limit = anyio.current_time() + self._config.start_timeout_seconds + self._config.call_timeout_seconds
         with anyio.move_on_at(limit if deadline is None else min(deadline, limit)):
             return await asyncio.shield(self._current)
@@ -156,9 +176,14 @@ class Lifecycle:
             self._state = "reconnecting"
         session.connection.closed.set()
 
+    def needs_task(self, tool: str) -> bool:
+        """Return whether a tool can only be run as a task."""
+        return tool in self._task_tools
+
     async def keep(self, listing: Listing) -> None:
         """Take a new list of tools."""
         self.listing = listing
+        self._task_tools = {str(one["name"]) for one in listing.tools if _task_support(one) == "required"}
         for warning in listing.warnings:
             logger.warning("server %r: %s", self._config.name, warning)
         await self._shared.on_listing(listing)
@@ -263,12 +288,11 @@ class Lifecycle:
     @asynccontextmanager
     async def _open_over(self, transport: str, connection: Connection) -> AsyncIterator[Session]:
         async with self._streams(transport, connection) as streams:
+            questions = Questions(
+                self._shared.list_roots, enabled=self._config.questions, is_local=self._config.url is None
+            )
             session = Session(
-                streams,
-                connection,
-                version=self._shared.version,
-                list_roots=self._shared.list_roots,
-                on_tools_changed=self._tools_changed.set,
+                streams, connection, questions, version=self._shared.version, on_change=self._on_change
             )
             async with session.opened(self._config.protocol, self._last_version):
                 yield session
@@ -301,23 +325,58 @@ class Lifecycle:
                     await ended
                     tasks.cancel_scope.cancel()
 
-                tasks.start_soon(session.watch_tools)
-                tasks.start_soon(self._list_when_changed, session)
+                tasks.start_soon(self.subscriptions.keep, session)
+                tasks.start_soon(self._keep_listed, session)
                 tasks.start_soon(until, self._stop.wait())
                 tasks.start_soon(until, session.connection.closed.wait())
         finally:
             self.give_up(session)
 
-    async def _list_when_changed(self, session: Session) -> None:
+    def _on_change(self, what: What, uri: str) -> None:
+        if what != "updated":
+            self._announced.add(what)
+            self._announcement.set()
+        elif uri in self.subscriptions:
+            self._shared.on_event(ServerEvent(self._config.name, what, uri))
+
+    async def _keep_listed(self, session: Session) -> None:
+        """List what the server offers besides tools, and then again what it says has changed."""
+        await self._list_features(session, ())
+        pause, last = _SETTLE_SECONDS, -math.inf
         while True:
-            await self._tools_changed.wait()
-            await anyio.sleep(_SETTLE_SECONDS)
-            self._tools_changed.clear()
-            try:
-                with anyio.fail_after(self._config.start_timeout_seconds):
-                    await self.keep(await session.list(self._config.name))
-            except Exception:  # noqa: BLE001 -- the old listing stays; the next request lists again
-                logger.warning("server %r announced changed tools but did not list them", self._config.name)
+            await self._announcement.wait()
+            # A server that announces changes all the time is asked less and less often.
+            busy = anyio.current_time() - last < 2 * pause + 1
+            pause = min(2 * pause, _MAX_SETTLE_SECONDS) if busy else _SETTLE_SECONDS
+            await anyio.sleep(pause)
+            self._announcement.clear()
+            announced, self._announced = self._announced, set()
+            last = anyio.current_time()
+            if "tools" in announced:
+                await self._list_tools(session)
+            if announced - {"tools"}:
+                await self._list_features(session, announced - {"tools"})
+
+    async def _list_tools(self, session: Session) -> None:
+        try:
+            with anyio.fail_after(self._config.start_timeout_seconds):
+                await self.keep(await session.list(self._config.name))
+        except Exception:  # noqa: BLE001 -- the old listing stays; the next request lists again
+            logger.warning("server %r announced changed tools but did not list them", self._config.name)
+        self._shared.on_event(ServerEvent(self._config.name, "tools"))
+
+    async def _list_features(self, session: Session, announced: Collection[What]) -> None:
+        with anyio.move_on_after(self._config.start_timeout_seconds):
+            has_changed = await self._shared.on_features(self._config.name, await session.features())
+            self.has_features.set()
+            for what in ("prompts", "resources"):
+                if has_changed or what in announced:
+                    self._shared.on_event(ServerEvent(self._config.name, what))
+
+
+def _task_support(tool: Mapping[str, Any]) -> Any:
+    execution = tool.get("execution")
+    return execution.get("taskSupport") if isinstance(execution, dict) else None
 
 
 def _future() -> asyncio.Future[Session]:

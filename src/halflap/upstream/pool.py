@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halflap.config import ServerConfig
-    from halflap.core.values import Listing
+    from halflap.core.values import Features, Listing, ServerEvent
+    from halflap.upstream.questions import ListRoots
 
 
 class Pool:
@@ -27,14 +28,16 @@ class Pool:
         *,
         version: str,
         log_folder: Path | None,
-        list_roots: Callable[[], Awaitable[list[dict[str, Any]]]],
+        list_roots: ListRoots,
         on_listing: Callable[[Listing], Awaitable[None]],
+        on_features: Callable[[str, Features], Awaitable[bool]],
+        on_event: Callable[[ServerEvent], None],
         last_versions: Mapping[str, str | None],
         redact: Callable[[str], str],
         in_process: Mapping[str, Any],
     ) -> None:
         self._guardian = Guardian()
-        shared = Shared(self._guardian, version, list_roots, on_listing)
+        shared = Shared(self._guardian, version, list_roots, on_listing, on_features, on_event)
         self._upstreams = {
             server.name: Upstream(
                 server,
@@ -55,6 +58,10 @@ class Pool:
     async def roots_changed(self) -> None:
         """Notify every running server that the roots changed."""
         await asyncio.gather(*(upstream.roots_changed() for upstream in self), return_exceptions=True)
+
+    async def set_log_level(self, level: str) -> None:
+        """Set the lowest level of log messages of every server."""
+        await asyncio.gather(*(upstream.set_log_level(level) for upstream in self), return_exceptions=True)
 
     async def close(self) -> None:
         await asyncio.gather(*(upstream.close() for upstream in self), return_exceptions=True)

@@ -1,38 +1,55 @@
-"""One live session with a server: agree on a version, list its tools, call them, and return exactly what it sent."""
+"""One live session with a server: agree on a version, send requests, and return exactly what it answered."""
 
 from __future__ import annotations
 
 import itertools
 import logging
-from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
-from copy import deepcopy
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import mcp_types as types
-from mcp.client.session import ClientRequestContext, ClientSession, IncomingMessage
-from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, listen
+from mcp.client.session import ClientSession, IncomingMessage
+from mcp.client.subscriptions import (
+    ListenNotSupportedError,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    SubscriptionLost,
+    ToolsListChanged,
+    listen,
+)
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    NAME_BEARING_METHODS,
+    encode_header_value,
+    mcp_param_headers,
+)
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 
-from halflap.core.values import Listing
+from halflap.core.errors import ClientRefusedError
+from halflap.core.values import CallContext, Listing
 from halflap.upstream.connection import LOST, NOT_SENT, REFUSED, RequestFailedError
-from halflap.upstream.definitions import MAX_TOOLS, Definitions
+from halflap.upstream.definitions import MAX_TOOLS, Definitions, read_features
+from halflap.upstream.questions import ELICIT, ROOTS, SAMPLE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Mapping
 
-    from mcp.shared.dispatcher import CallOptions, OnNotify, OnNotifyIntercept, OnRequest
+    from mcp.shared.dispatcher import CallOptions, DispatchContext, OnNotify, OnNotifyIntercept, OnRequest
 
-    from halflap.core.values import Progress
+    from halflap.core.values import Features, Progress
     from halflap.upstream.connection import Connection
+    from halflap.upstream.questions import Pending, Questions
 
-    ListRoots = Callable[[], Awaitable[list[dict[str, Any]]]]
+    What = Literal["tools", "prompts", "resources", "updated"]
 
 logger = logging.getLogger(__name__)
 
@@ -42,51 +59,31 @@ _PROBE_SECONDS = 3.0
 Some servers of the older era do not answer a method that they don't know. A slow one of the newer era answers
 `initialize` with an error that names the versions it speaks.
 """
+_CANCEL_SECONDS = 1.0
 _MAX_PAGES = 1_000
-_MAX_QUESTIONS = 10
-"""How often a server may ask for input during one call."""
+_MAX_ROUNDS = 10
+"""How often a server may ask for input before it answers one request."""
 _MAX_INSTRUCTIONS = 100_000
 _MAX_SERVER_INFO = 500
-_ACCEPTED: dict[str, dict[str, Any]] = {
-    "tools/call": {"content": [], "resultType": "complete"},
-    "tools/list": {"tools": []},
-}
-"""What the SDK sees instead of the result: it would validate the whole of it, and refuse some."""
+_RESERVED = "io.modelcontextprotocol/"
+"""Keys of `_meta` that are between a client and us, or between us and a server."""
+_NO_CLIENT = CallContext()
 
 
-@dataclass(slots=True)
-class _Exchange:
-    """The id that one request is sent under, and the raw answer to it."""
-
-    request_id: int
-    hide: bool
-    """Whether the SDK gets an empty answer."""
-    answer: dict[str, Any] | None = None
+async def _never_called(*_: Any, **__: Any) -> Any:
+    raise AssertionError("the dispatcher answers the server's questions")
 
 
-_exchange: ContextVar[_Exchange | None] = ContextVar("halflap_exchange", default=None)
+_declared: Any = _never_called
 
 
 class _Dispatcher(JSONRPCDispatcher[TransportContext]):
-    """Keeps each answer as it came, before the SDK validates or reshapes it.
+    """Hands the server's questions over as they came, and notes when the connection ends."""
 
-    The SDK's session refuses results that break their schema. A gateway must not lose a result because a server was
-    careless about types.
-    """
-
-    def __init__(self, read: Any, write: Any, connection: Connection) -> None:
+    def __init__(self, read: Any, write: Any, connection: Connection, questions: Questions) -> None:
         super().__init__(read, write)
         self._connection = connection
-
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None, **private: Any
-    ) -> dict[str, Any]:
-        exchange = _exchange.get()
-        if exchange is None:
-            return await super().send_raw_request(method, params, opts, **private)
-        options: CallOptions = {**(opts or {}), "request_id": exchange.request_id}
-        exchange.answer = await super().send_raw_request(method, params, options, **private)
-        return deepcopy(_ACCEPTED[method]) if exchange.hide else exchange.answer
+        self._questions = questions
 
     async def run(
         self,
@@ -96,34 +93,51 @@ class _Dispatcher(JSONRPCDispatcher[TransportContext]):
         *,
         task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
+        async def answer(
+            context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
+        ) -> dict[str, Any]:
+            if method not in {ELICIT, SAMPLE, ROOTS}:
+                return await on_request(context, method, params)
+            try:
+                return {**await self._questions.answer(method, params or {})}
+            except ClientRefusedError as refused:
+                raise MCPError(refused.rpc_code, refused.message, refused.data) from refused
+
         try:
-            await super().run(on_request, on_notify, on_notify_intercept, task_status=task_status)
+            await super().run(answer, on_notify, on_notify_intercept, task_status=task_status)
         finally:
             self._connection.closed.set()
 
 
 class Session:
-    """Wraps the SDK's session, `client`."""
+    """Sends requests below the SDK's `ClientSession`, which would validate results as a whole and refuse some."""
 
     def __init__(
         self,
         streams: tuple[Any, Any],
         connection: Connection,
+        questions: Questions,
         *,
         version: str,
-        list_roots: ListRoots,
-        on_tools_changed: Callable[[], None],
+        on_change: Callable[[What, str], None],
     ) -> None:
         self.connection = connection
+        self._questions = questions
         self._request_ids = itertools.count(1_000_001)
         """Far from the SDK's own ids, which count from 1."""
-        self._list_roots = list_roots
-        self._on_tools_changed = on_tools_changed
+        self._on_change = on_change
+        self._dispatcher = _Dispatcher(*streams, connection, questions)
+        self._info = types.Implementation(name="halflap", version=version)
+        self._param_headers: dict[str, Any] = {}
+        """Of each tool, which arguments are sent as HTTP headers, too."""
         self.client = ClientSession(
-            dispatcher=_Dispatcher(*streams, connection),
-            list_roots_callback=self._answer_roots,
+            dispatcher=self._dispatcher,
+            # They make the SDK declare what the dispatcher answers.
+            list_roots_callback=_declared,
+            elicitation_callback=_declared,
+            sampling_callback=_declared,
             message_handler=self._on_message,
-            client_info=types.Implementation(name="halflap", version=version),
+            client_info=self._info,
         )
 
     @asynccontextmanager
@@ -148,19 +162,29 @@ class Session:
             yield self
 
     @property
-    def _is_modern(self) -> bool:
+    def is_modern(self) -> bool:
         return self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property
-    def _tools_capability(self) -> types.ToolsCapability | None:
-        capabilities = self.client.server_capabilities
-        return None if capabilities is None else capabilities.tools
+    def capabilities(self) -> types.ServerCapabilities:
+        return self.client.server_capabilities or types.ServerCapabilities()
+
+    # Lists
 
     async def list(self, server: str) -> Listing:
         """Return all tools; what cannot be used is left out with a warning."""
-        definitions = Definitions()
-        if self._tools_capability is not None:
-            await self._list_pages(definitions)
+        definitions = Definitions(check_headers=self.is_modern)
+        if self.capabilities.tools is not None:
+            async for page in self._pages("tools/list"):
+                definitions.add_page(page)
+                if len(definitions.tools) >= MAX_TOOLS:
+                    break
+            else:
+                if definitions.pages == _MAX_PAGES:
+                    definitions.warnings.append(
+                        f"its list of tools does not end; it was cut after {_MAX_PAGES} pages"
+                    )
+        self._param_headers = definitions.param_headers
         info = self.client.server_info
         return Listing(
             server=server,
@@ -174,113 +198,187 @@ class Session:
             warnings=tuple(definitions.warnings),
         )
 
-    async def _list_pages(self, definitions: Definitions) -> None:
+    async def features(self) -> Features:
+        """Return what the server offers besides tools."""
+        return await read_features(self.client.server_info, self.capabilities, self._pages)
+
+    async def _pages(self, method: str) -> AsyncIterator[dict[str, Any]]:
         cursor: str | None = None
         seen: set[str] = set()
         for _ in range(_MAX_PAGES):
-            page = await self._list_page(cursor)
-            definitions.add_page(page)
+            page = await self._send(method, {} if cursor is None else {"cursor": cursor})
+            yield page
             cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or cursor in seen or len(definitions.tools) >= MAX_TOOLS:
+            if not isinstance(cursor, str) or cursor in seen:
                 return
             seen.add(cursor)
-        definitions.warnings.append(f"its list of tools does not end; it was cut after {_MAX_PAGES} pages")
 
-    async def _list_page(self, cursor: str | None) -> dict[str, Any]:
-        params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
-        # In the newer era the SDK takes from the list which arguments become HTTP headers.
-        with self._begin_exchange(hide=not self._is_modern) as exchange:
-            try:
-                await self.client.list_tools(params=params)
-            except Exception:
-                # The SDK refuses a page for one bad tool. We look at each tool by itself.
-                if exchange.answer is None:
-                    raise
-                logger.debug("the SDK refused a page of tools", exc_info=True)
-        return exchange.answer or {}
+    # Requests
 
-    async def call(
-        self, tool: str, arguments: Mapping[str, Any], progress: Progress | None
+    async def request(
+        self, method: str, params: Mapping[str, Any], pending: Pending, progress: Progress | None = None
     ) -> dict[str, Any]:
-        """Call a tool and return the raw result; `RequestFailedError` if there is none."""
-        params = types.CallToolRequestParams(name=tool, arguments=dict(arguments))
-        for _ in range(_MAX_QUESTIONS):
-            raw = await self._send_call(types.CallToolRequest(params=params), progress)
+        """Send a client's request and return the raw result; `RequestFailedError` if there is none.
+
+        A server of the newer era may answer with questions. They are asked, or returned if the client takes them so.
+        """
+        forwarded = pending.context.forwarded
+        sent = {**params}
+        if forwarded is not None:
+            sent |= _given(forwarded.answers, forwarded.state)
+        for _ in range(_MAX_ROUNDS):
+            raw = await self._send(method, sent, pending, progress)
             if raw.get("resultType") != "input_required":
                 return raw
-            try:
-                question = types.InputRequiredResult.model_validate(raw)
-            except ValueError as error:
+            questions = raw.get("inputRequests") or {}
+            if not self.is_modern or not _are_questions(questions):
                 message = "it asked for input in a form that is not the protocol's"
-                raise RequestFailedError(types.INTERNAL_ERROR, message) from error
-            answers = await self._answer(question)
-            params = params.model_copy(
-                update={"input_responses": answers, "request_state": question.request_state}
-            )
+                raise RequestFailedError(types.INTERNAL_ERROR, message)
+            if forwarded is not None and forwarded.takes_questions and self._can_forward(questions, pending):
+                return raw
+            try:
+                answers = await self._questions.ask(questions, pending)
+            except ClientRefusedError as refused:
+                message = f"it asked for input, which it cannot get: {refused.message}"
+                raise RequestFailedError(types.INVALID_REQUEST, message) from refused
+            state = raw.get("requestState")
+            sent = {**params, **_given(answers, state if isinstance(state, str) else None)}
         raise RequestFailedError(
-            types.INTERNAL_ERROR, f"it asked for more input {_MAX_QUESTIONS} times in a row"
+            types.INTERNAL_ERROR, f"it asked for more input {_MAX_ROUNDS} times in a row"
         )
 
-    async def _send_call(self, request: types.CallToolRequest, progress: Progress | None) -> dict[str, Any]:
-        with self._begin_exchange(hide=True) as exchange:
-            try:
-                await self.client.send_request(request, types.CallToolResult, progress_callback=progress)
-            except MCPError as error:
-                raise self.connection.request_failed(error, exchange.request_id) from error
-            except (ValueError, RecursionError) as error:
-                if exchange.answer is None:
-                    message = f"the arguments cannot be written as JSON: {error}"
-                    raise RequestFailedError(types.INVALID_PARAMS, message, may_have_arrived=False) from error
-        assert exchange.answer is not None
-        return exchange.answer
+    def _can_forward(self, questions: Mapping[str, Any], pending: Pending) -> bool:
+        asks_roots = any(one["method"] == ROOTS for one in questions.values())
+        return not asks_roots or self._questions.shares_roots(pending.context.client)
 
-    @contextmanager
-    def _begin_exchange(self, *, hide: bool) -> Iterator[_Exchange]:
-        exchange = _Exchange(next(self._request_ids), hide)
-        token = _exchange.set(exchange)
+    async def run_task(self, params: Mapping[str, Any], pending: Pending) -> dict[str, Any]:
+        """Call a tool that only runs as a task (2025-11-25), and wait for its result."""
+        created = await self._send("tools/call", {**params, "task": {}}, pending)
+        task = created.get("task")
+        identifier = task.get("taskId") if isinstance(task, dict) else None
+        if not isinstance(identifier, str):
+            # It answered at once, as it may.
+            return created
         try:
-            yield exchange
-        finally:
-            _exchange.reset(token)
-            if self.connection.sent is not None:
-                self.connection.sent.pop(exchange.request_id, None)
+            return await self._send("tasks/result", {"taskId": identifier}, pending)
+        except anyio.get_cancelled_exc_class():
+            with anyio.move_on_after(_CANCEL_SECONDS, shield=True), suppress(MCPError):
+                await self._send("tasks/cancel", {"taskId": identifier})
+            raise
 
-    async def _answer(self, question: types.InputRequiredResult) -> types.InputResponses:
-        """Answer what a server of the newer era asks during a call: its roots, and nothing else yet."""
-        answers: types.InputResponses = {}
-        for key, request in (question.input_requests or {}).items():
-            if not isinstance(request, types.ListRootsRequest):
-                message = f"it asked for {request.method}, which Halflap does not offer to servers"
-                raise RequestFailedError(types.INVALID_REQUEST, message)
-            answers[key] = await self._roots()
-        return answers
+    async def _send(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        pending: Pending | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        request_id = next(self._request_ids)
+        # Requests of our own, such as for lists, are nobody's: a question cannot be meant for them.
+        with nullcontext() if pending is None else self._questions.in_flight(request_id, pending):
+            try:
+                message = to_jsonable_python({**params})
+                options = self._stamp(method, message, _NO_CLIENT if pending is None else pending.context)
+                options["request_id"] = request_id
+                if progress is not None:
+                    options["on_progress"] = progress
+                return await self._dispatcher.send_raw_request(method, message, options)
+            except MCPError as error:
+                if pending is None:
+                    raise
+                raise self.connection.request_failed(error, request_id) from error
+            except (ValueError, RecursionError) as error:
+                text = f"the arguments cannot be written as JSON: {error}"
+                raise RequestFailedError(types.INVALID_PARAMS, text, may_have_arrived=False) from error
+            finally:
+                if self.connection.sent is not None:
+                    self.connection.sent.pop(request_id, None)
 
-    async def _answer_roots(self, context: ClientRequestContext) -> types.ListRootsResult:  # noqa: ARG002 -- the SDK's signature
-        return await self._roots()
+    def _stamp(self, method: str, params: dict[str, Any], context: CallContext) -> CallOptions:
+        """Add what the protocol wants in every request, and return its HTTP headers."""
+        version = str(self.client.protocol_version)
+        meta = {} if context.forwarded is None else {**context.forwarded.meta}
+        meta = {key: value for key, value in meta.items() if not key.startswith(_RESERVED)}
+        meta.pop("progressToken", None)
+        headers = {MCP_PROTOCOL_VERSION_HEADER: version}
+        if self.is_modern:
+            meta[types.PROTOCOL_VERSION_META_KEY] = version
+            meta[types.CLIENT_INFO_META_KEY] = self._info.model_dump(by_alias=True, exclude_none=True)
+            meta[types.CLIENT_CAPABILITIES_META_KEY] = self._questions.capabilities(context)
+            if context.client is not None and context.client.log_level is not None:
+                meta[types.LOG_LEVEL_META_KEY] = context.client.log_level
+            headers[MCP_METHOD_HEADER] = method
+            name = params.get(NAME_BEARING_METHODS.get(method, ""))
+            if isinstance(name, str):
+                headers[MCP_NAME_HEADER] = encode_header_value(name)
+            if method == "tools/call" and name in self._param_headers:
+                headers |= mcp_param_headers(self._param_headers[name], params.get("arguments") or {})
+        if meta:
+            params["_meta"] = meta
+        return {"headers": headers}
 
-    async def _roots(self) -> types.ListRootsResult:
-        return types.ListRootsResult.model_validate({"roots": await self._list_roots()})
+    # Notifications
 
-    async def roots_changed(self) -> None:
-        """Notify a server of the older era that the roots changed; the newer era asks for them in each call."""
-        if not self._is_modern:
-            await self.client.send_notification(types.RootsListChangedNotification())
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send a notification to a server of the older era; the newer one has none from clients."""
+        if not self.is_modern:
+            await self._dispatcher.notify(method, params)
 
-    async def watch_tools(self) -> None:
-        """Subscribe to changes of the tools; servers of the older era send them to `_on_message` unasked."""
-        tools = self._tools_capability
-        if not self._is_modern or tools is None or not tools.list_changed:
+    async def watch(self, uris: Collection[str]) -> None:
+        """Subscribe to changes of lists and of these resources; the older era sends changes of lists unasked."""
+        offered = self.capabilities
+        tools, prompts, resources = (
+            one is not None and bool(one.list_changed)
+            for one in (offered.tools, offered.prompts, offered.resources)
+        )
+        if not self.is_modern or not (uris or tools or prompts or resources):
             return
         try:
-            async with listen(self.client, tools_list_changed=True) as subscription:
-                async for _event in subscription:
-                    self._on_tools_changed()
+            async with listen(
+                self.client,
+                tools_list_changed=tools,
+                prompts_list_changed=prompts,
+                resources_list_changed=resources,
+                resource_subscriptions=list(uris),
+            ) as subscription:
+                async for event in subscription:
+                    if isinstance(event, ResourceUpdated):
+                        self._on_change("updated", event.uri)
+                    else:
+                        self._on_change(_LISTS[type(event)], "")
         except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
-            logger.debug("the subscription to changed tools ended", exc_info=True)
+            logger.debug("the subscription to changes ended", exc_info=True)
 
     async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
-            self._on_tools_changed()
+            self._on_change("tools", "")
+        elif isinstance(message, types.PromptListChangedNotification):
+            self._on_change("prompts", "")
+        elif isinstance(message, types.ResourceListChangedNotification):
+            self._on_change("resources", "")
+        elif isinstance(message, types.ResourceUpdatedNotification) and not self.is_modern:
+            self._on_change("updated", message.params.uri)
+        elif isinstance(message, types.LoggingMessageNotification | types.ElicitCompleteNotification):
+            params = message.params.model_dump(by_alias=True, mode="json", exclude_none=True)
+            await self._questions.notify(message.method, params)
+
+
+_LISTS: dict[type, What] = {
+    ToolsListChanged: "tools",
+    PromptsListChanged: "prompts",
+    ResourcesListChanged: "resources",
+}
+
+
+def _given(answers: Mapping[str, Any] | None, state: str | None) -> dict[str, Any]:
+    given = {"inputResponses": answers, "requestState": state}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _are_questions(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(one, dict) and one.get("method") in {ELICIT, SAMPLE, ROOTS} for one in value.values()
+    )
 
 
 async def _probe(client: ClientSession) -> bool:

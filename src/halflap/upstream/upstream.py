@@ -1,22 +1,29 @@
-"""One server behind the gateway, shared by all callers: list its tools, and call them within limits."""
+"""One server behind the gateway, shared by all callers: list what it has, and send it requests within limits."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from halflap.core.errors import CallTimeoutError, ToolFailedError, UpstreamUnavailableError
+from halflap.core.errors import (
+    CallTimeoutError,
+    InputRequiredError,
+    ToolFailedError,
+    UpstreamUnavailableError,
+)
 from halflap.core.text import quote
 from halflap.core.values import Result
 from halflap.upstream.connection import OWN_CODES, REFUSED, RequestFailedError
 from halflap.upstream.failure import call_lost, explain
 from halflap.upstream.lifecycle import Lifecycle
+from halflap.upstream.questions import Pending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 
     from halflap.config import ServerConfig
     from halflap.core.values import CallContext, Listing
@@ -92,46 +99,101 @@ class Upstream:
 
         `admit` is awaited before each attempt, with the server connected and its tools known; it may refuse the call.
         """
-        await self._acquire_slot(tool, context)
-        try:
+        params = {"name": tool, "arguments": arguments}
+        raw = await self.request("tools/call", params, context, repeatable=repeatable, admit=admit)
+        return Result.from_wire(raw)
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        context: CallContext,
+        *,
+        repeatable: bool,
+        admit: Callable[[], Coroutine[Any, Any, None]],
+    ) -> dict[str, Any]:
+        """Send a request on behalf of a client, as `call` does, and return the raw result."""
+        what = str(params.get("name") or params.get("uri") or method)
+        async with self._slot(what, context):
             for attempt in range(1, _MAX_ATTEMPTS + 1):
                 session = await self._lifecycle.session(context.deadline)
                 await admit()
                 try:
-                    return Result.from_wire(await self._send(session, tool, arguments, context))
+                    raw = await self._send(session, method, params, context)
                 except RequestFailedError as failed:
                     if failed.session_lost:
                         self._lifecycle.give_up(session)
                     may_repeat = failed.lost and (repeatable or not failed.may_have_arrived)
                     if not may_repeat or attempt == _MAX_ATTEMPTS:
-                        raise self._call_error(tool, failed, session.connection) from failed
+                        raise self._call_error(what, failed, session.connection) from failed
+                else:
+                    if raw.get("resultType") == "input_required":
+                        raise InputRequiredError(what, raw)
+                    return raw
             raise AssertionError("unreachable")
-        finally:
-            self._slots.release()
+
+    async def features_known(self, seconds: float) -> None:
+        """Wait until it is known what the server offers besides tools; starts it if necessary."""
+        with anyio.move_on_after(seconds):
+            await self._lifecycle.session()
+            await self._lifecycle.has_features.wait()
+
+    async def subscribe(self, uri: str) -> None:
+        """Watch a resource; its changes come as events."""
+        await self._change_subscriptions("resources/subscribe", self._lifecycle.subscriptions.add, uri)
+
+    async def unsubscribe(self, uri: str) -> None:
+        await self._change_subscriptions("resources/unsubscribe", self._lifecycle.subscriptions.remove, uri)
+
+    async def set_log_level(self, level: str) -> None:
+        """Set the lowest level of log messages, also for later connections."""
+        session = await self._lifecycle.session() if self._lifecycle.is_ready else None
+        with suppress(RequestFailedError):
+            await self._lifecycle.subscriptions.set_log_level(level, session)
 
     async def roots_changed(self) -> None:
         if self._lifecycle.is_ready:
-            await (await self._lifecycle.session()).roots_changed()
+            await (await self._lifecycle.session()).notify("notifications/roots/list_changed")
 
     async def close(self) -> None:
         await self._lifecycle.close()
 
-    async def _acquire_slot(self, tool: str, context: CallContext) -> None:
-        with anyio.CancelScope(deadline=math.inf if context.deadline is None else context.deadline):
+    async def _change_subscriptions(
+        self, method: str, change: Callable[[str, Session], Coroutine[Any, Any, None]], uri: str
+    ) -> None:
+        session = await self._lifecycle.session()
+        try:
+            await change(uri, session)
+        except RequestFailedError as failed:
+            raise self._call_error(method, failed, session.connection) from failed
+
+    @asynccontextmanager
+    async def _slot(self, what: str, context: CallContext) -> AsyncIterator[None]:
+        with anyio.CancelScope(deadline=math.inf if context.deadline is None else context.deadline) as scope:
             await self._slots.acquire()
-            return
-        raise CallTimeoutError(
-            self.name, f"{quote(tool)} had to wait for other calls until the deadline; it was not sent."
-        )
+        if scope.cancelled_caught:
+            raise CallTimeoutError(
+                self.name, f"{quote(what)} had to wait for other calls until the deadline; it was not sent."
+            )
+        try:
+            yield
+        finally:
+            self._slots.release()
 
     async def _send(
-        self, session: Session, tool: str, arguments: Mapping[str, Any], context: CallContext
+        self, session: Session, method: str, params: Mapping[str, Any], context: CallContext
     ) -> dict[str, Any]:
-        """Send a call and wait. Each progress message restarts its time limit, up to the maximum and the deadline."""
+        """Send a request and wait.
+
+        Each progress message restarts its time limit, up to the maximum and the deadline; while the server itself
+        waits for an answer of the client's, the limit does not count.
+        """
         clock = asyncio.get_running_loop().time
         start = clock()
         end = min(start + self.config.max_call_timeout_seconds, context.deadline or math.inf)
         limit = min(start + self.config.call_timeout_seconds, end)
+        pending = Pending(context)
+        what = str(params.get("name") or params.get("uri") or method)
 
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             nonlocal limit
@@ -140,12 +202,18 @@ class Upstream:
                 await context.progress(progress, total, message)
 
         # In a separate task: with a server that reads nothing, even cancelling can block.
-        call = asyncio.create_task(session.call(tool, arguments, on_progress), name=f"call {quote(tool)}")
+        if method == "tools/call" and self._lifecycle.needs_task(what) and not session.is_modern:
+            sending = session.run_task(params, pending)
+        else:
+            sending = session.request(method, params, pending, on_progress)
+        call = asyncio.create_task(sending, name=f"{method} {quote(what)}")
         _running.add(call)
         call.add_done_callback(_ended)
         try:
             while not call.done() and clock() < limit:
                 await asyncio.wait([call], timeout=limit - clock())
+                if pending.waiting:
+                    limit = min(clock() + self.config.call_timeout_seconds, end)
             if call.done():
                 return call.result()
         finally:
@@ -154,25 +222,25 @@ class Upstream:
                 await asyncio.wait([call], timeout=_CANCEL_SECONDS)
         seconds = f"{clock() - start:.1f} s"
         if context.deadline is not None and clock() >= context.deadline:
-            message = f"it did not answer {quote(tool)} before the deadline ({seconds})."
+            message = f"it did not answer {quote(what)} before the deadline ({seconds})."
             raise CallTimeoutError(self.name, message)
         setting = "max_call_timeout_seconds" if limit == end else "call_timeout_seconds"
         raise CallTimeoutError(
             self.name,
-            f"it did not answer {quote(tool)} within {seconds}, and the call was cancelled. "
+            f"it did not answer {quote(what)} within {seconds}, and the call was cancelled. "
             f"If it needs longer, raise `{setting}` for it.",
         )
 
-    def _call_error(self, tool: str, failed: RequestFailedError, connection: Connection) -> Exception:
+    def _call_error(self, what: str, failed: RequestFailedError, connection: Connection) -> Exception:
         message = self.log.redact(failed.message)
         if failed.lost:
             if failed.code not in OWN_CODES and connection.failure is not None:
                 # The SDK says no more than that the connection is closed.
                 message = self.log.redact(connection.failure.message)
-            return call_lost(self.name, tool, message, may_have_arrived=failed.may_have_arrived)
+            return call_lost(self.name, what, message, may_have_arrived=failed.may_have_arrived)
         if failed.code == REFUSED:
             return UpstreamUnavailableError(self.name, message)
-        return ToolFailedError(tool, self.name, failed.code, message)
+        return ToolFailedError(what, self.name, failed.code, message, failed.data)
 
 
 def _ended(call: asyncio.Task[dict[str, Any]]) -> None:

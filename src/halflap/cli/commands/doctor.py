@@ -51,6 +51,10 @@ async def serve(
     http: Annotated[
         str | None, Option("--http", metavar="HOST:PORT", help="Serve over HTTP instead of stdio.")
     ] = None,
+    only: Annotated[
+        str | None,
+        Option("--only", metavar="NAME", help="Serve one server as it is, under its own names."),
+    ] = None,
 ) -> None:
     """Run the MCP server.
 
@@ -61,6 +65,10 @@ async def serve(
     from halflap.server import run_http, run_stdio
 
     config = invocation.config()
+    if http is not None and only is not None:
+        raise UsageError(
+            "Over HTTP, every server has an address of its own: /servers/<name>/mcp. Leave out --only."
+        )
     if http is not None:
         from halflap.cli.commands.web import page_maker
 
@@ -71,7 +79,7 @@ async def serve(
         note(
             "Serving MCP on stdin and stdout, for an MCP client. Ctrl-C stops it. To try Halflap: halflap list"
         )
-    await run_stdio(config, lambda: load_config(invocation.config_file))
+    await run_stdio(config, lambda: load_config(invocation.config_file), only=only)
 
 
 @command()

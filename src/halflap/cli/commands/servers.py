@@ -257,7 +257,8 @@ async def _accept(gateway: Gateway, names: list[str], *, yes: bool) -> list[dict
     changed = gateway.snapshot.changed
     wanted = [await resolve(gateway, name) for name in dict.fromkeys(names)]
     for name in wanted:
-        gateway.snapshot.find(name)
+        if name not in gateway.snapshot.prompts:
+            gateway.snapshot.find(name)
         if name in changed:
             _show_definition(name, gateway.snapshot)
     if any(name in changed for name in wanted):
@@ -272,7 +273,8 @@ def _show_definition(name: str, snapshot: Snapshot) -> None:
     """Show each changed part before and after, invisible characters escaped: they may be all that changed."""
     from halflap.catalog import PARTS
 
-    changed, accepted, tool = snapshot.changed[name], snapshot.accepted[name], snapshot.tools[name]
+    changed, accepted = snapshot.changed[name], snapshot.accepted[name]
+    tool = snapshot.tools.get(name) or snapshot.prompts[name]
     now = {
         "title": tool.title,
         "description": tool.description,

@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any, get_args
 
 from halflap.core.errors import ProgramInputsError, SeedCode
-from halflap.server.confirm import Question
 from halflap.server.tools.tool import FrontTool, with_error_objects
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ _FAILURE = {
 def dspy_family(gateway: Gateway) -> list[FrontTool]:
     """Return the tools of the family, bound to a gateway."""
 
-    async def execute(arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any] | Question:
+    async def execute(arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
         name, inputs = _argument(arguments, "program", str), _argument(arguments, "inputs", dict)
         program = await (await gateway.dspy()).find(name)
         # Before the person is asked anything.
@@ -94,8 +93,6 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
         version = f"{name} {program.saved.spec.version}, {program.saved.source_hash}"
         about = f"await dspy__{name}(**{json.dumps(inputs, ensure_ascii=False)})\n# {version}"
         word = await caller.confirm(await gateway.dspy_needing_confirmation(name), about, saved=name)
-        if isinstance(word, Question):
-            return word
         return await gateway.execute_dspy(name, inputs, caller.on_behalf(word))
 
     async def list_programs(_arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:

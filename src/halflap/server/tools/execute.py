@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from halflap.core.codes import RunCode
 from halflap.core.errors import SandboxError, UsageError
-from halflap.server.confirm import Question
 from halflap.server.tools.tool import Answer, FrontTool
 
 if TYPE_CHECKING:
@@ -36,11 +35,9 @@ def execute_program(gateway: Gateway) -> FrontTool:
         kilobytes=limits.max_output_bytes / 1024,
     )
 
-    async def answer(arguments: Mapping[str, Any], caller: Caller) -> Answer | Question:
+    async def answer(arguments: Mapping[str, Any], caller: Caller) -> Answer:
         code = arguments["code"]
         word = await caller.confirm(await gateway.needing_confirmation(code), code)
-        if isinstance(word, Question):
-            return word
         try:
             execution = await gateway.execute(code, caller.on_behalf(word))
         except (SandboxError, UsageError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halflap.server.caller import principal_of
+from halflap.server.principal import principal_of
 from halflap.server.tools.tool import FrontTool, with_error_objects
 from halflap.workflows.answers import Optimization, Scores, Verdict
 from halflap.workflows.run.process import Jobs

@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
-from pydantic import TypeAdapter
 
 from halflap.core.errors import HalflapError, InvalidArgumentsError
-from halflap.server.confirm import Question
+from halflap.server.passthrough.results import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,14 +20,13 @@ if TYPE_CHECKING:
     from halflap.core.errors import ArgumentProblem
     from halflap.server.caller import Caller
 
-    Handler = Callable[[Mapping[str, Any], Caller], Awaitable[dict[str, Any] | Question]]
+    Handler = Callable[[Mapping[str, Any], Caller], Awaitable[dict[str, Any]]]
 
 __all__ = ["Answer", "FrontTool", "Handler", "with_error_objects"]
 
 logger = logging.getLogger(__name__)
 
 _INTERNAL: OtherCode = "internal"
-_BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class FrontTool:
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any] | None
     read_only: bool
-    handler: Callable[[Mapping[str, Any], Caller], Awaitable[Answer | types.CallToolResult | Question]]
+    handler: Callable[[Mapping[str, Any], Caller], Awaitable[Answer]]
     errors: Sequence[Code] = ()
     """The error codes of its answers, besides those that every tool can return."""
     destroys: bool = True
@@ -78,22 +76,16 @@ class FrontTool:
             else types.ToolAnnotations(destructive_hint=self.destroys, open_world_hint=self.destroys),
         )
 
-    async def answer(
-        self, arguments: Mapping[str, Any], caller: Caller
-    ) -> types.CallToolResult | types.InputRequiredResult:
+    async def answer(self, arguments: Mapping[str, Any], caller: Caller) -> types.CallToolResult:
         """Validate the arguments and answer."""
         if self.checks and _problems(self.input_schema, arguments):
             # An extra argument alone is harmless; together with a missing one, it is probably that one misspelled.
             closed = {**self.input_schema, "additionalProperties": False}
             raise InvalidArgumentsError(self.name, _problems(closed, arguments))
         answer = await self.handler(arguments, caller)
-        if isinstance(answer, Question):
-            return answer.result
-        if isinstance(answer, types.CallToolResult):
-            return answer
         texts = [answer.text] if answer.note is None else [answer.text, answer.note]
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text) for text in texts]
-        content += [_BLOCK.validate_python(dict(block)) for block in answer.blocks]
+        content += [BLOCK.validate_python(dict(block)) for block in answer.blocks]
         result = types.CallToolResult(content=content, is_error=answer.is_error)
         if answer.structured is not None:
             result.structured_content = answer.structured
@@ -112,10 +104,10 @@ def _problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Sequen
 
 def with_error_objects(
     handler: Handler,
-) -> Callable[[Mapping[str, Any], Caller], Awaitable[Answer | Question]]:
+) -> Callable[[Mapping[str, Any], Caller], Awaitable[Answer]]:
     """Return a handler of a dspy or gepa tool, whose failures are error objects."""
 
-    async def answer(arguments: Mapping[str, Any], caller: Caller) -> Answer | Question:
+    async def answer(arguments: Mapping[str, Any], caller: Caller) -> Answer:
         try:
             value = await handler(arguments, caller)
         except HalflapError as error:
@@ -125,7 +117,7 @@ def with_error_objects(
             message = f"Halflap failed to answer ({type(error).__name__}). See its log."
             failure, code = {"code": "EXECUTION_ERROR", "message": message}, _INTERNAL
         else:
-            return value if isinstance(value, Question) else Answer(_text(value), value)
+            return Answer(_text(value), value)
         answered = {"error": True, **failure}
         return Answer(_text(answered), answered, is_error=True, code=code)
 

@@ -1,0 +1,182 @@
+"""What a server asks or tells us while it works on a request: passed on to the client whose call caused it.
+
+Over HTTP, a message arrives on the stream of the request that caused it. Over stdio nothing says so: the cause is known
+if all requests in flight come from one client, and otherwise the server is told that nobody can be asked.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+
+from halflap.core.errors import ClientRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    from halflap.core.values import CallContext, ClientChannel
+
+    ListRoots = Callable[[ClientChannel | None], Awaitable[list[dict[str, Any]]]]
+
+__all__ = ["ELICIT", "ROOTS", "SAMPLE", "Pending", "Questions"]
+
+logger = logging.getLogger(__name__)
+
+ELICIT, SAMPLE, ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
+_CAPABILITY = {ELICIT: "elicitation", SAMPLE: "sampling", ROOTS: "roots"}
+_MAX_OPEN = 32
+"""How many questions and messages of one server may be on their way to clients at the same time."""
+_MAX_PER_CALL = 100
+"""How many questions a server may ask during one call."""
+
+
+@dataclass(eq=False, slots=True)
+class Pending:
+    """A client's request while a server works on it, however many messages that takes."""
+
+    context: CallContext
+    asked: int = 0
+    """How many questions the server has asked."""
+    waiting: int = 0
+    """Questions without an answer yet: the server waits for us, not we for the server."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """One request on the wire."""
+
+    owner: Questions
+    request_id: int
+    pending: Pending
+
+
+_current: ContextVar[_Exchange | None] = ContextVar("halflap_exchange", default=None)
+"""Set while a request is sent. The SDK's HTTP transport hands each message over in the context of its request."""
+
+
+class Questions:
+    """The requests in flight on one session, and the way from them to clients."""
+
+    def __init__(self, list_roots: ListRoots, *, enabled: bool, is_local: bool) -> None:
+        self._list_roots = list_roots
+        self._enabled = enabled
+        self._is_local = is_local
+        """The server runs on this machine: a client elsewhere must not choose which of our folders it uses."""
+        self._exchanges: dict[int, _Exchange] = {}
+        self._open = 0
+
+    @contextmanager
+    def in_flight(self, request_id: int, pending: Pending) -> Iterator[None]:
+        """Note a request as in flight."""
+        exchange = _Exchange(self, request_id, pending)
+        self._exchanges[request_id] = exchange
+        token = _current.set(exchange)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+            del self._exchanges[request_id]
+
+    def capabilities(self, context: CallContext) -> dict[str, Any]:
+        """Return what a server of the newer era may ask during a request."""
+        client = context.client if self._enabled else None
+        offered = {} if client is None else {**client.capabilities}
+        # Configured roots are always there to ask for.
+        return {**offered, "roots": {}}
+
+    def shares_roots(self, client: ClientChannel | None) -> bool:
+        """Return whether the client's own roots are for this server."""
+        return (
+            client is not None
+            and self._enabled
+            and "roots" in client.capabilities
+            and (client.is_local or not self._is_local)
+        )
+
+    async def answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer a request that a server of the older era sent; raises `ClientRefusedError`."""
+        cause = self._cause()
+        if cause is None and method != ROOTS:
+            message = "No call is in flight that this can be asked for, or calls of several clients are."
+            raise ClientRefusedError(types.INVALID_REQUEST, message)
+        answers = await self.ask({method: {"method": method, "params": params}}, cause)
+        return answers[method]
+
+    async def ask(
+        self, requests: Mapping[str, Mapping[str, Any]], cause: Pending | None
+    ) -> dict[str, Mapping[str, Any]]:
+        """Return the answers to a server's requests by key; the configured roots come before the client's own."""
+        client = None if cause is None else cause.context.client
+        roots = {key for key, one in requests.items() if one["method"] == ROOTS}
+        others = {key: one for key, one in requests.items() if key not in roots}
+        if others:
+            if client is None or not self._enabled:
+                raise ClientRefusedError(types.METHOD_NOT_FOUND, "There is no client that can be asked.")
+            for one in others.values():
+                _check_supported(one, client.capabilities)
+        with self._counted(cause, len(requests)):
+            answers: dict[str, Mapping[str, Any]] = {}
+            if roots:
+                listed = await self._list_roots(client if self.shares_roots(client) else None)
+                answers |= {key: {"roots": listed} for key in roots}
+            if others and client is not None:
+                answers |= await client.ask(others)
+            return answers
+
+    @contextmanager
+    def _counted(self, cause: Pending | None, questions: int) -> Iterator[None]:
+        if self._open >= _MAX_OPEN or (cause is not None and cause.asked + questions > _MAX_PER_CALL):
+            raise ClientRefusedError(types.INVALID_REQUEST, "Too many questions.")
+        self._open += 1
+        if cause is not None:
+            cause.asked += questions
+            cause.waiting += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+            if cause is not None:
+                cause.waiting -= 1
+
+    async def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Pass a log message or the end of an elicitation on, if its cause is known."""
+        cause = self._cause()
+        client = None if cause is None else cause.context.client
+        if client is None or not self._enabled or self._open >= _MAX_OPEN:
+            logger.debug("dropped %s: it has no client", method)
+            return
+        with self._counted(None, 0):
+            await client.notify(method, params)
+
+    def _cause(self) -> Pending | None:
+        """Return the request that the message being handled belongs to."""
+        current = _current.get()
+        # A server in this process may be a gateway, too: then the context can be that of another session.
+        if current is not None and current.owner is self:
+            return current.pending if current.request_id in self._exchanges else None
+        found = [one.pending for one in self._exchanges.values()]
+        clients = {one.context.client and one.context.client.identity for one in found}
+        return found[-1] if len(clients) == 1 else None
+
+
+def _check_supported(request: Mapping[str, Any], capabilities: Mapping[str, Any]) -> None:
+    """Raise unless the client declared that it can be asked this."""
+    method = request["method"]
+    declared = capabilities.get(_CAPABILITY.get(method, method))
+    if declared is None:
+        raise ClientRefusedError(types.METHOD_NOT_FOUND, f"The client does not support {method}.")
+    if method != ELICIT:
+        return
+    params = request.get("params")
+    mode = params.get("mode", "form") if isinstance(params, dict) else "form"
+    # Without any mode named, a form is meant.
+    modes = {
+        key for key in ("form", "url") if isinstance(declared, dict) and declared.get(key) is not None
+    } or {"form"}
+    if mode not in modes:
+        raise ClientRefusedError(types.INVALID_PARAMS, f"The client does not support elicitation by {mode}.")

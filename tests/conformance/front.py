@@ -1,0 +1,57 @@
+"""`halflap serve --http` for the conformance suite, which has no token: every request gets it here.
+
+    python front.py CONFIG
+
+The first line on stdout is the address, without a path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+from halflap.config import load_config
+from halflap.gateway import Gateway
+from halflap.server import Front
+from halflap.server import http as served
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+TOKEN = "conformance-token"
+
+
+class WithToken:
+    """Adds the token to what the suite sends, and changes nothing else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            token = (b"authorization", f"Bearer {TOKEN}".encode())
+            scope = {**scope, "headers": [*scope["headers"], token]}
+        await self._app(scope, receive, send)
+
+
+async def main(config: str) -> None:
+    guard: Any = served.Guard
+    served.Guard = lambda *arguments: WithToken(guard(*arguments))  # type: ignore[assignment, misc]
+    gateway = Gateway(await asyncio.to_thread(load_config, config))
+    listener = served.bind("127.0.0.1", 0)
+    front = Front(gateway)
+
+    def ready() -> None:
+        sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}\n")
+        sys.stdout.flush()
+
+    try:
+        await served.serve_http(front, gateway, listener, {"conformance": TOKEN}, on_ready=ready)
+    finally:
+        front.close()
+        await gateway.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

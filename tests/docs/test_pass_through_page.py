@@ -1,0 +1,34 @@
+"""What passes through: every row of the table names tests that there are."""
+
+from __future__ import annotations
+
+import re
+
+from halflap.server.passthrough.peer import ANSWER_SECONDS
+from halflap.server.passthrough.requests import MAX_OPEN, MAX_OPEN_EACH
+from halflap.upstream.definitions import MAX_ENTRIES
+from support import ROOT
+
+TESTS = ROOT / "tests" / "server" / "passthrough"
+
+
+def test_every_row_of_the_table_is_bound_to_tests() -> None:
+    page = (ROOT / "docs" / "pass-through.md").read_text()
+    table = page.partition("## The table")[2].partition("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("|")][2:]
+    assert len(rows) > 10
+    known = {
+        name for file in TESTS.glob("test_*.py") for name in re.findall(r"def (test_\w+)", file.read_text())
+    }
+    for row in rows:
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        named = re.findall(r"`(test_\w+)`", cells[-1])
+        assert named or "not offered" in row or "dropped" in row, row
+        assert set(named) <= known, row
+
+
+def test_the_limits_on_the_page_are_those_of_the_code() -> None:
+    page = (ROOT / "docs" / "pass-through.md").read_text()
+    assert (MAX_OPEN_EACH, ANSWER_SECONDS) == (8, 600)
+    assert f"{MAX_OPEN} in all" in page
+    assert f"At most {MAX_ENTRIES:,} prompts" in page
