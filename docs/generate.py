@@ -52,7 +52,7 @@ _ANYWHERE = frozenset({"--help", "--install-completion", "--show-completion"})
 
 
 def pages() -> dict[Path, str]:
-    """Give every page that is made, by its place."""
+    """Return every generated page by its path."""
     told = files("halflap").joinpath("errors.md").read_text(encoding="utf-8")
     made = {
         "errors.md": told.replace("\n\n", f"\n\n{_MADE}", 1).replace(
@@ -193,7 +193,7 @@ and `halflap --version` the version.
 
 
 def every_command() -> Iterator[tuple[str, Command, Context]]:
-    """Give each command with the words that call it."""
+    """Yield each command with the words that call it."""
     root = get_command(app)
     yield from _below(root, "halflap", None)
 
@@ -210,7 +210,7 @@ def _below(command: Command, path: str, parent: Context | None) -> Iterator[tupl
 
 
 def commands_page() -> str:
-    """Give the page of the commands."""
+    """Return the page of the commands."""
     parts = ["# Commands\n", _MADE.strip() + "\n", _COMMANDS_INTRO]
     for path, command, context in every_command():
         level = "##" if path.count(" ") == 1 else "###"
@@ -231,7 +231,7 @@ def _is_anywhere(option: Parameter) -> bool:
 
 
 def _row(one: Parameter, context: Context) -> tuple[str, str]:
-    """Give what `--help` says of an argument or option."""
+    """Return what `--help` says about an argument or option."""
     record = one.get_help_record(context)
     assert record is not None, one.name
     name, meaning = record
@@ -259,7 +259,7 @@ in `_meta.halflap.code`; [Errors](../errors.md) explains each. Every tool can an
 
 
 def own_tools() -> Sequence[FrontTool]:
-    """Give the tools that a client sees, whatever is configured by default."""
+    """Return all tools that a client can see."""
 
     async def listed() -> Sequence[FrontTool]:
         with tempfile.TemporaryDirectory() as folder:
@@ -270,7 +270,7 @@ def own_tools() -> Sequence[FrontTool]:
 
 
 def tools_page(tools: Sequence[FrontTool]) -> str:
-    """Give the page of our own tools."""
+    """Return the page of our MCP tools."""
     anywhere = " and ".join(map(_link, _OF_EVERY_TOOL))
     parts = ["# MCP tools\n", _MADE.strip() + "\n", _TOOLS_INTRO.format(anywhere=anywhere)]
     for tool in tools:
@@ -345,7 +345,7 @@ What `halflap` exports, and the errors of `halflap.core.errors`. Everything else
 
 
 def python_page() -> str:
-    """Give the page of the public names."""
+    """Return the page of the public names."""
     parts = ["# Python\n", _MADE.strip() + "\n", _PYTHON_INTRO]
     for name in halflap.__all__:
         if name == "__version__":

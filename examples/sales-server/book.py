@@ -141,7 +141,7 @@ OPPORTUNITIES = _opportunities(CUSTOMERS)
 
 
 def orders_of(customer_id: str, period: str | None = None) -> list[OrderRow]:
-    """Give a customer's orders, newest first; within a period, those that were not cancelled."""
+    """Return the orders of a customer, newest first; within a period, those that were not cancelled."""
     found = [one for one in ORDERS if one.customer_id == customer_id]
     if period is None:
         return found
@@ -149,7 +149,7 @@ def orders_of(customer_id: str, period: str | None = None) -> list[OrderRow]:
 
 
 def people_of(opportunity: OpportunityRow) -> list[tuple[str, str]]:
-    """Give the people whom an opportunity depends on, each with a role."""
+    """Return the people involved in an opportunity, each with a role."""
     number = int(opportunity.opportunity_id[-3:])
     return [
         (_PEOPLE[(number * 3 + at) % len(_PEOPLE)], _ROLES[(number + at) % len(_ROLES)])
@@ -158,7 +158,7 @@ def people_of(opportunity: OpportunityRow) -> list[tuple[str, str]]:
 
 
 def activities_of(opportunity: OpportunityRow) -> list[tuple[datetime, str, str]]:
-    """Give what happened to an opportunity, newest first: when, of which kind, in a sentence."""
+    """Return the activities of an opportunity, newest first: when, which kind, in a sentence."""
     number = int(opportunity.opportunity_id[-3:])
     return [
         (

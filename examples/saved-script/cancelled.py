@@ -1,4 +1,4 @@
-"""Say what share of a customer's orders was cancelled."""
+"""Return what share of a customer's orders was cancelled."""
 
 from typing import TypedDict
 

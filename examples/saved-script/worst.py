@@ -1,4 +1,4 @@
-"""Say which of the best customers cancels most."""
+"""Find which of the best customers cancels most."""
 
 import asyncio
 

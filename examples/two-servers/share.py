@@ -1,4 +1,4 @@
-"""Say how much of a year's revenue comes from the ten best customers."""
+"""Print how much of a year's revenue comes from the ten best customers."""
 
 import asyncio
 

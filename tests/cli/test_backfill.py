@@ -81,7 +81,7 @@ def test_drift_in_logs_is_reported(home: Path) -> None:
 
 
 def unread(pipe: IO[bytes] | None) -> int:
-    """Say how much of what was written is not read yet."""
+    """Return how many bytes of what was written are unread."""
     assert pipe is not None
     count = array.array("i", [0])
     fcntl.ioctl(pipe, termios.FIONREAD, count)

@@ -47,7 +47,7 @@ class File:
 
 
 def parts_of(page: str) -> Iterator[Command | File]:
-    """Give the files and commands of a page, in their order."""
+    """Yield the files and commands of a page, in their order."""
     for block in _BLOCK.finditer(page):
         language, told, content = block.groups()
         title = re.search(r"title=(\S+)", told)
@@ -75,7 +75,7 @@ def _commands(content: str, line: int) -> Iterator[Command]:
 
 
 def play(page: Path, home: Path) -> int:
-    """Do all that a page says, in a folder and a home of its own; gives how many commands it has."""
+    """Follow a page in a new home; return the number of its commands."""
     folder = home / "work"
     if page.parent.parent.name == "examples":
         shutil.copytree(page.parent, folder)
@@ -99,7 +99,7 @@ def play(page: Path, home: Path) -> int:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Give what a person's shell would give, and nothing of whoever runs the tests."""
+    """Return the environment of a person's shell, without anything of the person who runs the tests."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -110,7 +110,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def run(command: str, variables: dict[str, str], folder: Path) -> str:
-    """Run a command in a terminal, as a shell would; gives what is to be read there: its output, then what it says."""
+    """Run a command line on a terminal; return what it prints to stdout, then to stderr."""
     terminal, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
     with tempfile.TemporaryFile() as said, open(os.devnull, "rb") as nothing:  # noqa: PTH123 -- a stream, not a file
@@ -129,12 +129,12 @@ def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65536)
     except OSError:
-        # How Linux says that nobody has the other side open any more.
+        # How Linux reports that the other side is closed.
         return b""
 
 
 def matches(told: str, printed: str) -> bool:
-    """Say whether what was printed is what the page tells."""
+    """Return whether the output matches what the page shows."""
     pattern = ""
     for line in told.strip("\n").splitlines():
         if line.strip() == "…":

@@ -19,13 +19,13 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def prose(path: Path) -> str:
-    """Give a page without its code: what looks like a link there is none."""
+    """Return a page without its code, which may look like links."""
     text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"`[^`\n]*`", "", re.sub(r"^    .*$", "", text, flags=re.MULTILINE))
 
 
 def anchors(path: Path) -> set[str]:
-    """Give the anchors of a page's headings, made as GitHub makes them."""
+    """Return the anchors that GitHub makes for a page's headings."""
     headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -18,8 +18,6 @@ from halflap.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["COMMANDS", "app", "run"]
-
 COMMANDS = {
     "demo": "demo.demo",
     "init": "clients.init",
@@ -51,20 +49,7 @@ COMMANDS = {
 """Module and attribute of each command, in the order of the help."""
 
 
-_WHOLE = 10_000
-
-
-class _Group(TyperGroup):
-    """Shows whole summaries in the help; the library would cut each to one line."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, one.get_short_help_str(_WHOLE)) for name, one in found if one and not one.hidden]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-
-class _Commands(_Group):
+class _Commands(TyperGroup):
     """Loads each command only when it is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 -- the library passes it
@@ -92,8 +77,6 @@ def _loaded(name: str) -> TyperCommand | TyperGroup:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         alone.command(name=name)(found)
         found = alone
-    else:
-        found.info.cls = _Group
     command = get_command(found)
     assert isinstance(command, TyperCommand | TyperGroup)
     return command

@@ -26,19 +26,7 @@ from halflap.cli.output import (
     stop_writing,
     visible,
 )
-from halflap.core.errors import (
-    ConfigError,
-    HalflapError,
-    InvalidArgumentsError,
-    ProgramBrokenError,
-    ProgramInputsError,
-    ProgramNotFoundError,
-    RunNotFoundError,
-    ScriptError,
-    ToolNotFoundError,
-    UsageError,
-    WorkflowError,
-)
+from halflap.core.errors import ConfigError, HalflapError, ToolNotFoundError, UsageError, WorkflowError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -47,21 +35,20 @@ if TYPE_CHECKING:
     from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway
 
-__all__ = ["INTERRUPTED", "Invocation", "command", "group", "on_interrupt"]
-
-_USAGE_ERRORS = (
-    ConfigError,
-    InvalidArgumentsError,
-    ProgramBrokenError,
-    ProgramInputsError,
-    ProgramNotFoundError,
-    RunNotFoundError,
-    ScriptError,
-    ToolNotFoundError,
-    UsageError,
-    WorkflowError,
+_USAGE_CODES = frozenset(
+    [
+        "config",
+        "dspy-program-broken",
+        "dspy-program-inputs",
+        "dspy-program-not-found",
+        "invalid-arguments",
+        "run-not-found",
+        "script",
+        "tool-not-found",
+        "workflow",
+    ]
 )
-"""Exit with 2; all others exit with 1."""
+"""Beside `UsageError`, these exit with 2; all others exit with 1."""
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _NOT_WRITTEN: OtherCode = "output-not-written"
 INTERRUPTED = 128 + signal.SIGINT
@@ -250,7 +237,8 @@ def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
         note(f"Error [{error.code}]: {shown}")
     # While a server is down, it is unknown whether the name is wrong.
     is_down = isinstance(error, ToolNotFoundError) and error.unavailable_reason is not None
-    raise typer.Exit(2 if isinstance(error, _USAGE_ERRORS) and not is_down else 1)
+    is_usage = isinstance(error, UsageError) or (error.code in _USAGE_CODES and not is_down)
+    raise typer.Exit(2 if is_usage else 1)
 
 
 def _error_data(error: HalflapError) -> dict[str, Any]:

@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from halflap.cli.command import Invocation
     from halflap.clients.files import FileText
 
-__all__ = ["Mode", "Written", "own_config", "write_change"]
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """How a command that changes a file was asked to do it."""
-
-    yes: bool = False
-    dry_run: bool = False
-
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -41,7 +31,9 @@ Edit: TypeAlias = "Callable[[FileText], bytes | None]"
 """Returns what a file becomes; None deletes it."""
 
 
-def write_change(before: FileText, edit: Edit, mode: Mode, preview: Iterable[str] = ()) -> Written | None:
+def write_change(
+    before: FileText, edit: Edit, *, yes: bool, dry_run: bool = False, preview: Iterable[str] = ()
+) -> Written | None:
     """Write a file if that is confirmed; None if it was not written.
 
     Clients write their files at any time. If one did while the question was open, the edit is made again.
@@ -49,10 +41,10 @@ def write_change(before: FileText, edit: Edit, mode: Mode, preview: Iterable[str
     after = edit(before)
     if lines := list(preview):
         print_lines(lines)
-    if mode.dry_run:
+    if dry_run:
         note("Nothing was written.")
         return None
-    confirm(f"Write {before.path}?", "Nothing was written.", yes=mode.yes)
+    confirm(f"Write {before.path}?", "Nothing was written.", yes=yes)
     now = read_file(before.path)
     if now.data != before.data:
         before, after = now, edit(now)

@@ -23,6 +23,7 @@ from halflap.core.errors import (
     HalflapError,
     ServerNotFoundError,
     ToolRefusedError,
+    UpstreamError,
     UsageError,
 )
 from halflap.core.values import CallContext
@@ -31,29 +32,6 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.core.values import Tool
     from halflap.gateway import Gateway
-
-__all__ = [
-    "ArgumentsOption",
-    "JsonArgumentsOption",
-    "LimitOption",
-    "OutputOption",
-    "ServerOption",
-    "ToolArgument",
-    "YesOption",
-    "check_server",
-    "confirm",
-    "confirmed",
-    "exclusive",
-    "given_arguments",
-    "key_values",
-    "program_names",
-    "read_at_most",
-    "resolve",
-    "run_ids",
-    "script_names",
-    "tool_names",
-    "write_text",
-]
 
 _MAX_RUNS = 200
 _NO_TERMINAL = "no terminal to confirm on; use --yes"
@@ -131,6 +109,21 @@ def check_server(config: Config, server: str | None) -> None:
     names = [one.name for one in config.servers]
     if server is not None and server not in {*names, *OWN}:
         raise ServerNotFoundError(server, names)
+
+
+async def list_unlisted(gateway: Gateway, code: str | None = None) -> None:
+    """List the servers that were never listed, or only those that a program names, however long they take to start."""
+    from halflap.catalog import namespaced
+
+    async def refresh(name: str) -> None:
+        with contextlib.suppress(UpstreamError):  # The command reports all that are not available.
+            await gateway.refresh(name)
+
+    usable = [one.name for one in gateway.config.servers if not (one.disabled or one.broken)]
+    wanted = [name for name in usable if code is None or namespaced(name, "") in code]
+    await asyncio.gather(*(refresh(name) for name in wanted if name not in gateway.snapshot.servers))
+    if code is None:
+        await gateway.settle()
 
 
 async def resolve(gateway: Gateway, name: str) -> str:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from halflap.core.text import clean, plural
+from halflap.core.text import clean
 from halflap.core.text import visible as spelled_out
 
 if TYPE_CHECKING:
@@ -23,28 +23,6 @@ if TYPE_CHECKING:
 
     from halflap.gateway import Gateway
 
-__all__ = [
-    "Table",
-    "data_console",
-    "drift_line",
-    "is_output_closed",
-    "note",
-    "one_line",
-    "outline",
-    "plural",
-    "print_json",
-    "print_lines",
-    "progress",
-    "safe",
-    "set_up_logging",
-    "stdout_kept",
-    "stop_writing",
-    "visible",
-    "warn_about_servers",
-    "working",
-    "write",
-]
-
 _ABOUT_SERVERS = (
     "halflap.catalog.refresh",
     "halflap.gateway",
@@ -53,6 +31,8 @@ _ABOUT_SERVERS = (
 )
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
 _MAX_INLINE = 80
+_MANY = 1_000
+"""Numbers from here on are shown without decimals."""
 _CAMEL = re.compile(r"(?<=[a-z])([A-Z])")
 _READ_AHEAD = 8
 """How many times the shown length of a line is looked at: some characters are not shown."""
@@ -99,11 +79,8 @@ def print_json(value: Any) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=plain)
     hidden = (letter for letter in set(text) if letter != "\n" and visible(letter) != letter)
     escapes = {ord(letter): json.dumps(letter)[1:-1].replace("\x7f", "\\u007f") for letter in hidden}
-    try:
-        sys.stdout.write(text.translate(escapes) + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        stop_writing()
+    sys.stdout.write(text.translate(escapes) + "\n")
+    sys.stdout.flush()
 
 
 def is_output_closed() -> bool:
@@ -117,22 +94,6 @@ def is_output_closed() -> bool:
 def stop_writing() -> None:
     """Send the rest of the output nowhere; the exit code stays meaningful."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
-@contextmanager
-def stdout_kept() -> Iterator[None]:
-    """Redirect what other code and its processes print from stdout to stderr."""
-    before = sys.stdout
-    before.flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    try:
-        yield
-    finally:
-        sys.stdout = before
-        os.dup2(kept, 1)
-        os.close(kept)
 
 
 def data_console() -> Console:
@@ -231,7 +192,7 @@ def _scalar(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:,.0f}" if abs(value) >= _MANY else f"{value:.4g}"
     return visible(str(value), kept="\n").rstrip("\n")
 
 
@@ -252,35 +213,16 @@ def warn_about_servers(gateway: Gateway, server: str | None = None) -> None:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show a spinner on a terminal."""
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """Show a spinner on a terminal; yields a function that changes its text."""
     if not sys.stderr.isatty():
-        yield
+        yield lambda _: None
         return
     from rich.console import Console
     from rich.text import Text
 
-    with Console(stderr=True).status(Text(f"{what} …")):
-        yield
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[..., None] | None]:
-    """Show a bar on a terminal; yields a function of how much is done, of how much, and a new text; else None."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich import progress as bars
-    from rich.console import Console
-
-    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.TimeRemainingColumn())
-    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(what, total=None)
-
-        def update(done: int, total: int, text: str = what) -> None:
-            shown.update(task, completed=done, total=total or None, description=one_line(text, 60))
-
-        yield update
+    with Console(stderr=True).status(Text(f"{what} …")) as status:
+        yield lambda text: status.update(Text(f"{one_line(text, 70)} …"))
 
 
 class _Formatter(logging.Formatter):

@@ -1,8 +1,7 @@
 """Statements of six made-up companies: a server that declares what it returns, with an array at the root.
 
-Every row has the declared fields. An income row has nothing else. A cash-flow row carries them as the lines
-that its reconciliation starts from. A balance is a moment, so there they are the twelve months up to its date.
-The books agree: quarters add up to years, assets are liabilities plus equity, cash moves by the cash flow.
+Every row has the declared fields; cash-flow and balance rows have more. The books agree: quarters add up to years, assets
+are liabilities plus equity, cash moves by the cash flow.
 """
 
 import json
@@ -18,6 +17,10 @@ from halflap.demo._serving import READ_ONLY, RefusedError, ServedTool, serve
 MILLION = 1_000_000
 QUARTER_ENDS = ("03-31", "06-30", "09-30", "12-31")
 FIRST_YEAR = 2019
+INCOME = ("revenue", "netIncome", "operatingIncome")
+CASH_FLOW = ("operatingCashFlow", "capitalExpenditure", "freeCashFlow", "dividendsPaid", "netChangeInCash")
+BALANCE = ("cash", "totalAssets", "totalLiabilities", "totalEquity")
+STATEMENTS = {"income": (), "balance": BALANCE, "cashflow": CASH_FLOW}
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Company:
     opening_cash: int
     opening_equity: int
     payables: int
-    """Liabilities as percent of the last twelve months' revenue."""
+    """Liabilities as percent of a year's revenue."""
     depreciation: int
     """Percent of revenue, like the next."""
     investment: int
@@ -40,6 +43,61 @@ class Company:
 
 _DATA = json.loads(Path(__file__).with_name("companies.json").read_text(encoding="utf-8"))
 COMPANIES = {ticker: Company(**one) for ticker, one in _DATA.items()}
+
+
+def query_financials(
+    ticker: str, statement: str, period: str = "annual", limit: int = 4
+) -> list[dict[str, Any]]:
+    company = COMPANIES.get(ticker.upper())
+    if company is None:
+        raise RefusedError(f"Unknown ticker: {ticker}. Known tickers: {', '.join(COMPANIES)}.")
+    rows = list(_quarters(company))
+    if period == "annual":
+        rows = [_year(rows[at : at + 4]) for at in range(0, len(rows), 4)]
+    keys = (*INCOME, "period", "date", *STATEMENTS[statement])
+    return [{key: row[key] for key in keys} for row in rows[::-1][:limit]]
+
+
+def _quarters(company: Company) -> Iterator[dict[str, Any]]:
+    cash, equity = company.opening_cash * MILLION, company.opening_equity * MILLION
+    for year, amounts in enumerate(company.years, start=FIRST_YEAR):
+        for quarter, end in enumerate(QUARTER_ENDS):
+            revenue, operating_income, net_income = (
+                _share(amount * MILLION, company.seasons, quarter) for amount in amounts
+            )
+            earned = net_income + revenue * company.depreciation // 100
+            invested = revenue * company.investment // 100
+            dividends = max(net_income, 0) * company.payout // 100
+            liabilities = amounts[0] * MILLION * company.payables // 100
+            cash += earned - invested - dividends
+            equity += net_income - dividends
+            yield {
+                "revenue": revenue,
+                "netIncome": net_income,
+                "operatingIncome": operating_income,
+                "period": f"{year}-Q{quarter + 1}",
+                "date": f"{year}-{end}",
+                "operatingCashFlow": earned,
+                "capitalExpenditure": invested,
+                "freeCashFlow": earned - invested,
+                "dividendsPaid": dividends,
+                "netChangeInCash": earned - invested - dividends,
+                "cash": cash,
+                "totalAssets": equity + liabilities,
+                "totalLiabilities": liabilities,
+                "totalEquity": equity,
+            }
+
+
+def _share(amount: int, seasons: Sequence[int], quarter: int) -> int:
+    return amount * sum(seasons[: quarter + 1]) // 100 - amount * sum(seasons[:quarter]) // 100
+
+
+def _year(quarters: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    last = quarters[-1]
+    sums = {key: sum(one[key] for one in quarters) for key in (*INCOME, *CASH_FLOW)}
+    return {**last, **sums, "period": f"FY{last['date'][:4]}"}
+
 
 OUTPUT_SCHEMA = {
     "type": "array",
@@ -54,125 +112,6 @@ OUTPUT_SCHEMA = {
         },
     },
 }
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One quarter or one year of a company's books, in dollars."""
-
-    period: str
-    date: str
-    revenue: int
-    operating_income: int
-    net_income: int
-    operating_cash_flow: int
-    capital_expenditure: int
-    dividends: int
-
-
-def query_financials(
-    ticker: str, statement: str, period: str = "annual", limit: int = 4
-) -> list[dict[str, Any]]:
-    company = COMPANIES.get(ticker.upper())
-    if company is None:
-        raise RefusedError(f"Unknown ticker: {ticker}. Known tickers: {', '.join(COMPANIES)}.")
-    quarters = list(_quarters(company))
-    entries = (
-        quarters
-        if period == "quarter"
-        else [_sum(quarters[at : at + 4]) for at in range(0, len(quarters), 4)]
-    )
-    if statement == "balance":
-        rows = _balances(company, quarters, {entry.date: entry.period for entry in entries})
-    elif statement == "cashflow":
-        rows = [_cash_flow(entry) for entry in entries]
-    else:
-        rows = [_headline(entry) for entry in entries]
-    return rows[::-1][:limit]
-
-
-def _quarters(company: Company) -> Iterator[Entry]:
-    for year, amounts in enumerate(company.years, start=FIRST_YEAR):
-        for quarter, end in enumerate(QUARTER_ENDS):
-            revenue, operating_income, net_income = (
-                _share(amount * MILLION, company.seasons, quarter) for amount in amounts
-            )
-            yield Entry(
-                period=f"{year}-Q{quarter + 1}",
-                date=f"{year}-{end}",
-                revenue=revenue,
-                operating_income=operating_income,
-                net_income=net_income,
-                operating_cash_flow=net_income + revenue * company.depreciation // 100,
-                capital_expenditure=revenue * company.investment // 100,
-                dividends=max(net_income, 0) * company.payout // 100,
-            )
-
-
-def _share(amount: int, seasons: Sequence[int], quarter: int) -> int:
-    return amount * sum(seasons[: quarter + 1]) // 100 - amount * sum(seasons[:quarter]) // 100
-
-
-def _sum(entries: list[Entry]) -> Entry:
-    last = entries[-1]
-    return Entry(
-        period=f"FY{last.date[:4]}",
-        date=last.date,
-        revenue=sum(entry.revenue for entry in entries),
-        operating_income=sum(entry.operating_income for entry in entries),
-        net_income=sum(entry.net_income for entry in entries),
-        operating_cash_flow=sum(entry.operating_cash_flow for entry in entries),
-        capital_expenditure=sum(entry.capital_expenditure for entry in entries),
-        dividends=sum(entry.dividends for entry in entries),
-    )
-
-
-def _headline(entry: Entry) -> dict[str, Any]:
-    return {
-        "revenue": entry.revenue,
-        "netIncome": entry.net_income,
-        "operatingIncome": entry.operating_income,
-        "period": entry.period,
-        "date": entry.date,
-    }
-
-
-def _cash_flow(entry: Entry) -> dict[str, Any]:
-    free = entry.operating_cash_flow - entry.capital_expenditure
-    return {
-        **_headline(entry),
-        "operatingCashFlow": entry.operating_cash_flow,
-        "capitalExpenditure": entry.capital_expenditure,
-        "freeCashFlow": free,
-        "dividendsPaid": entry.dividends,
-        "netChangeInCash": free - entry.dividends,
-    }
-
-
-def _balances(company: Company, quarters: list[Entry], wanted: dict[str, str]) -> list[dict[str, Any]]:
-    cash = company.opening_cash * MILLION
-    equity = company.opening_equity * MILLION
-    rows = []
-    for count, quarter in enumerate(quarters, start=1):
-        cash += quarter.operating_cash_flow - quarter.capital_expenditure - quarter.dividends
-        equity += quarter.net_income - quarter.dividends
-        if count < len(QUARTER_ENDS) or quarter.date not in wanted:
-            continue
-        last_twelve_months = _sum(quarters[count - 4 : count])
-        liabilities = last_twelve_months.revenue * company.payables // 100
-        rows.append(
-            {
-                **_headline(last_twelve_months),
-                "period": wanted[quarter.date],
-                "cash": cash,
-                "totalAssets": equity + liabilities,
-                "totalLiabilities": liabilities,
-                "totalEquity": equity,
-            }
-        )
-    return rows
-
-
 TOOLS = [
     ServedTool(
         Tool(
@@ -182,7 +121,7 @@ TOOLS = [
                 "type": "object",
                 "properties": {
                     "ticker": {"type": "string"},
-                    "statement": {"type": "string", "enum": ["income", "balance", "cashflow"]},
+                    "statement": {"type": "string", "enum": list(STATEMENTS)},
                     "period": {"type": "string", "enum": ["annual", "quarter"]},
                     "limit": {"type": "integer"},
                 },

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Exit, Option
 
 from halflap.cli.command import INTERRUPTED, Invocation, command, on_interrupt
-from halflap.cli.output import Table, note, outline, plural, print_lines, progress, visible
+from halflap.cli.output import Table, note, outline, print_lines, visible, working
 from halflap.core.errors import BackfillError, UsageError
-from halflap.core.text import join
+from halflap.core.text import join, plural
 from halflap.gateway import Gateway
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from halflap.backfill import SourceReport, Summary
-
-__all__ = ["backfill"]
 
 _MAX_BAD = 20
 _MAX_TOOLS = 40
@@ -45,13 +43,20 @@ async def backfill(
     strict: Annotated[bool, Option("--strict", help="Stop at the first line that can't be read.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would be learned; store nothing.")] = False,
 ) -> None:
-    """Learn what tools return from logs: traces, conversations with models, MCP messages."""
+    """Learn what tools return from logs.
+
+    Reads traces, conversations with models, and MCP messages.
+    """
     if server is not None and not server.strip():
         raise UsageError("--server is empty. Give the name of a server, as in `halflap list`.")
     async with Gateway.open(invocation.config()) as gateway:
-        with progress("Reading") as update:
+        with working("Reading") as update:
             work = await gateway.learned.backfill(
-                server, jobs=jobs, strict=strict, dry_run=dry_run, progress=update
+                server,
+                jobs=jobs,
+                strict=strict,
+                dry_run=dry_run,
+                progress=lambda done, total: update(f"Reading, {100 * done // max(total, 1)} %"),
             )
             with on_interrupt(work.stop):
                 summary = await work.run(sources)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command
-from halflap.cli.editing import Mode, own_config, write_change
+from halflap.cli.editing import own_config, write_change
 from halflap.cli.options import YesOption
-from halflap.cli.output import note, one_line, plural, print_json, visible, write
+from halflap.cli.output import note, one_line, print_json, visible, write
 from halflap.clients.documents import CannotEditError, yaml_block
 from halflap.clients.files import read_file
 from halflap.clients.imports import plan_import
@@ -34,6 +34,7 @@ from halflap.clients.read import gather
 from halflap.clients.translate import read_entry
 from halflap.config import Config, Scope, load_config, user_data_dir
 from halflap.core.errors import ClientFileError, UsageError
+from halflap.core.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from halflap.clients.install import Installation
     from halflap.clients.places import Place
     from halflap.clients.read import Gathered
-
-__all__ = ["init", "install"]
 
 DryRunOption = Annotated[bool, Option("--dry-run", help="Only show what would be written.")]
 
@@ -69,7 +68,7 @@ def init(
     plan = plan_import(gathered.servers, own, scope)
     _report_found(gathered, plan, scope)
     sign_in = [name for name, one in plan.new.items() if one.signs_in and not one.disabled]
-    written = bool(plan.new) and _write_import(own, plan, scope, Mode(yes, dry_run), invocation)
+    written = bool(plan.new) and _write_import(own, plan, scope, invocation, yes=yes, dry_run=dry_run)
     if written:
         note(f"Written: {target}")
     elif not plan.new and plan.present:
@@ -112,7 +111,7 @@ def _report_found(gathered: Gathered, plan: Import, scope: Scope) -> None:
         note(f"Note: {text}")
 
 
-def _write_import(own: OwnConfig, plan: Import, scope: Scope, mode: Mode, invocation: Invocation) -> bool:
+def _write_import(own: OwnConfig, plan: Import, scope: Scope, invocation: Invocation, **how: bool) -> bool:
     entries = {name: dict(one.entry) for name, one in plan.new.items()}
     document = own.document()
     try:
@@ -125,7 +124,8 @@ def _write_import(own: OwnConfig, plan: Import, scope: Scope, mode: Mode, invoca
     if secrets:
         note(f"These contain plain-text secrets; consider ${{NAME}}: {', '.join(map(one_line, secrets))}.")
         before = replace(before, mode=before.mode & 0o700)
-    return write_change(before, lambda _: after, mode, () if invocation.as_json else preview) is not None
+    shown_lines = () if invocation.as_json else preview
+    return write_change(before, lambda _: after, preview=shown_lines, **how) is not None
 
 
 def _without_secrets(entries: Mapping[str, dict[str, Any]]) -> tuple[str, list[str]]:
@@ -165,13 +165,13 @@ def install(
     if undo_it and (move or invocation.config_file is not None):
         raise UsageError("--undo can't be combined with --move or --config.")
     place = next(one for one in user_places(sys.platform, os.environ) if one.client.slug == client)
-    mode = Mode(yes, dry_run)
-    done = _undo(invocation, place, mode) if undo_it else _install(invocation, place, mode, move=move)
+    how = {"yes": yes, "dry_run": dry_run}
+    done = _undo(invocation, place, **how) if undo_it else _install(invocation, place, move=move, **how)
     if invocation.as_json:
         print_json({"client": client, "file": str(place.file), **done})
 
 
-def _install(invocation: Invocation, place: Place, mode: Mode, *, move: bool) -> dict[str, Any]:
+def _install(invocation: Invocation, place: Place, *, move: bool, **how: bool) -> dict[str, Any]:
     if is_temporary(sys.executable):
         note("Halflap runs from a temporary folder here. Install it (pipx install halflap) to keep it there.")
     config, scope, data_dir = invocation.config_file, Scope.of(), user_data_dir()
@@ -196,9 +196,8 @@ def _install(invocation: Invocation, place: Place, mode: Mode, *, move: bool) ->
         else:
             moved = (f"  - {one_line(one.name)}" for one in work.receipt.moved)
             preview = [f"{place.file}:", f"  + {work.receipt.name}: {shlex.join(starting)}", *moved]
-            written = write_change(
-                before, lambda file: install(file).after, mode, () if invocation.as_json else preview
-            )
+            shown = () if invocation.as_json else preview
+            written = write_change(before, lambda file: install(file).after, preview=shown, **how)
     except CannotEditError:
         note(f"{place.file} can't be changed without losing its layout. Add this to it yourself:")
         write(_snippet(place, entry))
@@ -227,7 +226,7 @@ def _snippet(place: Place, entry: dict[str, Any]) -> str:
     return yaml_block(value) if place.file.suffix == ".yaml" else json.dumps(value, indent=2) + "\n"
 
 
-def _undo(invocation: Invocation, place: Place, mode: Mode) -> dict[str, Any]:
+def _undo(invocation: Invocation, place: Place, **how: bool) -> dict[str, Any]:
     data_dir = user_data_dir()
     receipt = read_receipt(data_dir, place.file)
     if receipt is None:
@@ -247,9 +246,8 @@ def _undo(invocation: Invocation, place: Place, mode: Mode) -> dict[str, Any]:
             yield f"  - {receipt.name}"
             yield from (f"  + {one_line(one.name)}" for one in receipt.moved)
 
-    written = write_change(
-        before, lambda file: undo(receipt, file), mode, () if invocation.as_json else preview()
-    )
+    shown = () if invocation.as_json else preview()
+    written = write_change(before, lambda file: undo(receipt, file), preview=shown, **how)
     if written is not None:
         write_receipt(data_dir, place.file, None)
         note(f"Restored{' byte for byte' if is_exact else ''}: {place.file}")

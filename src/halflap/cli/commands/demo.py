@@ -21,9 +21,10 @@ from typer import Option
 
 from halflap.cli.command import Invocation, command
 from halflap.cli.commands.doctor import count_tokens
-from halflap.cli.output import one_line, plural, safe, working
+from halflap.cli.output import one_line, safe, working
 from halflap.config import Config
 from halflap.core.errors import HalflapError
+from halflap.core.text import plural
 from halflap.core.values import Result
 from halflap.demo import demo_config
 from halflap.gateway import Gateway
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from rich.console import RenderableType
-
-__all__ = ["DemoError", "demo", "play"]
 
 TOP_CUSTOMERS = "mcp__sales__sales_top_customers"
 ORDER_HISTORY = "mcp__sales__order_history"
@@ -97,9 +96,9 @@ async def demo(
         Option("--server", help="Instead, run one of the bundled MCP servers over stdio."),
     ] = None,
 ) -> None:
-    """Show what Halflap does, on bundled servers and in a temporary store.
+    """Show what Halflap does, on bundled servers.
 
-    Every step checks what it shows; the exit code is 1 if something is not so.
+    Nothing is left behind. Every step checks what it shows; the exit code is 1 if something is not so.
     """
     if server is not None:
         # In a thread: the servers run an event loop themselves.

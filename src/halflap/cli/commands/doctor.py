@@ -23,21 +23,19 @@ from halflap.cli.output import (
     note,
     one_line,
     outline,
-    plural,
     print_json,
     print_lines,
-    progress,
     set_up_logging,
+    working,
 )
 from halflap.config import load_config
 from halflap.core.errors import UsageError
 from halflap.core.suggest import closest
+from halflap.core.text import plural
 from halflap.gateway import Gateway
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-__all__ = ["count_tokens", "doctor", "explain", "explanations", "serve"]
 
 _MAX_TEXT = 1000
 _TOKENIZER = "o200k_base"
@@ -58,9 +56,10 @@ async def serve(
         Option("--only", metavar="NAME", help="Serve one server as it is, under its own names."),
     ] = None,
 ) -> None:
-    """Run the MCP server: over stdio for one client, or over HTTP for many.
+    """Run the MCP server.
 
-    Changes of the configuration file apply while it runs; clients stay connected.
+    Over stdio for one client, or over HTTP for many. Changes of the configuration file apply while it runs; clients
+    stay connected.
     """
     set_up_logging(verbose=invocation.verbose, servers=True)
     from halflap.server import run_http, run_stdio
@@ -89,20 +88,20 @@ async def doctor(
     servers: Annotated[list[str] | None, Argument(help="Only these servers.", show_default=False)] = None,
     log: Annotated[bool, Option("--log", help="Show the last lines of each server's stderr.")] = False,
 ) -> None:
-    """Check everything: start each server, and show what is wrong and what to do, worst first.
+    """Check everything, and show what is wrong and what to do.
 
-    The exit code is 0 if all is well, 1 if there is a problem, 2 for wrong usage. Hints are not problems.
+    Starts each server. The exit code is 0 if all is well, 1 if there is a problem, 2 for wrong usage. Hints are not
+    problems.
     """
     if not invocation.verbose:
         # The report has it all.
         logging.getLogger("halflap").setLevel(logging.CRITICAL)
     stop = asyncio.Event()
     async with Gateway.open(load_config(invocation.config_file)) as gateway:
-        with on_interrupt(stop.set), progress("Starting the servers") as update:
+        with on_interrupt(stop.set), working("Starting the servers") as update:
 
             def on_progress(waiting: Sequence[str], total: int) -> None:
-                if update is not None:
-                    update(total - len(waiting), total, f"Waiting for {', '.join(waiting)}")
+                update(f"{total - len(waiting)} of {total} servers; waiting for {', '.join(waiting)}")
 
             examined = await gateway.examine(servers or [], on_progress=on_progress, stop=stop)
         examined["tokens"] = None
@@ -210,26 +209,20 @@ def _facts(examined: Mapping[str, Any]) -> dict[str, Any]:
     tokens, edges, learning = examined["tokens"], examined["edges"], examined["learning"]
     sandbox, store = examined["sandbox"], examined["store"]
     counted = tokens and tokens["definitions"]["tokens"]
+    cost = (
+        counted and f"{counted:,} for all definitions, {tokens['exposed']['tokens']:,} for what clients see"
+    )
+    learned = plural(round(learning.get("results", 0)), "result")
     return {
         "tools": f"{examined['tools']}, {examined['callable']} callable",
         "output schemas": examined["outputs"],
-        "tokens": f"{counted:,} for all definitions, {tokens['exposed']['tokens']:,} for what clients see instead"
-        if counted
-        else tokens and tokens["toCount"],
+        "tokens": cost or (tokens and tokens["toCount"]),
         "links": edges and f"{plural(edges['total'], 'link')} between tools",
-        "learning": f"{plural(round(learning.get('results', 0)), 'result')}"
-        if learning["enabled"]
-        else "off (learning.enabled)",
-        "drift": [f"{one['tool']}: {drift_line(one)}" for one in examined["drift"]] or None,
+        "learned from": learned if learning["enabled"] else "nothing: off (learning.enabled)",
+        "drift": [f"{one['tool']}: {drift_line(one)}" for one in examined["drift"]],
         "sandbox": sandbox
-        and (sandbox["trouble"] or {key: sandbox[key] for key in ("name", "layers", "missing", "notes")}),
-        "check": sandbox
-        and (sandbox["check"]["trouble"] or {key: sandbox["check"][key] for key in ("layers", "missing")}),
-        "store": store
-        and {
-            **{key: store[key] for key in ("place", "runs", "calls", "record", "writable")},
-            "size": store["bytes"] and f"{store['bytes'] / 1e6:,.1f} MB",
-        },
+        and (sandbox["trouble"] or [sandbox["name"], *sandbox["layers"], *sandbox["notes"]]),
+        "store": store and f"{store['place']}, {store['runs']} runs, {store['calls']} calls",
         "skipped": examined["unfinished"],
     }
 

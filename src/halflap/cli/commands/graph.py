@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halflap.graph.edges import Edge, Graph
     from halflap.graph.ports import Ports
 
-__all__ = ["graph", "suggest"]
-
 graph = group("graph", "Show links between tools: which results can be which arguments.")
 ToolName = Annotated[str, Argument(help="A tool.", autocompletion=tool_names)]
 
@@ -93,7 +91,7 @@ def _drawn(edges: Sequence[Edge], tools: Mapping[str, Ports], *, is_dot: bool) -
 @graph.command()
 @command()
 async def explain(invocation: Invocation, source: ToolName, target: ToolName) -> None:
-    """Explain why one tool's result can be another's argument, or why not."""
+    """Explain why two tools are linked, or why not."""
     async with invocation.gateway() as gateway:
         with working("Finding links between tools"):
             ends = [await resolve(gateway, name) for name in (source, target)]
@@ -141,7 +139,7 @@ async def suggest(
         bool, Option("--net", help="Print the best one as a net alone, for `halflap workflow`.")
     ] = False,
 ) -> None:
-    """Suggest how to combine tools: which to call, in which order, as a program.
+    """Suggest how to combine tools, as a program.
 
     The exit code is 1 if nothing was found.
     """

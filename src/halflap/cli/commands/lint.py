@@ -10,9 +10,9 @@ from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command
 from halflap.cli.options import exclusive, read_at_most
-from halflap.cli.output import note, one_line, plural, print_lines, working
+from halflap.cli.output import note, one_line, print_lines, working
 from halflap.core.errors import UsageError
-from halflap.core.text import join
+from halflap.core.text import join, plural
 from halflap.gateway import NO_SERVER_ADVICE
 from halflap.lint import drafts_of, read_definitions
 from halflap.lint import lint as apply
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from halflap.config import Config
     from halflap.lint import Draft, Finding, LintServer, Report, ServerReport
-
-__all__ = ["lint", "show_drafts"]
 
 _MAX_BYTES = 64_000_000
 _STDIN_NAME = "tools"
@@ -51,7 +49,7 @@ async def lint(
         Option("--fail-on", help="Override lint.fail_on.", show_default=False),
     ] = None,
 ) -> None:
-    """Lint MCP servers for problems that make their tools hard to compose.
+    """Lint MCP servers for what makes tools hard to compose.
 
     The exit code is 1 if there is an error, or a server can't be reached; --fail-on makes it stricter.
     """

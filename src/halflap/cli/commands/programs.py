@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import contextmanager
+import sys
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,8 +22,9 @@ from halflap.cli.options import (
     given_arguments,
     program_names,
 )
-from halflap.cli.output import note, one_line, outline, plural, print_json, progress, stdout_kept, working
+from halflap.cli.output import note, one_line, outline, print_json, working
 from halflap.core.errors import UsageError
+from halflap.core.text import plural
 from halflap.core.values import DSPY, Tool
 from halflap.dspy.key import redacted
 from halflap.dspy.library import Library
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
     from halflap.dspy.library import SavedProgram
     from halflap.dspy.optimize import Progress
     from halflap.dspy.source import LoadedProgram
-
-__all__ = ["programs"]
 
 programs = group("programs", "List, show, run, export and optimise saved DSPy programs.")
 _SHARED = ("config", "json")
@@ -111,9 +111,9 @@ async def run(
     json_arguments: JsonArgumentsOption = None,
     yes: YesOption = False,
 ) -> None:
-    """Run a DSPy program with the model of `programs.lm`, and print its outputs as JSON.
+    """Run a DSPy program, and print its outputs as JSON.
 
-    With --json, they include the times of the run.
+    It uses the model of `programs.lm`. With --json, they include the times of the run.
     """
     async with invocation.gateway() as gateway:
         schema = (await (await gateway.dspy()).find(name)).saved.spec.input_schema
@@ -159,9 +159,10 @@ def export(
     ] = None,
     replace: ReplaceOption = False,
 ) -> None:
-    """Save a live or compiled dspy.Module as a DSPy program, and check that its prompts are the same.
+    """Save a dspy.Module as a DSPy program.
 
-    This imports the module, so it runs your own code. Its steps must be attributes of the module.
+    Checks that the prompts are the same. This imports the module, so it runs your own code. Its steps must be
+    attributes of the module.
     """
     if find_spec("dspy") is None:
         raise UsageError("Exporting needs DSPy: pip install 'halflap[dspy]'.")
@@ -202,7 +203,7 @@ def _read_wiring(path: Path) -> Any:
 @contextmanager
 def _users_code(config: Config) -> Iterator[None]:
     """Run the user's own code: its output goes to stderr, and errors don't reveal the model's key."""
-    with stdout_kept():
+    with redirect_stdout(sys.stderr):
         try:
             yield
         except UsageError as error:
@@ -245,9 +246,10 @@ async def optimize(
     replace: ReplaceOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Optimise a DSPy program over examples, and save the result with its score.
+    """Optimise a DSPy program over examples.
 
-    Old and new are scored on held-out examples. Nothing is saved if the new one scores lower.
+    The result is saved with its score. Old and new are scored on held-out examples. Nothing is saved if the new one
+    scores lower.
     """
     config = invocation.config()
     library = Library(config.programs.root)
@@ -261,13 +263,13 @@ async def optimize(
             context = gateway.under_rule(confirmed(tools, f"{DSPY}__{stored.name}", yes=yes))
             if running.code_of(f"{DSPY}__{stored.name}"):
                 await gateway.settle()
-            with progress("Optimising") as update:
+            with working("Optimising") as update:
 
                 def on_progress(at: Progress) -> None:
                     if at.score is not None:
                         note(f"{at.phase.capitalize()}: scored {at.score:g} on {at.total} held-out examples")
-                    elif update is not None:
-                        update(at.done, at.total, at.phase.capitalize())
+                    else:
+                        update(f"{at.phase.capitalize()}, {at.done} of {at.total}")
 
                 found = await optimize_program(
                     stored,

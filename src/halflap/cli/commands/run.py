@@ -21,10 +21,12 @@ from halflap.cli.options import (
     confirm,
     confirmed,
     given_arguments,
+    list_unlisted,
     script_names,
 )
-from halflap.cli.output import note, one_line, plural, print_json, visible, working, write
+from halflap.cli.output import note, one_line, print_json, visible, working, write
 from halflap.core.errors import ScriptError, UsageError
+from halflap.core.text import plural
 from halflap.core.values import SCRIPTS, Tool
 from halflap.gateway import NO_SERVER_ADVICE
 from halflap.sandbox.run.report import calls_made
@@ -38,9 +40,7 @@ if TYPE_CHECKING:
     from halflap.sandbox import Checked, Execution
     from halflap.scripts import Script
 
-__all__ = ["run", "scripts"]
-
-scripts = group("scripts", "List, save, show and remove scripts: programs saved under a name.")
+scripts = group("scripts", "List, save, show and remove scripts (saved programs).")
 _SHARED = ("config", "json")
 _PREFIX = f"{SCRIPTS}__"
 NameArgument = Annotated[str, Argument(help="The script's name.", autocompletion=script_names)]
@@ -75,9 +75,12 @@ async def run(
         note(f"No server is configured yet, so the program has no tools. {NO_SERVER_ADVICE}")
     async with invocation.gateway(config) as gateway:
         name = what.removeprefix(_PREFIX)
+        program = (await gateway.scripts.find(name)).code if code is None else code
+        with working("Starting servers"):
+            await list_unlisted(gateway, program)
         if check:
             with working("Checking"):
-                checked = await gateway.check(code or (await gateway.scripts.find(name)).code)
+                checked = await gateway.check(program)
             is_ok = checked.ok and checked.skipped is None
             _show_check(invocation, checked, is_ok=is_ok)
         else:
@@ -231,7 +234,7 @@ async def save(
     file: Annotated[str, Argument(help="A Python file, or - for stdin.", metavar="FILE")],
     force: Annotated[bool, Option("--force", help="Replace the script of that name.")] = False,
 ) -> None:
-    """Save a program under a name, so that it can be called like any tool.
+    """Save a program under a name, as a tool.
 
     Its parameters are those of its main(). It is not run.
     """

@@ -15,17 +15,16 @@ from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import YesOption, confirm, exclusive, run_ids
-from halflap.cli.output import Table, note, one_line, outline, plural, print_json, working, write
+from halflap.cli.output import Table, note, one_line, outline, print_json, working, write
 from halflap.core.errors import StoreError, UsageError
+from halflap.core.text import plural
 from halflap.gateway import Gateway
-from halflap.store import RUNNING, SENT
+from halflap.store import SENT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from halflap.store import CallRecord, RunRecord
-
-__all__ = ["runs"]
 
 _SHOWN_ID = 16
 _LAST = "last"
@@ -34,6 +33,8 @@ _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])\Z")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _MAX_VALUE = 300
 _MAX_OUTPUT = 4_000
+_UNINTERESTING = {"id", "codeHash", "outputBytes", "durationMs", "callCount"}
+"""Left out for people, or shown in another form."""
 _SHARED = ("config", "json")
 
 runs = group("runs", "List, show and delete the runs of programs.")
@@ -84,7 +85,7 @@ async def show(
     ],
     only_output: Annotated[bool, Option("--output", help="Print only the program's output.")] = False,
 ) -> None:
-    """Show a run: its code, its output, and each call with arguments and result."""
+    """Show a run: its code, its output and its calls."""
     exclusive(output=only_output, json=invocation.as_json)
     async with _recorded(invocation, "The recorded runs can't be read.") as gateway:
         if identifier == _LAST:
@@ -100,7 +101,7 @@ async def show(
             note("The output of this run was not recorded.")
         write(run.output or "", exact=True)
     else:
-        write("\n".join(outline(_summary(run, calls))) + "\n")
+        write("\n".join(outline(_shown(run, calls))) + "\n")
 
 
 @runs.command()
@@ -149,52 +150,33 @@ def _camel(data: dict[str, Any]) -> dict[str, Any]:
     return {re.sub(r"_(\w)", lambda part: part[1].upper(), key): value for key, value in data.items()}
 
 
-def _summary(run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
-    """Return what people want to know about a run."""
+def _shown(run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
+    """Return what people want to know about a run, with long values shortened."""
+    data = {key: value for key, value in _run_data(run).items() if key not in _UNINTERESTING}
     output = run.output or ""
     cut = len(output) - _MAX_OUTPUT
     more = f"\n… {plural(cut, 'more character')}; --output shows all" if cut > 0 else ""
-    return {
-        "run": run.id,
-        "kind": run.kind,
-        "name": run.name,
-        "principal": run.principal,
-        "started": datetime.fromtimestamp(run.started_at).astimezone().strftime("%Y-%m-%d %H:%M:%S"),
-        "outcome": "running, or interrupted" if run.outcome == RUNNING else run.outcome,
-        "time": _duration(run.duration_ms),
-        "CPU time": None if run.cpu_ms is None else _duration(run.cpu_ms),
-        "memory": None if run.memory_bytes is None else f"{run.memory_bytes / 1e6:,.1f} MB",
-        "error": run.error,
-        "code": run.code,
-        "output": output[:_MAX_OUTPUT] + more,
-        "calls": [
-            {
-                # A call of an unknown tool names no server.
-                "tool": ": ".join(filter(None, (call.server, call.tool))),
-                "outcome": "sent, outcome unknown" if call.outcome == SENT else call.outcome,
-                "time": _duration(call.duration_ms),
-                "arguments": call.arguments and one_line(call.arguments, _MAX_VALUE),
-                "result": _essence(call),
-                "error": call.error,
-                "breach": call.breach,
-            }
-            for call in calls
-        ]
-        or (f"{run.calls}, not recorded" if run.calls else None),
-    }
+    shown: list[dict[str, Any]] = [
+        {
+            # A call of an unknown tool names no server.
+            "tool": ": ".join(filter(None, (call.server, call.tool))),
+            "outcome": "sent, outcome unknown" if call.outcome == SENT else call.outcome,
+            "time": _duration(call.duration_ms),
+            "arguments": call.arguments and one_line(call.arguments, _MAX_VALUE),
+            "result": call.result and one_line(_essence(json.loads(call.result)), _MAX_VALUE),
+            "error": call.error,
+            "breach": call.breach,
+        }
+        for call in calls
+    ]
+    time_taken = {"time": _duration(run.duration_ms)}
+    return {"run": run.id, **data, **time_taken, "output": output[:_MAX_OUTPUT] + more, "calls": shown}
 
 
-def _essence(call: CallRecord) -> str | None:
-    """Return the structured content of a result, or else its text, shortened."""
-    if call.result is None:
-        return None
-    wire = json.loads(call.result)
-    value = wire.get("structuredContent")
-    if value is None:
-        texts = [block.get("text") for block in wire.get("content", []) if isinstance(block, dict)]
-        value = texts[0] if len(texts) == 1 else wire.get("content")
-    more = f" ({call.result_bytes:,} bytes, stored in part)" if call.result_cut else ""
-    return one_line(json.dumps(value, ensure_ascii=False), _MAX_VALUE) + more
+def _essence(result: dict[str, Any]) -> str:
+    """Return the structured content of a result, or else its content."""
+    value = result.get("structuredContent")
+    return json.dumps(result.get("content") if value is None else value, ensure_ascii=False)
 
 
 def _moment(seconds: float) -> str:

@@ -16,6 +16,7 @@ from halflap.cli.options import (
     YesOption,
     check_server,
     confirm,
+    list_unlisted,
     read_at_most,
     resolve,
     tool_names,
@@ -27,33 +28,21 @@ from halflap.cli.output import (
     note,
     one_line,
     outline,
-    plural,
-    print_json,
-    print_lines,
     visible,
     warn_about_servers,
     working,
 )
 from halflap.core.errors import ShapeBrokenError, ToolNotFoundError, UsageError
+from halflap.core.text import plural
 from halflap.observe import drift_json
 from halflap.schema import compact, json_problem, parse_json, result_type
 from halflap.store import Breach
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.core.values import Tool
     from halflap.gateway import Gateway
-    from halflap.observe import Known
-    from halflap.schema import Type
     from halflap.store import DriftEvent, ToolKey
 
-__all__ = ["schema"]
-
 _MAX_IMPORT = 256_000_000
-_MAX_DEPTH = 8
-_MAX_FIELDS = 300
-_MAX_TEXT = 100
 _LEARNED_KEYS = ("outputSchema", "observedSchema", "observations", "confidence", "lastObserved", "drift")
 
 schema = group("schema", "Show, share and forget what is known about tools' results.")
@@ -65,19 +54,26 @@ OptionalTool = Annotated[
 @schema.command()
 @command()
 async def show(invocation: Invocation, name: ToolArgument) -> None:
-    """Show what a tool returns: declared, learned, and how certain that is."""
+    """Show what a tool returns, declared and learned."""
     async with invocation.gateway() as gateway:
         with working(f"Looking up {one_line(name)}"):
             name = await resolve(gateway, name)
             described = await _inspected(gateway, name)
         tool = gateway.snapshot.find(name)
         known = await gateway.learned.of(tool)
-    if invocation.as_json:
-        data = {"name": tool.name, **{key: described[key] for key in _LEARNED_KEYS if key in described}}
-        print_json(data if known is None else {**data, "texts": known.texts, "errors": known.errors})
-    else:
-        print_lines([tool.name, *(f"  {line}" for line in _summary(described, known)), ""])
-        Table(["field", "type", "present", "known"], _field_rows(tool, known)).print()
+    data = {"name": tool.name, **{key: described[key] for key in _LEARNED_KEYS if key in described}}
+    data |= {} if known is None else {"texts": known.texts, "errors": known.errors}
+    types = {"declared": result_type(tool.output_schema), "learned": known and result_type(known.schema)}
+    shown = {
+        "note": described.get("note"),
+        **{word: kind and compact(kind) for word, kind in types.items()},
+        "results": known and known.observations,
+        "failed calls": (known and known.errors) or None,
+        "confidence": known and known.confidence,
+        "last": described.get("lastObserved"),
+        "drift": [drift_line(one) for one in described.get("drift", ())],
+    }
+    invocation.show(data, [tool.name, *outline(shown, "  ")])
 
 
 async def _inspected(gateway: Gateway, name: str) -> dict[str, Any]:
@@ -92,49 +88,6 @@ async def _inspected(gateway: Gateway, name: str) -> dict[str, Any]:
             f"No server lists {name}, but {results} of it are known. Configure its server {rows[0].server!r} and run "
             "`halflap list`, or drop them with `halflap schema forget`."
         ) from None
-
-
-def _summary(described: dict[str, Any], known: Known | None) -> Iterator[str]:
-    if "note" in described:
-        yield described["note"]
-    if known is not None:
-        yield from outline(
-            {
-                "results": known.observations,
-                "failed calls": known.errors or None,
-                "confidence": known.confidence,
-                "last": described.get("lastObserved"),
-            }
-        )
-    yield from map(drift_line, described.get("drift", ()))
-
-
-def _field_rows(tool: Tool, known: Known | None) -> list[tuple[str, ...]]:
-    """Return for each field its type, whether it is always present, and whether it is declared, learned or both."""
-    declared = {path: rest for path, *rest in _fields(result_type(tool.output_schema))}
-    learned = {} if known is None else {path: rest for path, *rest in _fields(result_type(known.schema))}
-    rows: list[tuple[str, ...]] = []
-    for path in list(dict.fromkeys([*declared, *learned]))[:_MAX_FIELDS]:
-        kind, presence = declared.get(path) or learned[path]
-        sources = [word for word, found in (("declared", declared), ("learned", learned)) if path in found]
-        rows.append((visible(path) or "(result)", kind, presence, " and ".join(sources)))
-    return rows
-
-
-def _fields(
-    kind: Type | None, path: str = "", depth: int = 0, *, required: bool = True
-) -> Iterator[tuple[str, str, str]]:
-    if kind is None or depth > _MAX_DEPTH:
-        return
-    choices = kind.members or (kind,)
-    words = [one.kind if one.kind in {"object", "array"} else compact(one)[:_MAX_TEXT] for one in choices]
-    yield path, " | ".join(dict.fromkeys(words)), "always" if required else "sometimes"
-    for one in choices:
-        for field in one.fields:
-            inner = f"{path}.{field.name}" if path else field.name
-            yield from _fields(field.type, inner, depth + 1, required=field.required)
-        for part, ending in ((one.extra, "[key]"), (one.items, "[]")):
-            yield from _fields(part, f"{path}{ending}", depth + 1)
 
 
 @schema.command()
@@ -214,7 +167,7 @@ async def export_learned(
         Path | None, Argument(help="The file to write; by default stdout.", show_default=False)
     ] = None,
 ) -> None:
-    """Write what was learned about all tools as JSON, for another gateway to import.
+    """Write what was learned, for another gateway to import.
 
     It contains names of servers, tools and fields, and values of tag fields; with learning.values, other values, too.
     """
@@ -263,15 +216,15 @@ async def stubs(
     server: ServerOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Write the tools as typed Python functions, as the check before a run sees them.
+    """Write the tools as typed Python functions.
 
-    In a file __builtins__.pyi next to a program, ty and Pyright use them.
+    The check before a run uses the same. In a file __builtins__.pyi next to a program, ty and Pyright use them.
     """
     config = invocation.config()
     check_server(config, server)
     async with invocation.gateway(config) as gateway:
         with working("Listing the servers' tools"):
-            await gateway.settle()
+            await list_unlisted(gateway)
         warn_about_servers(gateway, server)
         name = None if name is None else await resolve(gateway, name)
         write_text(await gateway.stubs(server, name=name), output)

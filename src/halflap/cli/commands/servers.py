@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command
-from halflap.cli.editing import Mode, own_config, write_change
+from halflap.cli.editing import own_config, write_change
 from halflap.cli.options import YesOption, confirm, key_values, resolve, tool_names
-from halflap.cli.output import note, one_line, outline, plural, print_json, visible
+from halflap.cli.output import note, one_line, outline, print_json, visible
 from halflap.clients.documents import CannotEditError, yaml_block
 from halflap.clients.translate import read_entry
 from halflap.config import (
@@ -27,7 +27,7 @@ from halflap.config import (
     trust_project_file,
 )
 from halflap.core.errors import ClientFileError, ServerNotFoundError, UsageError
-from halflap.core.text import join
+from halflap.core.text import join, plural
 from halflap.core.values import OWN
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from halflap.clients.imports import OwnConfig
     from halflap.config import ProjectFile, ServerConfig
     from halflap.gateway import Gateway
-
-__all__ = ["add", "disable", "enable", "remove", "trust"]
 
 _SHARED = ("config", "json")
 _MAX_PART = 20_000
@@ -156,7 +154,7 @@ def _write(own: OwnConfig, edit: Callable[[Document], None], by_hand: dict[str, 
     except CannotEditError as error:
         more = f" Add this:\n\n{yaml_block(by_hand)}" if by_hand else ""
         raise ClientFileError(f"{error}{more}") from None
-    write_change(own.file, lambda _: document.text.encode(), Mode(yes=True))
+    write_change(own.file, lambda _: document.text.encode(), yes=True)
 
 
 @command(shared=_SHARED)
@@ -176,20 +174,17 @@ async def trust(
             autocompletion=tool_names,
         ),
     ] = None,
-    all_tools: Annotated[
-        bool, Option("--all-tools", help="Accept every changed definition instead.")
-    ] = False,
 ) -> None:
     """Trust this folder's project file, so that its servers can start.
 
     Shows what the file would start, asks, and records its hash: a changed file has to be trusted again. With --tool,
     accepts a tool's changed definition.
     """
-    if tools or all_tools:
+    if tools:
         if file is not None or revoke:
-            raise UsageError("--tool and --all-tools can't be combined with a file or --revoke.")
+            raise UsageError("--tool can't be combined with a file or --revoke.")
         async with invocation.gateway() as gateway:
-            done = await _accept(gateway, tools or [], all_tools=all_tools, yes=yes)
+            done = await _accept(gateway, tools, yes=yes)
     elif revoke:
         done = [_revoke(path) for path in ([file] if file is not None else _here())]
     else:
@@ -258,10 +253,9 @@ def _effects(server: ServerConfig) -> dict[str, Any]:
     return {**spelled, "reads your variables": read}
 
 
-async def _accept(gateway: Gateway, names: list[str], *, all_tools: bool, yes: bool) -> list[dict[str, Any]]:
+async def _accept(gateway: Gateway, names: list[str], *, yes: bool) -> list[dict[str, Any]]:
     changed = gateway.snapshot.changed
     wanted = [await resolve(gateway, name) for name in dict.fromkeys(names)]
-    wanted = sorted(changed) if all_tools else wanted
     for name in wanted:
         if name not in gateway.snapshot.prompts:
             gateway.snapshot.find(name)
@@ -272,8 +266,6 @@ async def _accept(gateway: Gateway, names: list[str], *, all_tools: bool, yes: b
     accepted = await gateway.accept(wanted)
     for name in wanted:
         note(f"{name}: {'accepted' if name in accepted else 'has not changed'}.")
-    if not wanted:
-        note("No definitions have changed.")
     return [{"tool": name, "accepted": name in accepted} for name in wanted]
 
 

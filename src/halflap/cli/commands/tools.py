@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +19,7 @@ from halflap.cli.options import (
     ToolArgument,
     check_server,
     given_arguments,
+    list_unlisted,
     resolve,
 )
 from halflap.cli.output import (
@@ -29,15 +28,13 @@ from halflap.cli.output import (
     note,
     one_line,
     outline,
-    plural,
     print_json,
     safe,
     warn_about_servers,
     working,
     write,
 )
-from halflap.core.errors import UpstreamError
-from halflap.core.text import clean
+from halflap.core.text import clean, plural
 from halflap.core.values import DSPY, SCRIPTS, CallContext
 from halflap.gateway import NO_SERVER_ADVICE
 
@@ -48,8 +45,6 @@ if TYPE_CHECKING:
     from halflap.core.values import Result
     from halflap.gateway import Gateway
     from halflap.schema import ToolSchema
-
-__all__ = ["call", "inspect", "list_tools", "search"]
 
 _MAX_DESCRIPTION = 20_000
 _FAILED: OtherCode = "tool-error"
@@ -77,7 +72,7 @@ async def list_tools(
         with working("Listing the servers' tools"):
             changes = await gateway.refresh() if refresh else None
             if not refresh:
-                await _list_unlisted(gateway)
+                await list_unlisted(gateway)
         rows = [
             row
             for row in _rows(gateway)
@@ -101,18 +96,6 @@ async def list_tools(
             note(f"{word}: {', '.join(tools)}")
     if not config.servers:
         note(f"No server is configured yet. {NO_SERVER_ADVICE}")
-
-
-async def _list_unlisted(gateway: Gateway) -> None:
-    """List the servers that were never listed, and wait for each as long as it may take to start."""
-
-    async def refresh(name: str) -> None:
-        with suppress(UpstreamError):  # Reported with all that are not available.
-            await gateway.refresh(name)
-
-    names = [one.name for one in gateway.config.servers if not (one.disabled or one.broken)]
-    await asyncio.gather(*(refresh(name) for name in names if name not in gateway.snapshot.servers))
-    await gateway.settle()
 
 
 def _rows(gateway: Gateway) -> Iterator[dict[str, Any]]:

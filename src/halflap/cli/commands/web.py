@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.web import WebPage
 
-__all__ = ["page_maker", "web"]
-
 _SECONDS = 5.0
 _ADDRESS = "127.0.0.1:8765"
 
@@ -50,10 +48,11 @@ async def web(
         bool, typer.Option("--browser/--no-browser", help="Open a browser, or only print the link.")
     ] = True,
 ) -> None:
-    """Open the web page: servers, tools, links, runs and workflows, to look at.
+    """Open the web page.
 
-    If `halflap serve --http` runs at the address already, its page is opened; otherwise this serves it, along with MCP,
-    until Ctrl-C. The link works once; the browser stays signed in.
+    It shows servers, tools, links, runs and workflows. If `halflap serve --http` runs at the address already, its
+    page is opened; otherwise this serves it, along with MCP, until Ctrl-C. The link works once; the browser stays
+    signed in.
     """
     set_up_logging(verbose=invocation.verbose, servers=True)
     config = invocation.config()

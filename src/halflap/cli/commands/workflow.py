@@ -12,8 +12,9 @@ from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import OutputOption, key_values, read_at_most, write_text
-from halflap.cli.output import note, one_line, outline, plural, print_json, working
+from halflap.cli.output import note, one_line, outline, print_json, working
 from halflap.core.errors import UsageError, WorkflowError
+from halflap.core.text import plural
 from halflap.workflows.analysis.compare import compare as compare_nets
 from halflap.workflows.analysis.footprint import footprint
 from halflap.workflows.analysis.soundness import soundness
@@ -31,10 +32,6 @@ from halflap.workflows.yawl import read_yawl, write_yawl
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from halflap.workflows.model.net import Net
-
-__all__ = ["FileArgument", "read_workflow", "workflow"]
-
 workflow = group("workflow", "Check, score, optimise, draw, convert and run workflows.")
 _OFFLINE = ("json",)
 _MAX_BYTES = 10_000_000
@@ -46,7 +43,6 @@ _MAX_SHOWN = 30
 FileArgument = Annotated[
     Path, Argument(help="A workflow, in JSON or YAWL's XML; - for stdin.", metavar="FILE")
 ]
-NetOption = Annotated[str | None, Option("--net", metavar="ID", help="A net; by default the root net.")]
 PatternsOption = Annotated[
     list[str] | None,
     Option("--pattern", "-p", help="A pattern to score: sequential, parallel, choice or loop."),
@@ -55,13 +51,14 @@ PatternsOption = Annotated[
 
 @workflow.command()
 @command(shared=_OFFLINE)
-def validate(invocation: Invocation, file: FileArgument, net: NetOption = None) -> None:
+def validate(invocation: Invocation, file: FileArgument) -> None:
     """Check whether a workflow is sound, and show its footprint.
 
     Each failure comes with a trace that leads to it. The exit code is 1 if the workflow is not sound or that can't be
     decided, and 2 if it is not a valid workflow.
     """
-    specification, one = _read_net(file, net)
+    specification = _read_analysable(file)
+    one = specification.net
     with working(f"Analysing {one_line(one.id)}"):
         study = Study(one)
         judged, found = soundness(study), footprint(study)
@@ -127,13 +124,14 @@ def compare(
         ),
     ] = "balanced",
 ) -> None:
-    """Compare two workflows: traces, footprints, soundness, and the order of dependent tasks.
+    """Check whether one workflow can replace another.
 
-    The exit code is 1 if the second can't replace the first. --json prints what gepa_validate_footprint answers.
+    Compares traces, footprints, soundness, and the order of dependent tasks. The exit code is 1 if the second can't
+    replace the first. --json prints what gepa_validate_footprint answers.
     """
     if str(file) == str(other) == "-":
         raise UsageError("Only one of the two can come from stdin. Name a file for the other.")
-    first, second = _read_net(file)[1], _read_net(other)[1]
+    first, second = _read_analysable(file).net, _read_analysable(other).net
     with working(f"Comparing {one_line(first.id)} and {one_line(second.id)}"):
         found = compare_nets(first, second, mode)
     invocation.show(found.response())
@@ -147,28 +145,15 @@ def score(
     invocation: Invocation,
     file: FileArgument,
     pattern: PatternsOption = None,
-    weight: Annotated[
-        list[str] | None,
-        Option(
-            "--weight",
-            "-w",
-            metavar="NAME=NUMBER",
-            help="The weight of performance (0.4), maintainability (0.3) or compliance (0.3).",
-        ),
-    ] = None,
-    net: NetOption = None,
 ) -> None:
-    """Score a workflow's performance, maintainability and compliance, with recommendations.
+    """Score a workflow, with recommendations.
 
-    The exit code is 1 if it is not sound or that can't be decided. --json prints what gepa_score_workflow answers.
+    Rates performance, maintainability and compliance. The exit code is 1 if it is not sound or that can't be decided.
+    --json prints what gepa_score_workflow answers.
     """
-    _, one = _read_net(file, net)
-    try:
-        weights = {name: float(text) for name, text in key_values("--weight", weight or []).items()}
-    except ValueError as error:
-        raise UsageError(f"--weight takes numbers, as in --weight performance=0.5: {error}.") from None
+    one = _read_analysable(file).net
     with working(f"Scoring {one_line(one.id)}"):
-        data = score_net(one, pattern or [], weights or None).response()
+        data = score_net(one, pattern or []).response()
     invocation.show(data)
     if not data["raw"]["compliance"]["sound"]:
         raise Exit(1)
@@ -201,14 +186,15 @@ def optimize(
         Literal["gepa", "beam"] | None,
         Option("--engine", help="By default gepa if it is installed.", show_default=False),
     ] = None,
-    net: NetOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Optimise a workflow, and report each change, what it gains, and how similar the result is.
+    """Optimise a workflow.
 
-    The result goes to stdout or --output, the report to stderr. --json prints what gepa_optimize_workflow answers.
+    Reports each change, what is gained, and how similar the result is. The result goes to stdout or --output, the
+    report to stderr. --json prints what gepa_optimize_workflow answers.
     """
-    specification, one = _read_net(file, net)
+    specification = _read_analysable(file)
+    one = specification.net
     try:
         constraints = {
             name: json.loads(text) for name, text in key_values("--constraint", constraint or []).items()
@@ -253,35 +239,28 @@ def _number(value: float | None) -> str:
 
 @workflow.command()
 @command(shared=())
-def render(
+def convert(
     _: Invocation,
     file: FileArgument,
-    form: Annotated[Literal["mermaid", "dot"], Option("--format", "-f", help="The format.")] = "mermaid",
-    net: NetOption = None,
+    form: Annotated[
+        Literal["json", "yawl", "mermaid", "dot"],
+        Option("--to", help="The format: JSON, YAWL's XML, or a picture for Mermaid or Graphviz."),
+    ],
     output: OutputOption = None,
 ) -> None:
-    """Draw a workflow for Mermaid or Graphviz."""
-    one = _chosen(read_workflow(file, structure=False), net)
-    write_text(dot(one) if form == "dot" else mermaid(one), output)
+    """Convert a workflow between JSON and YAWL, or draw it.
 
-
-@workflow.command(name="import")
-@command(shared=())
-def import_yawl(_: Invocation, file: FileArgument, output: OutputOption = None) -> None:
-    """Convert a YAWL specification to JSON; `halflap workflow export` converts it back.
-
-    What JSON can't express is kept as the original XML.
+    In JSON, what it can't express is kept as the original XML; in YAWL, what that lacks goes into extendedAttributes.
     """
-    specification = read_workflow(file)
-    write_text(_json_text(specification), output)
+    specification = read_workflow(file, structure=form == "json")
+    texts = {
+        "json": lambda: _json_text(specification),
+        "yawl": lambda: write_yawl(specification),
+        "mermaid": lambda: mermaid(specification.net),
+        "dot": lambda: dot(specification.net),
+    }
+    write_text(texts[form](), output)
     _print_notes(specification)
-
-
-@workflow.command(name="export")
-@command(shared=())
-def export_yawl(_: Invocation, file: FileArgument, output: OutputOption = None) -> None:
-    """Write a workflow as a YAWL specification; what YAWL lacks goes into extendedAttributes."""
-    write_text(write_yawl(read_workflow(file, structure=False)), output)
 
 
 def read_workflow(file: Path, *, structure: bool = True) -> Specification:
@@ -304,22 +283,12 @@ def _naming(file: Path) -> Iterator[None]:
         raise WorkflowError(error.problems, f"{where}: {error.what}") from None
 
 
-def _read_net(file: Path, name: str | None = None) -> tuple[Specification, Net]:
-    """Read a workflow to analyse the root net, or the named one; unsupported or-gates are problems."""
+def _read_analysable(file: Path) -> Specification:
+    """Read a workflow to analyse its root net; unsupported or-gates are problems."""
     specification = read_workflow(file)
-    net = _chosen(specification, name)
     with _naming(file):
-        check_or_gates(replace(specification, root=net.id), is_yawl=specification.yawl is not None)
-    return specification, net
-
-
-def _chosen(specification: Specification, name: str | None) -> Net:
-    if name is None:
-        return specification.net
-    if name not in specification.nets:
-        problem = f"There is no net {name!r}; there are {', '.join(specification.nets)}."
-        raise WorkflowError([("--net", problem)], "Unknown net.")
-    return specification.nets[name]
+        check_or_gates(specification, is_yawl=specification.yawl is not None)
+    return specification
 
 
 def _print_notes(specification: Specification) -> None:

@@ -24,8 +24,9 @@ from halflap.cli.options import (
     given_arguments,
     write_text,
 )
-from halflap.cli.output import note, one_line, plural, print_json, working
+from halflap.cli.output import note, one_line, print_json, working
 from halflap.core.errors import UsageError
+from halflap.core.text import plural
 from halflap.sandbox.run.report import calls_made
 from halflap.schema import Reading, read_result, reading_of
 from halflap.store import RUNNING
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from halflap.gateway import Gateway
     from halflap.sandbox import Execution
     from halflap.workflows.model.net import Net
-
-__all__ = ["workflow"]
 
 _KIND = "workflow"
 _RAISED = re.compile(r"^(?:RuntimeError|ValueError): (.*)", re.MULTILINE | re.DOTALL)
@@ -76,10 +75,10 @@ async def run_workflow(
     program: Annotated[bool, Option("--program", help="Print the program it becomes; run nothing.")] = False,
     yes: YesOption = False,
 ) -> None:
-    """Run a workflow in the sandbox: tasks call their tools, in parallel where possible, and predicates choose.
+    """Run a workflow in the sandbox, or resume a run.
 
-    Prints the tasks' results as JSON. A run that failed or was interrupted can be resumed; finished tasks are not
-    repeated.
+    Tasks call their tools, in parallel where possible, and predicates choose. Prints the tasks' results as JSON. A
+    run that failed or was interrupted can be resumed; finished tasks are not repeated.
     """
     net: Net | None = None
     given: Mapping[str, Any] = {}
