@@ -10,8 +10,8 @@ Policy, validation and recording of calls are in `halflap.calls`, the tools of a
 """
 
 from halflap.upstream.connection import Trouble
-from halflap.upstream.lifecycle import Status
+from halflap.upstream.lifecycle import Hooks, Status
 from halflap.upstream.pool import Pool
 from halflap.upstream.upstream import Upstream
 
-__all__ = ["Pool", "Status", "Trouble", "Upstream"]
+__all__ = ["Hooks", "Pool", "Status", "Trouble", "Upstream"]

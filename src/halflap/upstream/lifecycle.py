@@ -6,7 +6,6 @@ import asyncio
 import logging
 import math
 import random
-from contextlib import asynccontextmanager
 from contextvars import Context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +15,7 @@ import anyio
 from halflap.core.errors import UpstreamUnavailableError
 from halflap.core.values import ServerEvent
 from halflap.upstream.connection import Connection, Failure, Trouble
+from halflap.upstream.definitions import list_features, list_tools
 from halflap.upstream.failure import explain, explain_timeout
 from halflap.upstream.questions import Questions
 from halflap.upstream.session import Session
@@ -23,12 +23,11 @@ from halflap.upstream.subscriptions import Subscriptions
 from halflap.upstream.transports import InMemoryTransport, http_streams, sse_streams, stdio_streams
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from halflap.config import ServerConfig
     from halflap.core.values import Features, Listing
-    from halflap.upstream.guardian import Guardian
     from halflap.upstream.log import ServerLog
     from halflap.upstream.questions import ListRoots
     from halflap.upstream.session import What
@@ -48,7 +47,7 @@ _SETTLE_SECONDS = 0.05
 _MAX_SETTLE_SECONDS = 60.0
 """How long to wait at most where a server announces changes all the time; the wait doubles until then."""
 _CLOSE_SECONDS = 8.0
-"""How long a server may take to stop; its supervisor needs four of them at most."""
+"""How long a server may take to stop; its guardian needs six of them at most."""
 _SHUTTING_DOWN = "Halflap is shutting down."
 
 
@@ -70,12 +69,9 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """What all upstreams of a gateway have in common."""
+class Hooks:
+    """What the gateway does for its servers."""
 
-    guardian: Guardian
-    version: str
-    """Halflap's own."""
     list_roots: ListRoots
     on_listing: Callable[[Listing], Awaitable[None]]
     on_features: Callable[[str, Features], Awaitable[bool]]
@@ -89,7 +85,7 @@ class Lifecycle:
     def __init__(
         self,
         config: ServerConfig,
-        shared: Shared,
+        hooks: Hooks,
         log: ServerLog,
         *,
         last_version: str | None,
@@ -98,13 +94,13 @@ class Lifecycle:
         self.listing: Listing | None = None
         """The newest list of tools."""
         self._config = config
-        self._shared = shared
+        self._hooks = hooks
         self._log = log
         self._last_version = last_version
         """The protocol version that the server spoke last time."""
         self._in_process = in_process
         """The server object, where the transport is `memory`."""
-        self._transport = config.transport
+        self._transport: str = config.transport
         self._state: State = "disabled" if config.disabled else "idle"
         self._failure: Failure | None = None
         """Why it is not ready, or why the last connection was lost."""
@@ -186,7 +182,7 @@ class Lifecycle:
         self._task_tools = {str(one["name"]) for one in listing.tools if _task_support(one) == "required"}
         for warning in listing.warnings:
             logger.warning("server %r: %s", self._config.name, warning)
-        await self._shared.on_listing(listing)
+        await self._hooks.on_listing(listing)
 
     async def close(self) -> None:
         """Stop the server: gracefully if it is ready, at once if it is still starting."""
@@ -212,9 +208,14 @@ class Lifecycle:
         """Keep the server connected until it is closed, fails to start, or is lost too often."""
         losses = 0
         while True:
-            ready_seconds = await self._connect()
+            connection = Connection()
+            ready_seconds = await self._connect(connection)
             if self._stop.is_set():
                 return
+            if ready_seconds is None and self._transport == "auto" and connection.only_sse:
+                # A `url` without a transport is tried as streamable HTTP, then as SSE.
+                self._transport = "sse"
+                continue
             if ready_seconds is None and losses == 0:
                 break
             losses = 1 if ready_seconds is not None and ready_seconds >= _STABLE_SECONDS else losses + 1
@@ -234,9 +235,8 @@ class Lifecycle:
         if waiting is not None and not waiting.done():
             waiting.set_exception(self._unavailable(self._reason))
 
-    async def _connect(self) -> float | None:
+    async def _connect(self, connection: Connection) -> float | None:
         """Connect once and stay until the connection ends. Return how long it was ready, None if never."""
-        connection = Connection()
         start = anyio.current_time()
         ready_at: float | None = None
         failure: Failure | None = None
@@ -247,8 +247,9 @@ class Lifecycle:
         with anyio.CancelScope(deadline=start + self._config.start_timeout_seconds) as scope:
             self._connecting = scope
             try:
-                async with self._open(connection) as session:
-                    await self.keep(await session.list(self._config.name))
+                async with self._streams(connection) as streams, self._session(streams, connection) as session:
+                    await session.agree(self._config.protocol, self._last_version)
+                    await self.keep(await list_tools(session, self._config.name))
                     scope.deadline = math.inf
                     ready_at = anyio.current_time()
                     self._set_ready(session, ready_at - start)
@@ -267,50 +268,25 @@ class Lifecycle:
             self._failure = Failure(failure.trouble, self._log.redact(failure.message))
         return None if ready_at is None else anyio.current_time() - ready_at
 
-    @asynccontextmanager
-    async def _open(self, connection: Connection) -> AsyncIterator[Session]:
-        """Open a session. A `url` without a transport is tried as streamable HTTP, then as SSE."""
-        if self._transport == "auto":
-            try:
-                async with self._open_over("http", connection) as session:
-                    self._transport = "http"
-                    yield session
-                    return
-            except Exception:
-                if self._transport == "http" or not connection.only_sse:
-                    raise
-                connection.failure = None
-                connection.closed.clear()
-                self._transport = "sse"
-        async with self._open_over(self._transport, connection) as session:
-            yield session
-
-    @asynccontextmanager
-    async def _open_over(self, transport: str, connection: Connection) -> AsyncIterator[Session]:
-        async with self._streams(transport, connection) as streams:
-            questions = Questions(
-                self._shared.list_roots, enabled=self._config.questions, is_local=self._config.url is None
-            )
-            session = Session(
-                streams, connection, questions, version=self._shared.version, on_change=self._on_change
-            )
-            async with session.opened(self._config.protocol, self._last_version):
-                yield session
-
-    def _streams(self, transport: str, connection: Connection) -> AbstractAsyncContextManager[Any]:
-        if transport == "stdio":
-            return stdio_streams(self._shared.guardian, self._config, connection, self._log)
-        if transport == "memory":
+    def _streams(self, connection: Connection) -> AbstractAsyncContextManager[Any]:
+        if self._transport == "stdio":
+            return stdio_streams(self._config, connection, self._log)
+        if self._transport == "memory":
             return InMemoryTransport(self._in_process)
-        streams = sse_streams if transport == "sse" else http_streams
-        return streams(self._config, connection)
+        return (sse_streams if self._transport == "sse" else http_streams)(self._config, connection)
+
+    def _session(self, streams: tuple[Any, Any], connection: Connection) -> Session:
+        is_local = self._config.url is None
+        questions = Questions(self._hooks.list_roots, enabled=self._config.questions, is_local=is_local)
+        return Session(streams, connection, questions, self._on_change)
 
     def _set_ready(self, session: Session, seconds: float) -> None:
         self._state = "ready"
         self._failure = None
         self._failed_starts = 0
         self._start_seconds = seconds
-        self._last_version = session.client.protocol_version
+        self._last_version = session.protocol_version
+        self._transport = "http" if self._transport == "auto" else self._transport
         self._pid = session.connection.pid
         session.connection.ready = True
         if self._current is not None and not self._current.done():
@@ -337,7 +313,7 @@ class Lifecycle:
             self._announced.add(what)
             self._announcement.set()
         elif uri in self.subscriptions:
-            self._shared.on_event(ServerEvent(self._config.name, what, uri))
+            self._hooks.on_event(ServerEvent(self._config.name, what, uri))
 
     async def _keep_listed(self, session: Session) -> None:
         """List what the server offers besides tools, and then again what it says has changed."""
@@ -360,18 +336,18 @@ class Lifecycle:
     async def _list_tools(self, session: Session) -> None:
         try:
             with anyio.fail_after(self._config.start_timeout_seconds):
-                await self.keep(await session.list(self._config.name))
+                await self.keep(await list_tools(session, self._config.name))
         except Exception:  # noqa: BLE001 -- the old listing stays; the next request lists again
             logger.warning("server %r announced changed tools but did not list them", self._config.name)
-        self._shared.on_event(ServerEvent(self._config.name, "tools"))
+        self._hooks.on_event(ServerEvent(self._config.name, "tools"))
 
     async def _list_features(self, session: Session, announced: Collection[What]) -> None:
         with anyio.move_on_after(self._config.start_timeout_seconds):
-            has_changed = await self._shared.on_features(self._config.name, await session.features())
+            has_changed = await self._hooks.on_features(self._config.name, await list_features(session))
             self.has_features.set()
             for what in ("prompts", "resources"):
                 if has_changed or what in announced:
-                    self._shared.on_event(ServerEvent(self._config.name, what))
+                    self._hooks.on_event(ServerEvent(self._config.name, what))
 
 
 def _task_support(tool: Mapping[str, Any]) -> Any:
