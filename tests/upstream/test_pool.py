@@ -41,7 +41,7 @@ async def upstream(script: str, *args: str, last_version: str | None = None) -> 
     )
     pool = Pool(
         (server,),
-        Hooks(no_roots, on_listing, on_features, on_event=lambda _event: None),
+        Hooks("1", no_roots, on_listing, on_features, on_event=lambda _event: None),
         log_folder=None,
         redact=str,
         last_versions={"x": last_version},

@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from halflap import __version__
 from halflap.calls import Breaches, Calls, Policy, Recorder, Redactor, Retention, configured_secrets
 from halflap.catalog import Catalog, Finder, Refresher
 from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
@@ -252,6 +253,7 @@ class Parts:
         pool: Pool = upstream.Pool(
             self._config.servers,
             upstream.Hooks(
+                version=__version__,
                 list_roots=self._list_roots,
                 on_listing=self.listings.absorb,
                 on_features=self.catalog.absorb_features,

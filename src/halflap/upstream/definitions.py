@@ -105,13 +105,13 @@ async def _list(session: Session, method: str, key: str, most: int) -> _Listed:
         entries += listed if isinstance(listed, list) else []
         if isinstance(ttl, int | float) and not isinstance(ttl, bool) and ttl >= 0:
             seconds.append(min(ttl, 1e12) / 1000)
-        is_last = not isinstance(cursor, str) or cursor in cursors
-        if is_last or len(entries) >= most:
-            is_cut = len(entries) > most or not is_last
-            return _Listed(entries[:most], min(seconds, default=None), is_cut)
+        if not isinstance(cursor, str) or cursor in cursors:
+            return _Listed(entries[:most], min(seconds, default=None), len(entries) > most)
+        if len(entries) >= most:
+            break
         cursors.add(cursor)
         params = {"cursor": cursor}
-    return _Listed(entries, min(seconds, default=None), is_cut=True)
+    return _Listed(entries[:most], min(seconds, default=None), is_cut=True)
 
 
 class Tools(NamedTuple):

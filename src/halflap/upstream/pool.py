@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halflap.config import ServerConfig
-    from halflap.upstream.lifecycle import Hooks
+    from halflap.upstream.connection import Hooks
 
 
 class Pool:

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import mcp_types as types
+from mcp.client._probe import negotiate_auto
 from mcp.client.session import ClientSession
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, listen
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
-from halflap import __version__
 from halflap.core.errors import ClientRefusedError
 from halflap.core.values import CallContext
-from halflap.upstream.connection import LOST, NOT_SENT, REFUSED, RequestFailedError
+from halflap.upstream.connection import RequestFailedError
 from halflap.upstream.questions import ELICIT, ROOTS, SAMPLE
 
 if TYPE_CHECKING:
@@ -84,6 +83,7 @@ class Session(ClientSession):
         connection: Connection,
         questions: Questions,
         on_change: Callable[[What, str], None],
+        version: str,
     ) -> None:
         self.connection = connection
         self._questions = questions
@@ -92,38 +92,29 @@ class Session(ClientSession):
         """Far from the SDK's own ids, which count from 1."""
         super().__init__(
             dispatcher=_Dispatcher(*streams, connection.closed.set),
-            client_info=types.Implementation(name="halflap", version=__version__),
+            client_info=types.Implementation(name="halflap", version=version),
         )
 
     async def agree(self, protocol: Literal["auto", "legacy", "modern"], last_version: str | None) -> None:
         """Agree on a protocol version, trying the era of `last_version` first: the one the server spoke last time."""
-        is_known_legacy = last_version in HANDSHAKE_PROTOCOL_VERSIONS
         if protocol == "modern":
             await self.discover()
         elif protocol == "legacy":
             await self.initialize()
-        elif is_known_legacy or not await self._probe():
+        elif last_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            await negotiate_auto(self)
+        else:
             try:
                 await self.initialize()
             except MCPError as error:
                 if error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
                     raise
                 await self.discover()
-        self.connection.agreed = True
 
-    async def _probe(self) -> bool:
-        """Return whether the server speaks the newer era in a version that we know, and settle on it if so."""
-        try:
-            with anyio.move_on_after(_PROBE_SECONDS):
-                await self.discover()
-                return True
-        except MCPError as error:
-            if error.code in {NOT_SENT, LOST, REFUSED}:
-                raise
-        except (ValidationError, RuntimeError):
-            # Not an answer to `server/discover`, or one with other versions only.
-            pass
-        return False
+    async def send_discover(self, version: str) -> dict[str, Any]:
+        with anyio.move_on_after(_PROBE_SECONDS):
+            return await super().send_discover(version)
+        raise MCPError(types.REQUEST_TIMEOUT, "it did not answer server/discover in time")
 
     @property
     def is_modern(self) -> bool:
@@ -134,6 +125,7 @@ class Session(ClientSession):
         return self.server_capabilities or types.ServerCapabilities()
 
     def _build_capabilities(self, version: str) -> types.ClientCapabilities:
+        del version
         # Many clients share this session: each question is answered by what its own client can do.
         return types.ClientCapabilities(
             sampling=types.SamplingCapability(),
@@ -247,14 +239,14 @@ class Session(ClientSession):
         if not self.is_modern:
             await self._dispatcher.notify(method, None)
 
-    async def watch(self, uris: Collection[str]) -> None:
-        """Subscribe to changes of lists and of these resources; the older era sends changes of lists unasked."""
+    async def listen(self, uris: Collection[str]) -> None:
+        """Subscribe to changes of lists and of these resources in the newer era, until the server ends it."""
         offered = self.capabilities
         tools, prompts, resources = (
             one is not None and bool(one.list_changed)
             for one in (offered.tools, offered.prompts, offered.resources)
         )
-        if not self.is_modern or not (uris or tools or prompts or resources):
+        if not (uris or tools or prompts or resources):
             return
         try:
             async with listen(

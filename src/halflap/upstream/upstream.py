@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from halflap.config import ServerConfig
     from halflap.core.values import CallContext, Listing
-    from halflap.upstream.connection import Connection
-    from halflap.upstream.lifecycle import Hooks, Status
+    from halflap.upstream.connection import Connection, Hooks
+    from halflap.upstream.lifecycle import Status
     from halflap.upstream.log import ServerLog
     from halflap.upstream.session import Session
 
@@ -64,7 +64,7 @@ class Upstream:
         return self.config.name
 
     def status(self) -> Status:
-        return self._lifecycle.status()
+        return self._lifecycle.status
 
     async def list(self) -> Listing:
         """Return the tools as they are now; starts the server if necessary."""
@@ -137,20 +137,20 @@ class Upstream:
         """Wait until it is known what the server offers besides tools; starts it if necessary."""
         with anyio.move_on_after(seconds):
             await self._lifecycle.session()
-            await self._lifecycle.has_features.wait()
+            await self._lifecycle.announcements.has_features.wait()
 
     async def subscribe(self, uri: str) -> None:
         """Watch a resource; its changes come as events."""
-        await self._change_subscriptions("resources/subscribe", self._lifecycle.subscriptions.add, uri)
+        await self._change_subscriptions("resources/subscribe", self._lifecycle.announcements.watch, uri)
 
     async def unsubscribe(self, uri: str) -> None:
-        await self._change_subscriptions("resources/unsubscribe", self._lifecycle.subscriptions.remove, uri)
+        await self._change_subscriptions("resources/unsubscribe", self._lifecycle.announcements.unwatch, uri)
 
     async def set_log_level(self, level: str) -> None:
         """Set the lowest level of log messages, also for later connections."""
         session = await self._lifecycle.session() if self._lifecycle.is_ready else None
         with suppress(RequestFailedError):
-            await self._lifecycle.subscriptions.set_log_level(level, session)
+            await self._lifecycle.announcements.set_log_level(level, session)
 
     async def roots_changed(self) -> None:
         if self._lifecycle.is_ready:
@@ -197,7 +197,7 @@ class Upstream:
                 await context.progress(progress, total, message)
 
         with pending.scope:
-            if method == "tools/call" and self._lifecycle.needs_task(what) and not session.is_modern:
+            if method == "tools/call" and what in self._lifecycle.task_tools and not session.is_modern:
                 return await _abandonable(session.run_task(params, pending))
             return await _abandonable(session.request(method, params, pending, on_progress))
         seconds = f"{anyio.current_time() - start:.1f} s"

@@ -91,7 +91,7 @@ class GuardedProcess:
             process._control_writer.write(len(request).to_bytes(4, "big") + request)
             await process._started.wait()
             if process._error is not None:
-                raise process._error
+                raise process._error  # noqa: TRY301 -- cleaned up like any other failure
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await process.stop(0)

@@ -158,7 +158,7 @@ async def _forward_messages(
             if len(connection.noise) < _MAX_NOISE_LINES:
                 connection.noise.append(log.show(line.decode(errors="replace").strip(), _MAX_SHOWN))
             continue
-        connection.heard = True
+        connection.noise.clear()
         await incoming.send(SessionMessage(message))
 
 
