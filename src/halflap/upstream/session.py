@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -88,6 +89,7 @@ class Session(ClientSession):
         self.connection = connection
         self._questions = questions
         self._on_change = on_change
+        self._probe_seconds = math.inf
         self._request_ids = itertools.count(1_000_001)
         """Far from the SDK's own ids, which count from 1."""
         super().__init__(
@@ -102,6 +104,7 @@ class Session(ClientSession):
         elif protocol == "legacy":
             await self.initialize()
         elif last_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            self._probe_seconds = _PROBE_SECONDS
             await negotiate_auto(self)
         else:
             try:
@@ -112,7 +115,8 @@ class Session(ClientSession):
                 await self.discover()
 
     async def send_discover(self, version: str) -> dict[str, Any]:
-        with anyio.move_on_after(_PROBE_SECONDS):
+        seconds, self._probe_seconds = self._probe_seconds, math.inf
+        with anyio.move_on_after(seconds):
             return await super().send_discover(version)
         raise MCPError(types.REQUEST_TIMEOUT, "it did not answer server/discover in time")
 
