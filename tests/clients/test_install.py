@@ -15,7 +15,7 @@ import yaml
 from clients.homes import TIME, Home
 from clients.test_init import CODEX, GOOSE
 from halflap.cli import editing
-from halflap.config.source import parse_json
+from halflap.config.syntax import parse_json
 
 FILES = {
     "claude-code": (".claude.json", "mcpServers"),

@@ -11,7 +11,7 @@ from halflap.clients.files import FileText, read_file
 from halflap.clients.translate import fingerprints
 from halflap.config.reader import Reader
 from halflap.config.servers import read_servers
-from halflap.config.source import parse
+from halflap.config.syntax import parse
 from halflap.core.text import clean
 from halflap.core.values import OWN
 
