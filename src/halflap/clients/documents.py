@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from halflap.config.source import parse_json, parse_yaml
+from halflap.config.syntax import parse_json, parse_yaml
 from halflap.core.errors import ClientFileError, ConfigError, ConfigProblem
 
 if TYPE_CHECKING:

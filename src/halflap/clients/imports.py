@@ -14,7 +14,7 @@ from halflap.clients.files import FileText, read_file
 from halflap.clients.translate import Found, fingerprints, is_itself, translate
 from halflap.config.reader import Reader
 from halflap.config.servers import read_servers
-from halflap.config.source import parse
+from halflap.config.syntax import parse
 from halflap.core.errors import ClientFileError
 from halflap.core.text import clean
 from halflap.core.values import OWN

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from halflap.config import Scope, is_halflap
 from halflap.config.reader import Reader
 from halflap.config.servers import WITHOUT_EFFECT, read_servers
-from halflap.config.source import Source, show
+from halflap.config.syntax import Source, show
 
 if TYPE_CHECKING:
     from halflap.clients.places import Place
