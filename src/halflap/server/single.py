@@ -66,7 +66,7 @@ class SingleFront(BaseFront):
         """Know the server behind us before anything is said about it; it may have to be started for that."""
         if self._mirror.features is None and ctx.request_id is not None:
             with protocol_errors():
-                features = await (await self._gateway.passing()).of_server(self._name)
+                features = await (await self._gateway.prepare()).passing.of_server(self._name)
             if features is None:
                 reason = self._gateway.unavailable().get(self._name, "it did not answer in time.")
                 raise MCPError(types.INTERNAL_ERROR, f"Server {self._name!r}: {reason}")

@@ -80,7 +80,7 @@ async def list_tools(
         ]
         broken = {"Script": (await gateway.scripts.saved()).broken if server in {None, SCRIPTS} else {}}
         if config.uses_programs and server in {None, DSPY}:
-            _, broken["DSPy program"] = await (await gateway.dspy()).usable()
+            _, broken["DSPy program"] = await gateway.parts.dspy.usable()
         warn_about_servers(gateway, server)
     marks = [next((f"[{word}] " for word in _MARKS if word in row), "") for row in rows]
     described = [mark + one_line(row["description"]) for mark, row in zip(marks, rows, strict=True)]

@@ -167,14 +167,14 @@ class Changes:
             raise MCPError(types.INVALID_REQUEST, f"A client can watch {MAX_WATCHED} resources at most.")
         target = await self._routes.resource(uri, principal)
         with protocol_errors():
-            await (await self._gateway.passing()).subscribe(*target)
+            await (await self._gateway.prepare()).passing.subscribe(*target)
         return target
 
     async def _unwatch(self, targets: Iterable[Target]) -> None:
         for target in targets:
             # The server may be gone, and our own gateway may be closing.
             with suppress(HalflapError), anyio.move_on_after(_SEND_SECONDS):
-                await (await self._gateway.passing()).unsubscribe(*target)
+                await (await self._gateway.prepare()).passing.unsubscribe(*target)
 
     def _on_event(self, event: ServerEvent) -> None:
         if self._server not in {None, event.server}:

@@ -83,7 +83,7 @@ class Handlers:
         set_log_level(context, params.level)
         if LEVELS.index(params.level) < self._lowest:
             self._lowest = LEVELS.index(params.level)
-            await self._gateway.set_log_level(params.level)
+            await (await (await self._gateway.prepare()).pool.get()).set_log_level(params.level)
         return types.EmptyResult()
 
     async def _found(self, finding: Any) -> Target:
@@ -106,7 +106,7 @@ class Handlers:
             on_behalf = CallContext(
                 principal=principal_of(context), progress=peer.progress, client=peer, forwarded=forwarded
             )
-            passing = await self._gateway.passing()
+            passing = (await self._gateway.prepare()).passing
             request = (target.server, kind, target.name)
             with protocol_errors():
                 return await passing.request(request, context.method, {**given, **replaced}, on_behalf)

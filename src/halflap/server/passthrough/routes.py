@@ -66,7 +66,7 @@ class Single:
         self._server = server
 
     async def page(self, method: str, cursor: str | None, context: CallContext) -> Mapping[str, Any]:
-        passing = await self._gateway.passing()
+        passing = (await self._gateway.prepare()).passing
         field, key = LISTS[method]
         params = {} if cursor is None else {"cursor": cursor}
         page = await passing.list_page(self._server, method, params, context)
@@ -158,7 +158,7 @@ class Aggregate:
             self._links.popitem(last=False)
 
     async def _features(self) -> dict[str, Features]:
-        return await (await self._gateway.passing()).features()
+        return await (await self._gateway.prepare()).passing.features()
 
     def _prefixed(self, uri: str, features: Mapping[str, Features]) -> Target | None:
         found = _PREFIXED.fullmatch(uri)

@@ -36,7 +36,7 @@ async def call_directly(
         word = await caller.confirm(await gateway.needing_confirmation(program), program)
     # Repeated with an answer, the request would be confirmed once more; and programs of ours make calls of their own.
     forwards = word == Word() and not name.startswith(_OWN_PREFIXES)
-    context = gateway.under_rule(caller.on_behalf(word, forwards=forwards))
+    context = gateway.parts.executor.under_rule(caller.on_behalf(word, forwards=forwards))
     result = await gateway.call_tool(name, arguments, context)
     tool = gateway.snapshot.tools.get(name)
     if tool is not None:

@@ -86,16 +86,18 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
 
     async def execute(arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
         name, inputs = _argument(arguments, "program", str), _argument(arguments, "inputs", dict)
-        program = await (await gateway.dspy()).find(name)
+        program = await (await gateway.prepare()).dspy.find(name)
         # Before the person is asked anything.
         program.check(inputs)
         version = f"{name} {program.saved.spec.version}, {program.saved.source_hash}"
         about = f"await dspy__{name}(**{json.dumps(inputs, ensure_ascii=False)})\n# {version}"
-        word = await caller.confirm(await gateway.dspy_needing_confirmation(name), about, saved=name)
+        word = await caller.confirm(
+            await gateway.parts.executor.dspy_needing_confirmation(name), about, saved=name
+        )
         return await gateway.execute_dspy(name, inputs, caller.on_behalf(word))
 
     async def list_programs(_arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
-        programs, broken = await (await gateway.dspy()).usable()
+        programs, broken = await (await gateway.prepare()).dspy.usable()
         return {
             "programs": [program.summary() for program in programs.values()],
             "total_count": len(programs),
@@ -104,11 +106,11 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
 
     async def info(arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
         name = _argument(arguments, "program", str)
-        return (await (await gateway.dspy()).find(name)).info()
+        return (await (await gateway.prepare()).dspy.find(name)).info()
 
     async def reload(arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
         name = _argument(arguments, "program", str)
-        return (await (await gateway.dspy()).reload(name)).reloaded()
+        return (await (await gateway.prepare()).dspy.reload(name)).reloaded()
 
     def tool(
         name: str,
