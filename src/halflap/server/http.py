@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from halflap.config import Config, HttpConfig
-    from halflap.core.codes import Code, HttpCode
+    from halflap.core.codes import HttpCode
     from halflap.gateway import Gateway
     from halflap.server.app import Front
 
@@ -326,7 +326,7 @@ def _host_name(host: bytes) -> str:
     return "" if found is None else found["name"].strip("[]").lower()
 
 
-async def _refuse(send: Send, status: int, code: Code, message: str) -> None:
+async def _refuse(send: Send, status: int, code: str, message: str) -> None:
     body = json.dumps({"error": True, "code": code, "message": message}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if status == 401:  # noqa: PLR2004 -- only this one asks for credentials

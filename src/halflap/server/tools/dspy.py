@@ -11,7 +11,6 @@ from halflap.server.tools.tool import FrontTool, with_error_objects
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from halflap.core.codes import Code
     from halflap.gateway import Gateway
     from halflap.server.caller import Caller
     from halflap.server.tools.tool import Handler
@@ -29,8 +28,8 @@ _RELOAD = """\
 Reloads a saved DSPy program from disk. It replaces the old one only if it is valid; running executions finish with \
 the old one."""
 
-_FINDING: Sequence[Code] = ("dspy-program-not-found", "dspy-program-inputs", "dspy-program-broken")
-_RUNNING: Sequence[Code] = (
+_FINDING: Sequence[str] = ("dspy-program-not-found", "dspy-program-inputs", "dspy-program-broken")
+_RUNNING: Sequence[str] = (
     "dspy-program-failed",
     "dspy-program-timeout",
     "dspy-program-cache",

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from halflap.core.codes import Code
     from halflap.gateway import Gateway
     from halflap.server.caller import Caller
 
@@ -35,7 +34,7 @@ _NET = """\
 {id, input, output, tasks: [{id, label, join, split, duration, cost, reads, writes, resource}], flows: [{from, to, \
 predicate, probability, default}], conditions, rules}; or {"yawl": "<the XML of a YAWL specification>"}"""
 
-_ERRORS: Sequence[Code] = ("workflow", "workflow-failed", "workflow-timeout", "workflow-busy")
+_ERRORS: Sequence[str] = ("workflow", "workflow-failed", "workflow-timeout", "workflow-busy")
 _PATTERNS = {
     "type": "array",
     "items": {"type": "string"},

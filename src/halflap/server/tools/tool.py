@@ -16,7 +16,7 @@ from halflap.server.passthrough.results import BLOCK
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from halflap.core.codes import Code, OtherCode
+    from halflap.core.codes import OtherCode
     from halflap.core.errors import ArgumentProblem
     from halflap.server.caller import Caller
 
@@ -40,7 +40,7 @@ class Answer:
     blocks: Sequence[Mapping[str, Any]] = ()
     """Further content: images, sounds, resources."""
     meta: Mapping[str, Any] | None = None
-    code: Code | str | None = None
+    code: str | None = None
     """The error code, if it is an error; goes into `_meta`, since some texts are prescribed."""
 
 
@@ -55,7 +55,7 @@ class FrontTool:
     output_schema: Mapping[str, Any] | None
     read_only: bool
     handler: Callable[[Mapping[str, Any], Caller], Awaitable[Answer]]
-    errors: Sequence[Code] = ()
+    errors: Sequence[str] = ()
     """The error codes of its answers, besides those that every tool can return."""
     destroys: bool = True
     """Whether it may destroy something, or act outside Halflap, if it is not read-only."""
