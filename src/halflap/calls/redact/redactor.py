@@ -64,8 +64,9 @@ class Redactor:
         return _without(code, [*self._find_known(code), *find_in_code(code)])
 
     def beginning(self, text: str, length: int) -> str:
-        """Return the beginning of a long text without its secrets; none is cut in half at its end."""
-        return self.plain(text[: length + OVERLAP])[:-OVERLAP][:length]
+        """Return the beginning of a text without its secrets; none is cut in half at its end."""
+        safe = self.plain(text[: length + OVERLAP])
+        return safe[:length] if length + OVERLAP >= len(text) else safe[:-OVERLAP][:length]
 
     def _find_known(self, text: str) -> Iterator[Span]:
         for secret in self._known:
