@@ -57,7 +57,7 @@ class Redactor:
 
     def plain(self, text: str) -> str:
         """Return a text, or part of one, without its secrets."""
-        return _without(text, [*self._find_known(text), *find_secrets(text)])
+        return _without(text, self._find(text))
 
     def code(self, code: str) -> str:
         """Return a program without the secrets in its literals and comments."""
@@ -65,8 +65,11 @@ class Redactor:
 
     def beginning(self, text: str, length: int) -> str:
         """Return the beginning of a text without its secrets; none is cut in half at its end."""
-        safe = self.plain(text[: length + OVERLAP])
-        return safe[:length] if length + OVERLAP >= len(text) else safe[:-OVERLAP][:length]
+        spans = self._find(text[: length + OVERLAP])
+        return _without(text[:length], [(start, min(end, length)) for start, end in spans if start < length])
+
+    def _find(self, text: str) -> list[Span]:
+        return [*self._find_known(text), *find_secrets(text)]
 
     def _find_known(self, text: str) -> Iterator[Span]:
         for secret in self._known:
