@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from halflap.schema import fields_of, object_types
 
@@ -27,7 +28,8 @@ _MOST_VALUES = 200
 _DEEPEST = 3
 
 
-class Form(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
     """What matters of a type here, small enough to be compared often."""
 
     kinds: frozenset[str]
@@ -39,6 +41,10 @@ class Form(NamedTuple):
     closed: bool = False
     is_map: bool = False
     """Whether it is an object whose keys are data."""
+
+    @property
+    def is_boolean(self) -> bool:
+        return self.kinds == {"boolean"}
 
 
 ANYTHING = Form(_ANYTHING)
