@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from graph.making import tool
+from graph.making import NOTHING, tool
 from halflap.graph.edges import Graph
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.graph.naming.vocabulary import CHANGE_VERBS
@@ -38,8 +38,8 @@ def ports(
 
     `?` marks what is optional, `=` what is required and has a default. It only reads, unless its name has a verb of change.
     """
-    output = _schema(gives, types or {}) if gives else {}
-    made = tool(server, name, schema_=_schema(takes, types or {}), **({"gives": output} if output else {}))
+    output = _schema(gives, types or {}) if gives else NOTHING
+    made = tool(server, name, gives=output, schema_=_schema(takes, types or {}))
     changes = None if destructive or made.subject.verb in CHANGE_VERBS else False
     return replace(made, is_destructive=destructive, changes=changes, latency_ms=latency)
 
