@@ -11,7 +11,7 @@ from mcp import Client
 
 from halflap.config import Config
 from halflap.gateway import Gateway
-from halflap.server.app import Front
+from halflap.server import Front
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,8 +12,8 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from dspy_programs.saved import WORKLET_INPUTS, field, predictor, spec, worklet, write
-from halflap.core.codes import CODES
 from server.faces import in_memory
+from support import CODES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

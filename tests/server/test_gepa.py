@@ -11,14 +11,13 @@ import jsonschema_rs
 import pytest
 from blockbuster import blockbuster_ctx
 
-from halflap.core.codes import CODES
 from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import read_net
 from halflap.workflows.model.net import Specification
 from halflap.workflows.run import process
 from halflap.workflows.yawl import read_yawl, write_yawl
 from server.faces import in_memory
-from support import some
+from support import CODES, some
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -21,6 +21,7 @@ from halflap.core.errors import (
     ProgramTimeoutError,
     UsageError,
 )
+from halflap.core.text import quote
 from halflap.core.values import Tool
 from halflap.dspy.child_process import ChildProcess, ProcessEndedError
 from halflap.dspy.key import redacted
@@ -134,7 +135,9 @@ class Runner:
             async with asyncio.timeout_at(deadline):
                 answer = await work
         except TimeoutError:
-            raise ProgramTimeoutError(name, round(loop.time() - began, 1)) from None
+            took = f"The DSPy program {quote(name)} was stopped after {loop.time() - began:.3g} s."
+            limit = "The limit is `programs.timeout_seconds`, or the time left to the caller."
+            raise ProgramTimeoutError(f"{took} {limit}") from None
         except ProcessEndedError as error:
             told = f"the process that runs DSPy ended: {error}. The next call starts a new one."
             raise ProgramFailedError(name, told) from None
@@ -143,7 +146,8 @@ class Runner:
             return result
         kind, message = answer["error"]["kind"], answer["error"]["message"]
         if kind == "cache":
-            raise ProgramCacheError(name, message)
+            advice = "Set `programs.cache` to another folder, or to `off`."
+            raise ProgramCacheError(f"The DSPy program {quote(name)} was not run: {message} {advice}")
         raise UsageError(message) if kind == "usage" else ProgramFailedError(name, message)
 
     async def start(self, name: str, show: Callable[[str], None] | None = None) -> ChildProcess:

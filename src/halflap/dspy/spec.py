@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic import Field as Setting
 from pydantic_core import from_json
 
-from halflap.config.source import location
+from halflap.config.syntax import location
 from halflap.core.errors import ProgramBrokenError
 from halflap.schema import compile_schema, try_compile
 

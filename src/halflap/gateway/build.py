@@ -252,14 +252,16 @@ class Parts:
         upstream = await asyncio.to_thread(import_module, "halflap.upstream")
         pool: Pool = upstream.Pool(
             self._config.servers,
-            version=__version__,
+            upstream.Hooks(
+                version=__version__,
+                list_roots=self._list_roots,
+                on_listing=self.listings.absorb,
+                on_features=self.catalog.absorb_features,
+                on_event=self._on_event,
+            ),
             log_folder=self._config.data_dir / "logs",
-            list_roots=self._list_roots,
-            on_listing=self.listings.absorb,
-            on_features=self.catalog.absorb_features,
-            on_event=self._on_event,
-            last_versions={name: one.protocol_version for name, one in self.catalog.snapshot.servers.items()},
             redact=self._redactor.text,
+            last_versions={name: one.protocol_version for name, one in self.catalog.snapshot.servers.items()},
             in_process=self._in_process,
         )
         for server in pool:

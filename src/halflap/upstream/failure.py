@@ -48,9 +48,8 @@ def explain(error: BaseException, server: ServerConfig, connection: Connection, 
         return connection.failure or Failure("not-reached", cause.reason)
     # What the server answered comes first: that its process ended after that was our doing.
     if isinstance(cause, MCPError) and cause.code not in OWN_CODES and not is_closed(cause):
-        problem = "did not list its tools" if connection.agreed else "refused to connect"
         answer = log.show(cause.message, _MAX_MESSAGE).rstrip(".")
-        failure = Failure("answered-an-error", f"it {problem}: {answer} (code {cause.code}).")
+        failure = Failure("answered-an-error", f"it answered with an error: {answer} (code {cause.code}).")
         if cause.message.startswith(MALFORMED):
             failure = Failure("answer-unusable", f"{answer}.")
     elif isinstance(cause, ValueError | RuntimeError | TypeError | LookupError):
@@ -65,7 +64,7 @@ def explain(error: BaseException, server: ServerConfig, connection: Connection, 
 def explain_timeout(server: ServerConfig, connection: Connection, log: ServerLog) -> Failure:
     """Return why a server was not ready in time."""
     seconds = f"{server.start_timeout_seconds:g} s"
-    if connection.noise and not connection.heard:
+    if connection.noise:
         return Failure(
             "not-mcp",
             f"it does not seem to speak MCP over stdio: within {seconds} it answered nothing, and wrote to its "

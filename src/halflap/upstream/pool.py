@@ -1,22 +1,19 @@
-"""The upstreams of one gateway, and what they share."""
+"""The upstreams of one gateway."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from halflap.upstream.guardian import Guardian
-from halflap.upstream.lifecycle import Shared
 from halflap.upstream.log import ServerLog
 from halflap.upstream.upstream import Upstream
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from halflap.config import ServerConfig
-    from halflap.core.values import Features, Listing, ServerEvent
-    from halflap.upstream.questions import ListRoots
+    from halflap.upstream.connection import Hooks
 
 
 class Pool:
@@ -25,23 +22,17 @@ class Pool:
     def __init__(
         self,
         servers: tuple[ServerConfig, ...],
+        hooks: Hooks,
         *,
-        version: str,
         log_folder: Path | None,
-        list_roots: ListRoots,
-        on_listing: Callable[[Listing], Awaitable[None]],
-        on_features: Callable[[str, Features], Awaitable[bool]],
-        on_event: Callable[[ServerEvent], None],
-        last_versions: Mapping[str, str | None],
         redact: Callable[[str], str],
+        last_versions: Mapping[str, str | None],
         in_process: Mapping[str, Any],
     ) -> None:
-        self._guardian = Guardian()
-        shared = Shared(self._guardian, version, list_roots, on_listing, on_features, on_event)
         self._upstreams = {
             server.name: Upstream(
                 server,
-                shared,
+                hooks,
                 ServerLog(log_folder, server.name, redact),
                 last_version=last_versions.get(server.name),
                 in_process=in_process.get(server.name),
@@ -65,4 +56,3 @@ class Pool:
 
     async def close(self) -> None:
         await asyncio.gather(*(upstream.close() for upstream in self), return_exceptions=True)
-        await self._guardian.close()

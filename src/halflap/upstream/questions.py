@@ -7,11 +7,13 @@ if all requests in flight come from one client, and otherwise the server is told
 from __future__ import annotations
 
 import logging
+import math
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import mcp_types as types
 
 from halflap.core.errors import ClientRefusedError
@@ -40,10 +42,19 @@ class Pending:
     """A client's request while a server works on it, however many messages that takes."""
 
     context: CallContext
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    seconds: float = math.inf
+    """Its time limit, which progress restarts; while the server waits for an answer it stands still."""
+    end: float = math.inf
+    """When it ends in any case."""
     asked: int = 0
     """How many questions the server has asked."""
-    waiting: int = 0
-    """Questions without an answer yet: the server waits for us, not we for the server."""
+
+    def restart_clock(self) -> None:
+        self.scope.deadline = min(anyio.current_time() + self.seconds, self.end)
+
+    def stop_clock(self) -> None:
+        self.scope.deadline = self.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +109,11 @@ class Questions:
             and (client.is_local or not self._is_local)
         )
 
+    def can_forward(self, requests: Mapping[str, Any], cause: Pending) -> bool:
+        """Return whether the client may answer these requests by itself: our roots come before its own."""
+        asks_roots = any(one["method"] == ROOTS for one in requests.values())
+        return not asks_roots or self.shares_roots(cause.context.client)
+
     async def answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a request that a server of the older era sent; raises `ClientRefusedError`."""
         cause = self._cause()
@@ -135,13 +151,13 @@ class Questions:
         self._open += 1
         if cause is not None:
             cause.asked += questions
-            cause.waiting += 1
+            cause.stop_clock()
         try:
             yield
         finally:
             self._open -= 1
             if cause is not None:
-                cause.waiting -= 1
+                cause.restart_clock()
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Pass a log message or the end of an elicitation on, if its cause is known."""

@@ -20,7 +20,6 @@ from halflap.cli.options import (
     YesOption,
     confirmed,
     given_arguments,
-    program_names,
 )
 from halflap.cli.output import note, one_line, outline, print_json, working
 from halflap.core.errors import UsageError
@@ -47,7 +46,6 @@ NameArgument = Annotated[
     str,
     Argument(
         help="The program's name.",
-        autocompletion=program_names,
         callback=lambda name: name.removeprefix(f"{DSPY}__"),
     ),
 ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command, group
-from halflap.cli.options import YesOption, confirm, exclusive, run_ids
+from halflap.cli.options import YesOption, confirm, exclusive
 from halflap.cli.output import Table, note, one_line, outline, print_json, working, write
 from halflap.core.errors import StoreError, UsageError
 from halflap.core.text import plural
@@ -80,9 +80,7 @@ def _row(run: RunRecord) -> list[str]:
 @command(shared=_SHARED)
 async def show(
     invocation: Invocation,
-    identifier: Annotated[
-        str, Argument(metavar="ID", help="The run's id, its beginning, or `last`.", autocompletion=run_ids)
-    ],
+    identifier: Annotated[str, Argument(metavar="ID", help="The run's id, its beginning, or `last`.")],
     only_output: Annotated[bool, Option("--output", help="Print only the program's output.")] = False,
 ) -> None:
     """Show a run: its code, its output and its calls."""

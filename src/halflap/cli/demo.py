@@ -23,7 +23,7 @@ from halflap.cli.command import Invocation, command
 from halflap.cli.commands.doctor import count_tokens
 from halflap.cli.output import one_line, safe, working
 from halflap.config import Config
-from halflap.core.errors import HalflapError
+from halflap.core.errors import DemoError
 from halflap.core.text import plural
 from halflap.core.values import Result
 from halflap.demo import demo_config
@@ -79,12 +79,6 @@ NEXT = (
     ("halflap demo --full", "search, schemas, hints and suggested workflows"),
 )
 _WIDTH = 100
-
-
-class DemoError(HalflapError):
-    """The demo did not show what it should: something is broken."""
-
-    code = "demo"
 
 
 @command(shared=())
