@@ -78,16 +78,6 @@ def test_streamable_http_is_spoken_in_both_eras(run: Run, web: str, protocol: st
     assert eventually(lambda: open_descriptors() <= before + 1)
 
 
-@pytest.mark.slow
-def test_the_older_http_with_sse_is_spoken(run: Run) -> None:
-    async def scenario(url: str) -> None:
-        async with Gateway.open(config(url, transport="sse")) as gateway:
-            assert (await gateway.call("mcp__web__add", a=20, b=22)).structured_content == {"result": 42}
-
-    with listening("sse") as url:
-        run(scenario(url))
-
-
 @pytest.mark.parametrize("kind", [pytest.param("http", marks=pytest.mark.slow), "sse"])
 def test_a_url_without_transport_finds_the_one_that_the_server_speaks(run: Run, kind: str) -> None:
     async def scenario(url: str) -> None:

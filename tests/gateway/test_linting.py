@@ -1,4 +1,4 @@
-"""The linter over live servers: what is on record of them is used, and one that is down is told."""
+"""The linter over live servers: it uses what is on record, and reports servers that are down."""
 
 from __future__ import annotations
 
