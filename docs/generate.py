@@ -34,7 +34,7 @@ from halflap.core.errors import HalflapError
 from halflap.core.text import join
 from halflap.dspy.spec import ProgramSpec
 from halflap.gateway import Gateway
-from halflap.server.app import Front
+from halflap.server import Front
 from halflap.workflows.model.form import net_schema
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from halflap.server.passthrough.peer import ANSWER_SECONDS
+from halflap.server.passthrough.client import ANSWER_SECONDS
 from halflap.server.passthrough.requests import MAX_OPEN, MAX_OPEN_EACH
 from halflap.upstream.definitions import MAX_ENTRIES
 from support import ROOT

@@ -12,7 +12,7 @@ from dspy_programs import saved
 from dspy_programs.chat_server import Asked, ChatServer, chatting
 from halflap.config import Config
 from halflap.gateway import Gateway
-from halflap.server.app import Front
+from halflap.server import Front
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -10,7 +10,7 @@ import pytest
 from mcp import MCPError
 
 from cli.program import halflap
-from halflap.server.principal import bearer_token, principal_of_token
+from halflap.server.tokens import bearer_token, principal_of_token
 from server.faces import client_of, served
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from halflap.config import Config
 from halflap.gateway import Gateway
-from halflap.server.app import Front
+from halflap.server import Front
 from servers.memory import Memory, definition
 from support import CODES
 

@@ -12,7 +12,8 @@ from halflap.config import FAMILIES, Config, FrontConfig
 from halflap.core.errors import ConfigError
 from halflap.gateway import Gateway
 from halflap.lint import lint, server_of
-from halflap.server import app
+from halflap.server import Front
+from halflap.server.tools.families import FAMILIES as OURS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def test_the_configuration_knows_every_family_and_no_other() -> None:
-    assert set(FAMILIES) == set(app.FAMILIES)
+    assert set(FAMILIES) == set(OURS)
 
 
 def test_clients_see_the_families_that_are_configured(
     run: Callable[[Coroutine[Any, Any, Any]], Any],
 ) -> None:
     async def names(config: Config) -> list[str]:
-        return list(app.Front(Gateway(config))._tools)
+        return [tool.name for tool in Front(Gateway(config)).tools]
 
     default, core, dspy, gepa, every = (
         run(names(Config(server=FrontConfig(families=families))))
@@ -52,7 +53,7 @@ MOST_TOKENS = 1_800
 
 def definitions(config: Config, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> list[dict[str, Any]]:
     async def dumped() -> list[dict[str, Any]]:
-        tools = app.Front(Gateway(config)).tools
+        tools = Front(Gateway(config)).tools
         return [tool.definition.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
 
     found: list[dict[str, Any]] = run(dumped())

@@ -15,7 +15,8 @@ import pytest
 from cli.program import OLD, each
 from halflap.config import HttpConfig
 from halflap.core.errors import ServeError, UsageError
-from halflap.server.http import Guard, allowed_hosts, bind, keep_token, parse_address
+from halflap.server.http import Guard, allowed_hosts, bind, parse_address
+from halflap.server.tokens import keep_token
 from server.faces import Served, client_of, served
 from support import PATIENCE, alive, children_of, eventually
 
@@ -129,7 +130,7 @@ def test_the_token_is_compared_in_constant_time(run: Run, monkeypatch: pytest.Mo
         compared.append((one, other))
         return one == other
 
-    monkeypatch.setattr("halflap.server.http.secrets.compare_digest", compare)
+    monkeypatch.setattr("halflap.server.tokens.secrets.compare_digest", compare)
     sent: list[Any] = []
 
     async def nothing(*_: Any) -> Any:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ClientRefusedError
 from halflap.core.text import clean
+from halflap.server.passthrough.client import Word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from halflap.core.values import Tool
-    from halflap.server.passthrough.peer import Peer
+    from halflap.server.passthrough.client import Client
 
 __all__ = ["Word", "confirm"]
 
@@ -40,21 +40,15 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """The user's decision: the tools that may be called, or why none may."""
-
-    confirmed: frozenset[str] = frozenset()
-    unconfirmed: str = ""
-
-
-async def confirm(peer: Peer, tools: Sequence[Tool], code: str, saved: str) -> Word:
-    """Ask the person behind a client."""
-    elicitation = peer.capabilities.get("elicitation")
+async def confirm(client: Client, tools: Sequence[Tool], code: str, *, saved: str = "") -> Word:
+    """Ask whether a program may call these tools; `saved` is its name, if it is a DSPy program."""
+    if not tools:
+        return Word()
+    elicitation = client.capabilities.get("elicitation")
     if elicitation is None or ("url" in elicitation and "form" not in elicitation):
         return Word(unconfirmed="the client can't ask (it doesn't support elicitation)")
     try:
-        answers = await peer.ask({_ASKED: await _request(tools, code, saved)})
+        answers = await client.ask({_ASKED: await _request(tools, code, saved)})
     except ClientRefusedError as refused:
         return Word(unconfirmed=f"the client couldn't ask: {clean(refused.message, _LONGEST_DESCRIPTION)}")
     return _word(answers[_ASKED], tools)

@@ -13,7 +13,6 @@ from mcp.shared.exceptions import MCPError
 
 from halflap.server import Front
 from halflap.server.passthrough.results import conform
-from halflap.server.single import SingleFront
 from server.passthrough.fronts import Person, aggregate, gateway_of, http_client, over_http, single, text_of
 from servers.features import build
 from servers.memory import Memory, definition
@@ -70,7 +69,7 @@ async def test_the_front_of_one_server_says_what_the_server_says(home: Path) -> 
 async def test_what_a_server_lacks_is_not_declared(home: Path) -> None:
     async with (
         gateway_of(home, {"plain": Memory("use")}) as gateway,
-        Client(SingleFront(gateway, "plain").server, mode=OLD) as client,
+        Client(Front(gateway, "plain").server, mode=OLD) as client,
     ):
         assert client.server_capabilities.prompts is None
         assert client.server_capabilities.tools is not None
@@ -133,7 +132,7 @@ async def test_a_client_that_cannot_be_asked_is_not(home: Path, legacy: bool) ->
     server, _ = build(legacy=legacy)
     async with (
         gateway_of(home, {"features": server}) as gateway,
-        Client(SingleFront(gateway, "features").server, mode=OLD) as client,
+        Client(Front(gateway, "features").server, mode=OLD) as client,
     ):
         tool = "test_elicitation" if legacy else "test_input_required_result_elicitation"
         with pytest.raises(MCPError, match="client"):
@@ -145,7 +144,7 @@ async def test_a_server_whose_questions_are_switched_off_asks_nobody(home: Path)
     person = Person()
     async with (
         gateway_of(home, {"features": server}, questions=False) as gateway,
-        Client(SingleFront(gateway, "features").server, mode=OLD, **person.options) as client,
+        Client(Front(gateway, "features").server, mode=OLD, **person.options) as client,
     ):
         with pytest.raises(MCPError, match="no client"):
             await client.call_tool("test_elicitation", {"message": "?"})
@@ -261,7 +260,7 @@ async def test_a_tool_that_needs_a_task_is_run_as_one(home: Path) -> None:
     for mode in (OLD, NEW):
         async with (
             gateway_of(home, {"wire": wire}) as gateway,
-            Client(SingleFront(gateway, "wire").server, mode=mode, **Person().options) as client,
+            Client(Front(gateway, "wire").server, mode=mode, **Person().options) as client,
         ):
             (tool,) = (await client.list_tools()).tools
             assert tool.execution is None
@@ -375,7 +374,7 @@ async def test_resources_and_prompts_can_be_switched_off_per_server(home: Path) 
         async with Client(Front(gateway).server, mode=OLD) as client:
             assert (await client.list_prompts()).prompts == []
             assert (await client.list_resources()).resources == []
-        async with Client(SingleFront(gateway, "features").server, mode=OLD) as client:
+        async with Client(Front(gateway, "features").server, mode=OLD) as client:
             for refused in (
                 client.get_prompt("test_simple_prompt", {}),
                 client.read_resource("test://static-text"),
