@@ -32,7 +32,6 @@ from halflap.dspy.optimize import read_examples
 from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
-
     from halflap.dspy.library import SavedProgram
     from halflap.dspy.optimize import Progress
     from halflap.dspy.source import LoadedProgram
