@@ -132,8 +132,8 @@ def test_a_program_with_very_many_unknown_names_asks_the_server_once(run: Run) -
 def test_one_malformed_tool_does_not_hide_the_others(run: Run) -> None:
     async def ask(gateway: Gateway) -> Any:
         await gateway.refresh()
-        (report,) = await gateway.reports()
-        return gateway.snapshot.callable, len(report.status.warnings)
+        (status,) = await gateway.statuses()
+        return gateway.snapshot.callable, len(status.warnings)
 
     server = Memory("first", {"name": 42, "description": "Malformed."}, "last")
     assert asked(run, server, ask) == (("mcp__s__first", "mcp__s__last"), 1)

@@ -139,7 +139,7 @@ def test_servers_that_refuse_or_are_not_there_are_reported_without_secrets(run: 
         ]
         async with Gateway.open({"servers": servers}) as gateway:
             await gateway.refresh()
-            status = {one.status.name: one.status for one in await gateway.reports()}
+            status = {one.name: one for one in await gateway.statuses()}
             assert (status["locked"].state, status["away"].trouble) == ("needs-sign-in", "not-reached")
             with pytest.raises(ToolNotFoundError) as caught:
                 await gateway.call("mcp__away__x")

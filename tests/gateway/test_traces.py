@@ -31,10 +31,10 @@ async def ran(gateway: Gateway, principal: str, **more: Any) -> str:
     """Record a run with one call in it; return its identifier."""
     await gateway.prepare()
     run = run_of(1, id=new_id(), principal=principal, started_at=time.time(), **more)
-    gateway.recorder.begin_run(run)
+    gateway.parts.recorder.begin_run(run)
     context = CallContext(principal=principal, run=run.id)
     await gateway.call_tool("mcp__echo__add", {"a": "1", "b": "2"}, context)
-    await gateway.recorder.end_run(run)
+    await gateway.parts.recorder.end_run(run)
     return run.id
 
 

@@ -172,17 +172,16 @@ class _Demo:
         self.print(Panel(Text(safe(text).rstrip("\n")), border_style="dim", expand=False))
 
     async def start(self) -> None:
-        programs = await self.gateway.programs()
+        programs = self.gateway.parts.programs
         await asyncio.gather(self.gateway.refresh(), programs.ready(), programs.check_ready())
-        for one in await self.gateway.reports():
-            is_ready = one.status.state == "ready"
-            _expect(is_ready, f"server {one.status.name!r} to be ready", one.status.reason)
+        for one in await self.gateway.statuses():
+            _expect(one.state == "ready", f"server {one.name!r} to be ready", one.reason)
 
     async def connect(self) -> None:
         self.step("Three servers behind one", "An agent connects to Halflap and reaches all their tools.")
-        for one in await self.gateway.reports():
-            declared = f"{one.declared_output_schemas} with an output schema"
-            self.print(f"[cyan]{one.status.name:15}[/] {plural(one.tools, 'tool')}, {declared}")
+        for name, tools in self.gateway.snapshot.by_server.items():
+            declared = f"{sum(1 for one in tools if one.output_schema)} with an output schema"
+            self.print(f"[cyan]{name:15}[/] {plural(len(tools), 'tool')}, {declared}")
 
     async def search(self) -> None:
         self.step("Find a tool by what it does", "A few words are enough, among thousands of tools.")

@@ -52,7 +52,7 @@ ReplaceOption = Annotated[bool, Option("--replace", help="Replace an existing pr
 async def _list(invocation: Invocation) -> None:
     """List the saved DSPy programs, and broken ones with the reason. DSPy need not be installed."""
     async with invocation.gateway() as gateway:
-        found, broken = await (await gateway.dspy()).usable()
+        found, broken = await gateway.parts.dspy.usable()
     data = {
         "programs": [one.summary() for one in found.values()],
         "total_count": len(found),
@@ -88,7 +88,7 @@ def _heading(program: LoadedProgram) -> str:
 async def info(invocation: Invocation, name: NameArgument) -> None:
     """Show a DSPy program: inputs and outputs, predictors and origin."""
     async with invocation.gateway() as gateway:
-        loaded = await (await gateway.dspy()).find(name)
+        loaded = await gateway.parts.dspy.find(name)
     made, data = loaded.saved.spec, loaded.info()
     tool = Tool(f"{DSPY}__{made.name}", DSPY, made.name, "", made.input_schema, made.output_schema)
     called = {one.name: list(one.tools) for one in made.predictors if one.tools}
@@ -111,9 +111,11 @@ async def run(
     It uses the model of `programs.lm`. With --json, they include the times of the run.
     """
     async with invocation.gateway() as gateway:
-        schema = (await (await gateway.dspy()).find(name)).saved.spec.input_schema
+        schema = (await gateway.parts.dspy.find(name)).saved.spec.input_schema
         given = given_arguments(arguments, json_arguments, schema)
-        context = confirmed(await gateway.dspy_needing_confirmation(name), f"{DSPY}__{name}", yes=yes)
+        context = confirmed(
+            await gateway.parts.executor.dspy_needing_confirmation(name), f"{DSPY}__{name}", yes=yes
+        )
         with working(f"Running {one_line(name)}"):
             result = await gateway.execute_dspy(name, given, context)
     if not invocation.as_json:
@@ -244,9 +246,9 @@ async def optimize(
     examples = read_examples(train, stored.spec)
     try:
         async with invocation.gateway(config) as gateway:
-            running = await gateway.dspy()
-            tools = await gateway.dspy_needing_confirmation(stored.name)
-            context = gateway.under_rule(confirmed(tools, f"{DSPY}__{stored.name}", yes=yes))
+            running = gateway.parts.dspy
+            tools = await gateway.parts.executor.dspy_needing_confirmation(stored.name)
+            context = gateway.parts.executor.under_rule(confirmed(tools, f"{DSPY}__{stored.name}", yes=yes))
             if running.code_of(f"{DSPY}__{stored.name}"):
                 await gateway.settle()
             with working("Optimising") as update:
