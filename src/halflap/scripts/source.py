@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halflap.scripts.definition import Definition
     from halflap.scripts.folder import SavedScripts, Script, ScriptFolder
 
-__all__ = ["ScriptResult", "Scripts"]
-
 logger = logging.getLogger(__name__)
 
 _PREFIX = f"{SCRIPTS}__"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from contextlib import contextmanager, redirect_stdout
-from functools import partial
+from contextlib import redirect_stdout
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -32,9 +32,6 @@ from halflap.dspy.optimize import read_examples
 from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.config import Config
     from halflap.dspy.library import SavedProgram
     from halflap.dspy.optimize import Progress
     from halflap.dspy.source import LoadedProgram
@@ -180,16 +177,19 @@ def export(
         "description": description,
     }
 
-    async def save(module: Any) -> SavedProgram:
+    async def listed() -> dict[str, Tool]:
         async with invocation.gateway(config) as gateway:
             await gateway.settle()
-            tools = gateway.snapshot.tools
-            made = await asyncio.to_thread(partial(describe, module, name, tools=tools, **given))
-            return await asyncio.to_thread(library.save, made, replace=replace)
+            return dict(gateway.snapshot.tools)
 
-    with _users_code(config), working(f"Exporting {one_line(what)}"):
-        # Here and not in a thread: it is the user's own code, which may need to be in the first one.
-        stored = asyncio.run(save(load_object(what, Path.cwd())))
+    # The module's own output goes to stderr.
+    with redirect_stdout(sys.stderr), working(f"Exporting {one_line(what)}"):
+        try:
+            made = describe(load_object(what, Path.cwd()), name, tools=asyncio.run(listed()), **given)
+        except UsageError as error:
+            # The user's own code may say anything, also the model's key.
+            raise UsageError(redacted(str(error), config.programs.lm)) from None
+        stored = library.save(made, replace=replace)
     invocation.report(_saved_data(stored), f"Written: {stored.name} {version}, in {stored.path}")
 
 
@@ -198,18 +198,6 @@ def _read_wiring(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} can't be read as JSON: {error}") from None
-
-
-@contextmanager
-def _users_code(config: Config) -> Iterator[None]:
-    """Run the user's own code: its output goes to stderr, and errors don't reveal the model's key."""
-    with redirect_stdout(sys.stderr):
-        try:
-            yield
-        except UsageError as error:
-            if type(error) is not UsageError:
-                raise
-            raise UsageError(redacted(str(error), config.programs.lm)) from None
 
 
 @programs.command()
@@ -290,12 +278,7 @@ async def optimize(
     except asyncio.CancelledError:
         note("Stopped; nothing was saved.")
         raise
-    scores = {
-        "score": found.score,
-        "old_score": found.old_score,
-        "trained_on": found.trained_on,
-        "measured_on": found.measured_on,
-    }
+    scores = {key: value for key, value in asdict(found).items() if key != "saved"}
     data = {"name": None} if found.saved is None else _saved_data(found.saved)
     text = (
         "Not saved: it scored lower." if found.saved is None else f"Saved: {new_name}, in {found.saved.path}"

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer, LintTool
 
-__all__ = ["RULES"]
-
 _OTHER_SYSTEMS = frozenset(["client", "correlation", "idempotency", "request", "session", "trace"])
 """Ids of the conversation with the server rather than of its data."""
 
