@@ -208,8 +208,8 @@ def test_a_certificate_in_ssl_cert_file_is_accepted(
     async def trouble(url: str) -> str | None:
         async with Gateway.open({"servers": [{"name": "web", "url": url}]}) as gateway:
             await gateway.refresh()
-            (report,) = await gateway.reports()
-            return report.status.trouble
+            (status,) = await gateway.statuses()
+            return status.trouble
 
     with refusing(401, files) as host:
         monkeypatch.setenv("SSL_CERT_FILE", str(files[0]))
@@ -223,5 +223,5 @@ async def test_a_proxy_that_cannot_be_used_is_reported(monkeypatch: pytest.Monke
     server = {"name": "web", "url": "https://mcp.example.com/mcp"}
     async with Gateway.open({"servers": [server]}) as gateway:
         await gateway.refresh()
-        (report,) = await gateway.reports()
-        assert report.status.trouble == "proxy-failed"
+        (status,) = await gateway.statuses()
+        assert status.trouble == "proxy-failed"

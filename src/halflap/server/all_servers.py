@@ -189,7 +189,7 @@ class AllServers:
         return await read_output(self._gateway, uri, principal)
 
     async def _features(self) -> dict[str, Features]:
-        return await (await self._gateway.passing()).features()
+        return await (await self._gateway.prepare()).passing.features()
 
     @staticmethod
     def _find(uri: str, features: Mapping[str, Features], *candidates: list[str]) -> Target:

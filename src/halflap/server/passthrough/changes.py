@@ -162,7 +162,7 @@ class Changes:
             raise MCPError(types.INVALID_REQUEST, f"A client can watch {MAX_WATCHED} resources at most.")
         target = await self._find(uri, principal)
         with protocol_errors():
-            await (await self._gateway.passing()).subscribe(*target)
+            await (await self._gateway.prepare()).passing.subscribe(*target)
         self._watched[target, uri] += 1
         return target
 
@@ -173,7 +173,7 @@ class Changes:
                 del self._watched[target, uri]
             # The server may be gone, and our own gateway may be closing.
             with suppress(HalflapError), anyio.move_on_after(_SEND_SECONDS):
-                await (await self._gateway.passing()).unsubscribe(*target)
+                await (await self._gateway.prepare()).passing.unsubscribe(*target)
 
     def _on_event(self, event: ServerEvent) -> None:
         if event.what == "updated":

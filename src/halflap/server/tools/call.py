@@ -36,7 +36,7 @@ async def call_directly(
         word = await confirm(client, await gateway.needing_confirmation(program), program)
     # Repeated with an answer, the request would be confirmed once more; and our own programs call other tools.
     forwards = word == Word() and not name.startswith(_OWN_PREFIXES)
-    context = gateway.under_rule(client.on_behalf(word, forwards=forwards))
+    context = gateway.parts.executor.under_rule(client.on_behalf(word, forwards=forwards))
     return (await gateway.call_tool(name, arguments, context)).to_wire()
 
 
