@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.values import OWN
-from halflap.server.confirm import Word, confirm
+from halflap.server.confirm import confirm
+from halflap.server.passthrough.client import Word
 from halflap.server.tools.tool import FrontTool, field, record
 
 if TYPE_CHECKING:
