@@ -14,12 +14,13 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from halflap.server import Front
+from halflap.server.passthrough import requests
 from halflap.server.passthrough.requests import MAX_OPEN_EACH
 from halflap.upstream.definitions import MAX_ENTRIES
 from server.passthrough.fronts import TOKENS, Person, gateway_of, http_client, over_http, text_of
 from servers.features import build
 from servers.wire import Wire, said
-from support import SERVERS, comes
+from support import PATIENCE, SERVERS, comes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,7 +151,7 @@ async def test_a_flood_of_announced_changes_does_not_make_a_flood_of_listings(ho
         Client(Front(gateway, "wire").server, mode=OLD, **ann.options) as client,
     ):
         await client.call_tool("use", {})
-    # The wait between two doubles, so that this holds however slow the machine is.
+    # After each there is a rest.
     assert wire.counts["tools/list"] < 20
     assert len(ann.told) < 40
 
@@ -268,6 +269,32 @@ async def test_a_client_can_leave_only_a_few_calls_waiting_for_its_answer(home: 
                 await ask_first(ann)
             # Another one's place is not taken by that.
             assert isinstance(await ask_first(bob), types.InputRequiredResult)
+
+
+async def test_a_parked_call_ends_when_its_client_does_not_come_back(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "ANSWER_SECONDS", 0.2)
+    ended = asyncio.Event()
+
+    async def call(wire: Wire, _arguments: dict[str, Any]) -> Any:
+        try:
+            return said(await wire.ask())
+        finally:
+            ended.set()
+
+    async with (
+        gateway_of(home, {"wire": Wire(call)}) as gateway,
+        Client(Front(gateway, "wire").server, mode=NEW, **Person().options) as client,
+    ):
+        parked = await client.session.call_tool("use", {}, allow_input_required=True)
+        assert isinstance(parked, types.InputRequiredResult)
+        async with asyncio.timeout(PATIENCE):
+            await ended.wait()
+        with pytest.raises(MCPError):
+            await client.session.call_tool(
+                "use", {}, input_responses=ANSWER, request_state=parked.request_state
+            )
 
 
 async def test_a_question_that_is_answered_wrongly_is_asked_again(home: Path) -> None:
