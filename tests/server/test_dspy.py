@@ -35,7 +35,7 @@ LM = {"model": "openai/test", "api_base": "http://127.0.0.1:9/v1", "api_key": "s
 
 @pytest.fixture(autouse=True)
 def _no_dspy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever imports one of these fails, as where they are not installed."""
+    """Make these fail to import, as where they are not installed."""
     for name in ("dspy", "litellm", "gepa"):
         monkeypatch.setitem(sys.modules, name, None)
 

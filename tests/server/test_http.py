@@ -306,7 +306,7 @@ ANN, BOB = "ann-has-this-token", "bob-has-another-one"
 def test_people_with_tokens_of_their_own_see_their_own_runs(tmp_path: Path) -> None:
     async def scenario() -> None:
         with served(tmp_path, http={"tokens": {"ann": ANN, "bob": BOB}}) as face:
-            assert face.token == "", "Nobody made a token that lets everybody in."
+            assert face.token == "", "no token was made that lets everybody in"
             for wrong in ("-", "ann", f"{ANN}x", ANN[:-1]):
                 assert face.ask(Authorization=f"Bearer {wrong}").status_code == 401
             ann, bob = replace(face, token=ANN), replace(face, token=BOB)

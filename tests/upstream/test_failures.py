@@ -82,7 +82,7 @@ def test_the_reason_is_the_answer_and_not_that_we_ended_the_process() -> None:
 
 
 def self_signed(folder: Path) -> tuple[Path, Path]:
-    """Write a certificate for 127.0.0.1 that nobody else signed, and its key."""
+    """Write a certificate for 127.0.0.1 that is self-signed, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
     now = dt.datetime.now(dt.UTC)

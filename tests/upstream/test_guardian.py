@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PATH = {"PATH": os.environ["PATH"]}
 
-# A server that stops at nothing: a child in a session of its own, a daemon by double fork that ignores
+# A server that stops at nothing: a child in a separate session, a daemon by double fork that ignores
 # SIGTERM, and it ignores the end of its input and SIGTERM itself.
 STUBBORN = """
 setsid sleep 1000 &

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from halflap import Gateway
 from halflap.core.errors import ToolFailedError
-from halflap.upstream.messages import read_message
+from halflap.upstream.json_rpc import read_message
 from support import SERVERS, python_server
 
 if TYPE_CHECKING:

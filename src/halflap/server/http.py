@@ -1,19 +1,19 @@
-"""Serve over streamable HTTP: to whoever has a token, at an address that is ours."""
+"""Serve over streamable HTTP, to clients with a token."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import re
 import socket
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from halflap.core.errors import ServeError, UsageError
 from halflap.core.text import visible
@@ -126,17 +126,21 @@ class Endpoints:
         self._lock = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope["path"]
+        path = scope["path"].rstrip("/")
         single = _SERVER_PATH.fullmatch(path)
+        response: Response
         if path == METRICS:
-            await self._send_metrics(scope["method"], send)
+            response = await self._metrics(scope["method"])
         elif single is not None and not self._is_enabled(single[1]):
-            await _refuse(send, 404, "server-not-found", f"There is no server {visible(single[1], 100)!r}.")
+            message = f"There is no server {visible(single[1], 100)!r}."
+            response = _refusal(404, "server-not-found", message)
         elif single is not None or path == PATH:
             manager = await self._manager(None if single is None else single[1])
             await manager.handle_request(scope, receive, send)
+            return
         else:
-            await _respond(send, 404, b"Not Found", (b"content-type", b"text/plain"))
+            response = PlainTextResponse("Not Found", 404)
+        await response(scope, receive, send)
 
     def _is_enabled(self, name: str) -> bool:
         return any(server.name == name and not server.disabled for server in self._gateway.config.servers)
@@ -155,13 +159,12 @@ class Endpoints:
                 self._managers[name] = manager
         return self._managers[name]
 
-    async def _send_metrics(self, method: str, send: Send) -> None:
+    async def _metrics(self, method: str) -> Response:
         if method not in {"GET", "HEAD"}:
-            await _respond(send, 405, b"", (b"allow", b"GET, HEAD"))
-            return
+            return Response(status_code=405, headers={"allow": "GET, HEAD"})
         text = prometheus(await self._gateway.metrics()).encode(errors="backslashreplace")
-        kind = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
-        await _respond(send, 200, b"" if method == "HEAD" else text, kind, (b"cache-control", b"no-store"))
+        kind = "text/plain; version=0.0.4; charset=utf-8"
+        return Response(text, media_type=kind, headers={"cache-control": "no-store"})
 
     async def close(self) -> None:
         for front in self._fronts.values():
@@ -218,26 +221,28 @@ class Guard:
             headers.setdefault(name.lower(), []).append(value)
         refusal, principal = self._refusal(headers), self._principal(headers)
         if refusal is not None:
-            await _refuse(send, *refusal)
+            await refusal(scope, receive, send)
         elif self._page is not None and self._page.owns(scope["path"]):
             await self._page(scope, receive, send)
         elif principal is None:
             message = "Send the header `Authorization: Bearer <token>`; `halflap serve` says where it is."
-            await _refuse(send, 401, "http-token", message)
+            refusal = _refusal(401, "http-token", message)
+            refusal.headers["www-authenticate"] = 'Bearer realm="halflap"'
+            await refusal(scope, receive, send)
         else:
             # The library lets only the user who opened a session act in it.
             user = AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
             await self._app({**scope, PRINCIPAL: principal, "user": user}, receive, send)
 
-    def _refusal(self, headers: dict[bytes, list[bytes]]) -> tuple[int, HttpCode, str] | None:
+    def _refusal(self, headers: dict[bytes, list[bytes]]) -> Response | None:
         hosts = headers.get(b"host", [])
         if len(hosts) != 1 or _host_name(hosts[0]) not in self._hosts:
             message = "This Host is not one of ours. Name it in `http.allowed_hosts` if it should be."
-            return 421, "http-host", message
+            return _refusal(421, "http-host", message)
         origins = headers.get(b"origin", [])
         if len(origins) > 1 or (origins and not self._knows_origin(origins[0])):
             message = "This Origin may not ask. Name it in `http.allowed_origins` if it should."
-            return 403, "http-origin", message
+            return _refusal(403, "http-origin", message)
         return None
 
     def _principal(self, headers: dict[bytes, list[bytes]]) -> str | None:
@@ -258,15 +263,5 @@ def _host_name(host: bytes) -> str:
     return "" if found is None else found["name"].strip("[]").lower()
 
 
-async def _refuse(send: Send, status: int, code: str, message: str) -> None:
-    body = json.dumps({"error": True, "code": code, "message": message}).encode()
-    headers = [(b"content-type", b"application/json")]
-    if status == 401:  # noqa: PLR2004 -- only this one asks for credentials
-        headers.append((b"www-authenticate", b'Bearer realm="halflap"'))
-    await _respond(send, status, body, *headers)
-
-
-async def _respond(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
-    length = (b"content-length", str(len(body)).encode())
-    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
-    await send({"type": "http.response.body", "body": body})
+def _refusal(status: int, code: HttpCode | Literal["server-not-found"], message: str) -> Response:
+    return JSONResponse({"error": True, "code": code, "message": message}, status)

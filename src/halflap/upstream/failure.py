@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from halflap.core.errors import UpstreamError, UpstreamLostError, UpstreamUnavailableError
 from halflap.core.text import quote
 from halflap.upstream.connection import OWN_CODES, Failure, is_closed
-from halflap.upstream.messages import MALFORMED
+from halflap.upstream.json_rpc import MALFORMED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """What a server asks or tells us while it works on a request: passed on to the client whose call caused it.
 
 Over HTTP, a message arrives on the stream of the request that caused it. Over stdio nothing says so: the cause is known
-if all requests in flight come from one client, and otherwise the server is told that nobody can be asked.
+if all requests in flight come from one client, and otherwise the server gets an error.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ async def test_a_watched_resource_is_announced_until_nobody_watches(
             await one.client.unsubscribe_resource(uri)
         else:
             async with one.client.listen(resource_subscriptions=[uri]) as stream:
-                # A server of the newer era is listened to anew, which takes a moment.
+                # On a server of the newer era another stream is opened, which takes a moment.
                 async def update() -> None:
                     while True:
                         await one.client.call_tool("test_update_resource", {"uri": uri})

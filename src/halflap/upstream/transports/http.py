@@ -20,7 +20,7 @@ from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 from halflap.core.errors import UpstreamUnavailableError
 from halflap.core.text import visible
 from halflap.upstream.connection import LOST, NOT_MCP, NOT_SENT, REFUSED, Failure
-from halflap.upstream.messages import read_message
+from halflap.upstream.json_rpc import read_message
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -19,7 +19,7 @@ from halflap.core.errors import UpstreamUnavailableError
 from halflap.core.text import visible
 from halflap.upstream.connection import Failure
 from halflap.upstream.guardian import GuardedProcess
-from halflap.upstream.messages import read_message
+from halflap.upstream.json_rpc import read_message
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
