@@ -215,7 +215,7 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
     from rich.text import Text
 
     with Console(stderr=True).status(Text(f"{what} …")) as status:
-        yield lambda text: status.update(Text(f"{one_line(text, 70)} …"))
+        yield lambda text: status.update(Text(f"{one_line(text, 70).rstrip(' …')} …"))
 
 
 class _Formatter(logging.Formatter):

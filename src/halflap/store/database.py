@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
+from halflap.core.environment import install_command
 from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.store import sqlite_file
 from halflap.store.migrations import MIGRATIONS, Migration
@@ -109,7 +110,7 @@ class Database:
         except ModuleNotFoundError as error:
             raise StoreError(
                 f"The store {self.location} cannot be used: {error}. Install what it needs with "
-                "`pip install 'halflap[postgres]'`."
+                f"`{install_command('postgres')}`."
             ) from error
         except (self._driver_error, OSError, ImportError) as error:
             words = str(error).strip()
