@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _ABOUT_SERVERS = (
     "halflap.catalog.refresh",
     "halflap.gateway",
-    "halflap.scripts.source",
-    "halflap.dspy.source",
+    "halflap.scripts.scripts",
+    "halflap.dspy.programs",
 )
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
 _MAX_INLINE = 80

@@ -17,8 +17,8 @@ from halflap.calls import Breaches, Calls, Policy, Recorder, Redactor, Retention
 from halflap.catalog import Catalog, Finder, Refresher
 from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.dspy.library import Library
+from halflap.dspy.programs import DspyPrograms
 from halflap.dspy.runner import Runner
-from halflap.dspy.source import DspyPrograms
 from halflap.gateway.compose import Composer
 from halflap.gateway.doctor import Doctor
 from halflap.gateway.execution import Executor

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from halflap.catalog import Catalog, Refresher, Snapshot
     from halflap.config import Config, ServerConfig
-    from halflap.dspy.source import DspyPrograms
+    from halflap.dspy.programs import DspyPrograms
     from halflap.gateway.compose import Composer
     from halflap.gateway.lazy import Lazy
     from halflap.gateway.learned import LearnedSchemas

@@ -35,7 +35,7 @@ from halflap.schema import parse_schema
 if TYPE_CHECKING:
     from halflap.dspy.library import SavedProgram
     from halflap.dspy.optimize import Progress
-    from halflap.dspy.source import LoadedProgram
+    from halflap.dspy.programs import LoadedProgram
 
 programs = group("programs", "List, show, run, export and optimise saved DSPy programs.")
 _SHARED = ("config", "json")
