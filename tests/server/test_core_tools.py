@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 
 from cli.program import PLAIN, configure, halflap
-from halflap.calls.describe import NO_OUTPUT_SCHEMA
+from halflap.calls.description import NO_OUTPUT_SCHEMA
 from server.faces import in_memory
 from servers.memory import Memory, bundled, records
 
