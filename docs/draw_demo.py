@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from halflap.cli.commands.demo import play
+from halflap.cli.demo import play
 
 
 def main() -> None:

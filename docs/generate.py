@@ -14,6 +14,7 @@ import json
 import re
 import sys
 import tempfile
+from functools import cached_property
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -33,7 +34,7 @@ from halflap.core.errors import HalflapError
 from halflap.core.text import join
 from halflap.dspy.spec import ProgramSpec
 from halflap.gateway import Gateway
-from halflap.server.app import Front
+from halflap.server import Front
 from halflap.workflows.model.form import net_schema
 
 if TYPE_CHECKING:
@@ -371,7 +372,7 @@ def _of_name(name: str, value: Any) -> Iterator[str]:
     if dataclasses.is_dataclass(value):
         said = _said_of_fields(value)
         rows = [
-            (f"`{one.name}`", f"`{one.type}`", _of_field(one), said.get(one.name, ""))
+            (f"`{one.name}`", f"`{_type_name(one.type)}`", _of_field(one), said.get(one.name, ""))
             for one in dataclasses.fields(value)
         ]
         yield _table(("field", "type", "default", "meaning"), rows)
@@ -416,6 +417,8 @@ def _members(value: type) -> Iterator[tuple[str, str]]:
         plain = one.__func__ if isinstance(one, classmethod | staticmethod) else one
         if isinstance(plain, property):
             yield name, _said(plain.fget)
+        elif isinstance(plain, cached_property):
+            yield name, _said(plain.func)
         elif inspect.isfunction(plain):
             yield _signature(name, plain), _said(plain)
 
@@ -430,6 +433,10 @@ def _signature(name: str, function: Callable[..., Any]) -> str:
 def _said(thing: Any) -> str:
     text = inspect.getdoc(thing) or ""
     return re.sub(r"\s*\n\s*", " ", text.partition("\n\n")[0])
+
+
+def _type_name(annotation: Any) -> str:
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
 def _of_field(field: dataclasses.Field[Any]) -> str:

@@ -14,10 +14,12 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import pytest
 
+from halflap.core import codes
+from halflap.core.errors import HalflapError
 from halflap.core.values import CallContext
 
 if TYPE_CHECKING:
@@ -34,6 +36,15 @@ THOROUGH = bool(os.environ.get("HALFLAP_THOROUGH"))
 HALFLAP = str(Path(sys.executable).with_name("halflap"))
 PATIENCE = 120.0
 """Seconds that a machine may take, however busy, for what takes it none when it is not."""
+
+
+def _codes(error: type[HalflapError]) -> list[str]:
+    return [error.code, *(code for inner in error.__subclasses__() for code in _codes(inner))]
+
+
+_OTHER = (codes.ConfigCode, codes.CheckCode, codes.RunCode, codes.HttpCode, codes.OtherCode)
+CODES = [*_codes(HalflapError), *(code for family in _OTHER for code in get_args(family))]
+"""Every error code."""
 
 
 def examples(most: int) -> int:

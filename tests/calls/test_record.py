@@ -226,9 +226,9 @@ class _Slow(Redactor):
         super().__init__()
         self.let_go = threading.Event()
 
-    def text(self, text: str, levels: int = 3) -> str:
+    def text(self, text: str) -> str:
         assert len(text) <= 100_000 or self.let_go.wait(PATIENCE)
-        return super().text(text, levels)
+        return super().text(text)
 
 
 def test_nobody_waits_long_for_much_output_to_be_redacted(

@@ -23,22 +23,6 @@ def test_a_change_is_warned_of_once(run: Run, caplog: pytest.LogCaptureFixture) 
     assert len([one for one in caplog.records if "mcp__s__a" in one.getMessage()]) == 1
 
 
-async def test_a_return_to_what_was_accepted_is_not_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    living = await catalog(listing("s", "a"), OTHER)
-    caplog.clear()
-    await living.absorb(listing("s", "a"))
-    assert living.snapshot.changed == {}
-    assert caplog.text == ""
-
-
-@pytest.mark.parametrize(("pin", "held"), [("off", False), ("warn", False), ("hold", True)])
-def test_a_changed_tool_is_held_only_if_that_was_asked_for(run: Run, pin: str, *, held: bool) -> None:
-    living = run(catalog(listing("s", "a"), OTHER, tools={"pin": pin}))
-    assert (NAME in living.snapshot.held) == held
-    assert (NAME in living.snapshot.callable) != held
-    assert living.snapshot.changed == ({} if pin == "off" else {NAME: ("description",)})
-
-
 async def test_an_accepted_change_is_none_any_more_and_the_next_one_is() -> None:
     living = await catalog(listing("s", "a"), OTHER, tools={"pin": "hold"})
     assert await living.accept([NAME, "mcp__s__unknown"]) == (NAME,)
@@ -60,30 +44,6 @@ async def test_a_definition_that_was_never_seen_is_not_accepted(tmp_path: Path) 
     await store.close()
 
 
-async def test_the_catalogue_is_there_again_at_the_next_start(tmp_path: Path) -> None:
-    store = await open_store(tmp_path / "store.db")
-    first = Catalog(await config("s"), store)
-    await first.absorb(listing("s", "a", "b", instructions="Be kind."))
-    second = Catalog(await config("s"), store)
-    await second.load()
-    assert second.snapshot.tools == first.snapshot.tools
-    assert second.snapshot.servers == first.snapshot.servers
-    await store.close()
-
-
-@pytest.mark.parametrize("change", [{"command": "false"}, {"args": ["x"]}, {"env": {"A": "b"}}, {"cwd": "/"}])
-async def test_tools_of_a_server_with_other_settings_are_not_there(
-    tmp_path: Path, change: dict[str, Any]
-) -> None:
-    store = await open_store(tmp_path / "store.db")
-    await Catalog(await config("s"), store).absorb(listing("s", "a"))
-    other = Catalog(await config(mcpServers={"s": {"command": "true", **change}}), store)
-    await other.load()
-    assert other.snapshot.tools == {}
-    assert not other.is_listed("s")
-    await store.close()
-
-
 async def test_a_server_that_is_gone_keeps_its_names(tmp_path: Path) -> None:
     store = await open_store(tmp_path / "store.db")
     await Catalog(await config("a-b"), store).absorb(listing("a-b", "t"))
@@ -94,7 +54,9 @@ async def test_a_server_that_is_gone_keeps_its_names(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_the_catalogue_goes_on_when_the_store_fails(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_catalogue_continues_in_memory_when_the_store_fails(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     store = await open_store(None)
     living = Catalog(await config("s"), store)
     await living.absorb(listing("s", "a"))
@@ -124,19 +86,15 @@ def stale_after(run: Run, of: str = "list", **more: Any) -> float:
     [
         ("list", {}, 300),
         ("schema", {}, 3_600),
-        ("list", {"ttl": {"list_seconds": 60}}, 60),
         ("list", {"ttl": {"list_seconds": 0}}, 0),
-        ("schema", {"ttl": {"schema_seconds": 60}}, 60),
         ("schema", {"ttl": {"per_tool": {"mcp__x__*": 1, "mcp__s__*": 120, NAME: 60}}}, 120),
         # The server's own time counts if it is shorter.
         ("list", {"ttl_seconds": 60}, 60),
         ("schema", {"ttl_seconds": 60}, 60),
-        ("list", {"ttl_seconds": 1e9}, 300),
         ("schema", {"ttl_seconds": 1e9}, 3_600),
         ("schema", {"ttl_seconds": 60, "ttl": {"per_tool": {NAME: 120}}}, 60),
         # Many servers send 0 without meaning it; the user's own setting is meant.
         ("list", {"ttl_seconds": 0}, 60),
-        ("schema", {"ttl_seconds": 0}, 60),
         ("list", {"ttl_seconds": 0, "ttl": {"list_seconds": 1}}, 1),
     ],
 )
@@ -156,10 +114,3 @@ async def test_the_same_listing_again_is_fresh_and_makes_no_new_snapshot() -> No
     assert living.snapshot is before
     await living.absorb(listing("s", "a", instructions="Be kind."))
     assert living.snapshot is not before
-
-
-async def test_a_listing_from_a_clock_that_went_wrong_is_stale() -> None:
-    clock = Clock()
-    living = await catalog(listing("s", "a"), clock=clock)
-    clock.now -= 1_000
-    assert living.is_stale("s")

@@ -81,12 +81,7 @@ def _reversed(value: Any) -> Any:
     return [_reversed(item) for item in value] if isinstance(value, list) else value
 
 
-def test_what_an_agent_does_not_rely_on_is_no_change() -> None:
-    plain, adorned = definition("a"), definition("a", icons=[{"src": "x"}], _meta={"n": 1})
-    assert definition_hash(plain) == definition_hash(adorned)
-
-
-def test_parts_that_changed_are_named_as_a_person_would() -> None:
-    old = definition("a", inputSchema={"default": True})
+def test_changed_parts_are_named_in_words() -> None:
+    old = definition("a", inputSchema={"default": True}, icons=[{"src": "x"}])
     new = definition("a", "Other.", inputSchema={"default": 1}, annotations={"readOnlyHint": True})
     assert changed_parts(old, new) == ("description", "input schema", "annotations")

@@ -53,19 +53,10 @@ def test_unreadable_files_are_logged_and_search_still_works(
     assert "Search uses words alone" in caplog.text
 
 
-@pytest.mark.usefixtures("embedding")
-def test_the_package_itself_is_not_imported() -> None:
-    assert "wordllama" not in sys.modules
-
-
-def test_every_text_is_a_unit_vector(embedding: Embedding) -> None:
-    rows = embedding.encode(["Send a letter.", "发送信件", "x"])
-    assert (abs((rows**2).sum(axis=1) - 1) < 1e-5).all()
-
-
 def test_texts_encoded_together_are_what_they_are_alone(embedding: Embedding) -> None:
     texts = ["Send a letter.", "", "Feed the lion."]
     together = embedding.encode(texts)
+    assert "wordllama" not in sys.modules  # its own loader reaches for the network
     assert all((together[at] == embedding.encode([text])[0]).all() for at, text in enumerate(texts))
 
 

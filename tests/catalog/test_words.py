@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from halflap.catalog.search.words import letters, terms, words
+from halflap.catalog.search.words import terms, words
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,3 @@ def test_inflections_are_one_term(same: str) -> None:
 @pytest.mark.parametrize("different", ["string str", "speed spee", "status state"])
 def test_words_that_only_look_inflected_are_left_apart(different: str) -> None:
     assert len({term for word in different.split() for term in terms(word) or [word]}) == 2
-
-
-def test_stop_words_are_no_terms() -> None:
-    assert terms("How can I get the file?") == ["file"]
-
-
-@pytest.mark.parametrize(
-    "name", ["createIssue", "create_issue", "Create-Issue", "CREATE ISSUE", "créate.issue"]
-)
-def test_letters_are_what_people_get_right_in_a_name(name: str) -> None:
-    assert letters(name) == "createissue"

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from cli.program import PLAIN, Done, configure, halflap
 from halflap.cli.app import app
-from halflap.core.codes import CODES
 from halflap.gateway.findings import rules
+from support import CODES
 
 if TYPE_CHECKING:
     from pathlib import Path

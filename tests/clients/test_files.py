@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from halflap.clients.files import back_up, delete, read_file, replace_file
+from halflap.clients.files import back_up, read_file, replace_file
 from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
     with pytest.raises(ClientFileError, match="Nothing was written"):
         replace_file(before, b"ours")
     with pytest.raises(ClientFileError):
-        delete(before)
+        replace_file(before, None)
     assert path.read_bytes() == b"two"
     assert not list(tmp_path.glob(".*"))
 

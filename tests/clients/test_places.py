@@ -19,12 +19,6 @@ def file_of(slug: str, platform: str, **environ: str) -> Path:
     [
         ("linux", "claude-code", "/h/.claude.json"),
         ("linux", "claude-desktop", "/h/.config/Claude/claude_desktop_config.json"),
-        ("linux", "cursor", "/h/.cursor/mcp.json"),
-        ("linux", "vscode", "/h/.config/Code/User/mcp.json"),
-        ("linux", "windsurf", "/h/.codeium/windsurf/mcp_config.json"),
-        ("linux", "codex", "/h/.codex/config.toml"),
-        ("linux", "gemini", "/h/.gemini/settings.json"),
-        ("linux", "goose", "/h/.config/goose/config.yaml"),
         ("darwin", "claude-desktop", "/h/Library/Application Support/Claude/claude_desktop_config.json"),
         ("darwin", "zed", "/h/.config/zed/settings.json"),
     ],

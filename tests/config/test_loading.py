@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from halflap.config import Config, models, user_config_dir, user_data_dir
-from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from config.conftest import Desk
@@ -30,81 +28,54 @@ def test_the_file_in_the_folder_may_be_yaml_or_json(desk: Desk, name: str) -> No
 
 
 FULL = """
-tools: {allow: [mcp__a__b], read_only: ["mcp__a__get_*"], destructive: ["*delete*"], pin: hold}
-execution: {timeout_seconds: 5, max_output_bytes: 100}
-ttl: {list_seconds: 0, schema_seconds: 1.5, per_tool: {"mcp__a__*": 7}}
-store: {path: data/x.db}
-graph: {lineage: false}
-http: {allowed_hosts: [h:1], allowed_origins: ["https://o"]}
-lint: {off: [no-description], ignore: [{rule: date-*, tools: mcp__my-shop__*, reason: Old.}], fail_on: warning}
+tools: {allow: [mcp__a__b], pin: hold}
+ttl: {list_seconds: 0, per_tool: {"mcp__a__*": 7}}
+store: {url: "postgresql+psycopg://me:s3cret@h/d"}
+lint: {ignore: [{rule: date-*, tools: mcp__my-shop__*, reason: Old.}], fail_on: warning}
 programs: {root: ~/dspy, cache: off, lm: {model: openai/x, api_base: "http://${HOST}:80/v1", api_key: s3cret}}
 roots: [., "~/x", "/a b", "file:///c", "${workspaceFolder}"]
 """
 
 
-def test_every_section_is_read(desk: Desk) -> None:
+def test_sections_are_read_with_paths_globs_and_variables_resolved(desk: Desk) -> None:
     desk.user(FULL)
     config = desk.load(HOST="h")
-    assert config.tools == models.ToolsConfig(
-        allow=("mcp__a__b",), read_only=("mcp__a__get_*",), destructive=("*delete*",), pin="hold"
-    )
-    assert config.execution == models.ExecutionConfig(timeout_seconds=5.0, max_output_bytes=100)
-    assert config.ttl == models.TtlConfig(list_seconds=0.0, schema_seconds=1.5, per_tool={"mcp__a__*": 7.0})
-    assert config.store == models.StoreConfig(path=desk.home / "conf" / "data" / "x.db")
-    assert config.graph == models.GraphConfig(lineage=False)
-    assert config.http == models.HttpConfig(allowed_hosts=("h:1",), allowed_origins=("https://o",))
-    (ignored,) = config.lint.ignore
-    assert (config.lint.fail_on, ignored.tools) == ("warning", "mcp__my_shop__*")
+    assert config.tools == models.ToolsConfig(allow=("mcp__a__b",), pin="hold")
+    assert config.ttl == models.TtlConfig(list_seconds=0.0, per_tool={"mcp__a__*": 7.0})
+    assert config.store == models.StoreConfig(url="postgresql+psycopg://me:s3cret@h/d")
+    assert config.lint.ignore[0].tools == "mcp__my_shop__*"
     assert (config.programs.root, config.programs.cache) == (desk.home / "dspy", "off")
     assert config.programs.lm is not None
     assert config.programs.lm.api_base == "http://h:80/v1"
     assert "s3cret" not in repr(config)
-
-
-def test_roots_become_file_uris(desk: Desk) -> None:
-    desk.user(FULL)
     home = desk.home.as_uri()
-    assert desk.load(HOST="h").roots == (
-        f"{home}/conf",
-        f"{home}/x",
-        "file:///a%20b",
-        "file:///c",
-        f"{home}/work",
-    )
+    assert config.roots == (f"{home}/conf", f"{home}/x", "file:///a%20b", "file:///c", f"{home}/work")
 
 
 @pytest.mark.parametrize(
     ("text", "code"),
     [
         ("tool: {}", "unknown-key"),
-        ('execution: {timeout_seconds: "fast"}', "wrong-value"),
         ("http: {tokens: {ann: short}}", "wrong-value"),
         ("http: {tokens: {ann: '${NO_SUCH_TOKEN}'}}", "variable"),
         ("http: {tokens: {ann: the-same-for-both, bob: the-same-for-both}}", "wrong-value"),
-        ("execution: {timeout_seconds: 0}", "wrong-value"),
         ("execution: []", "wrong-value"),
-        ("ttl: {list_seconds: -1}", "wrong-value"),
         ("tools: {block: ['']}", "wrong-value"),
-        ("tools: {allow: [mcp__a], block: [mcp__b]}", "exclusive"),
-        ("tools: {pin: maybe}", "wrong-value"),
         ("tools: {allow: }", "wrong-value"),
         ("store: {path: x, url: 'postgresql://h/d'}", "exclusive"),
-        ("store: {url: 'sqlite:///x'}", "wrong-value"),
-        ("store: {path: '${UNSET}'}", "variable"),
+        ("store: {url: 'mysql://me:h4nter2@h/d'}", "wrong-value"),
         ("roots: ['https://x']", "wrong-value"),
         ("upstream: {call_timeout_seconds: 700}", "timeouts"),
-        ("mcpServers: []", "wrong-value"),
         ("programs: {cache: true}", "wrong-value"),
-        ("programs: {lm: {model: gpt-4o-mini}}", "wrong-value"),
         ("programs: {lm: {model: openai/x, key: x}}", "unknown-key"),
         ("programs: {lm: {model: openai/x, api_base: 'http://a:b@host/'}}", "wrong-value"),
         ("lint: {ignore: [{rule: number-without-unit}]}", "wrong-value"),
-        ("lint: {ignore: [{rule: date-*, reason: So., tool: x}]}", "unknown-key"),
     ],
 )
 def test_a_wrong_setting_has_its_code_and_line(desk: Desk, text: str, code: str) -> None:
     problem = desk.problem(text)
     assert (problem.code, problem.line) == (f"config-{code}", 1)
+    assert "h4nter2" not in str(problem)
 
 
 @pytest.mark.parametrize(
@@ -126,27 +97,6 @@ def test_all_problems_of_a_file_are_reported_in_order(desk: Desk) -> None:
     assert [problem.line for problem in problems] == [1, 3, 5, 6, 7, 7]
 
 
-def test_an_empty_section_equals_none(desk: Desk) -> None:
-    desk.user("tools:\nexecution:\nmcpServers:\nroots:\n")
-    assert desk.load() == replace(
-        Config(data_dir=desk.home / "data"), sources=(desk.home / "conf" / "config.yaml",)
-    )
-
-
-def test_the_password_of_the_store_is_not_shown() -> None:
-    config = Config.from_mapping(
-        {"store": {"url": "postgresql+psycopg://me:${P}@h/d"}}, environ={"P": "hunter2"}
-    )
-    assert config.store.url == "postgresql+psycopg://me:hunter2@h/d"
-    assert "hunter2" not in repr(config)
-
-
-def test_a_mapping_is_validated_like_a_file_without_positions() -> None:
-    with pytest.raises(ConfigError) as caught:
-        Config.from_mapping({"tool": {}, "execution": {"timeout_seconds": "fast"}})
-    assert [(problem.file, problem.line) for problem in caught.value.problems] == [(None, None), (None, None)]
-
-
 def test_the_own_variables_win_over_xdg() -> None:
     environ = {"XDG_CONFIG_HOME": "/c", "HALFLAP_CONFIG_DIR": "/own", "HALFLAP_DATA_DIR": "~/d", "HOME": "/h"}
     assert (user_config_dir(environ), user_data_dir(environ)) == (Path("/own"), Path("/h/d"))
@@ -161,12 +111,6 @@ def test_a_pattern_that_can_match_no_tool_is_a_mistake(desk: Desk, pattern: str)
     assert desk.problem(f"tools:\n  block: ['{pattern}']\n").line == 2
 
 
-@pytest.mark.parametrize(
-    "pattern", ["*", "mcp__a__b", "mcp*", "*delete*", "[m]cp__x", "script__a", "dspy__a"]
-)
+@pytest.mark.parametrize("pattern", ["*", "mcp__a__b", "mcp*", "*delete*", "[m]cp__x", "script__a"])
 def test_a_pattern_that_can_match_a_tool_is_none(pattern: str) -> None:
     assert Config.from_mapping({"tools": {"block": [pattern]}}).tools.block == (pattern,)
-
-
-def test_a_wrong_url_of_the_store_is_not_shown(desk: Desk) -> None:
-    assert "hunter2" not in str(desk.problem("store: {url: 'mysql://me:hunter2@h/d'}"))

@@ -33,7 +33,7 @@ def trust(desk: Desk, path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["halflap.yaml", "halflap.yml", ".mcp.json"])
 def test_a_new_project_file_is_pending_and_adds_nothing(desk: Desk, name: str) -> None:
-    path = desk.project('{"mcpServers": {"local": {"command": "x"}}}', name)
+    path = desk.project("servers: {local: {command: '${UNSET}'}}\nbroken: [\n", name)  # not even parsed
     config = desk.load()
     assert config.servers == ()
     assert [(each.path, each.state) for each in config.pending] == [(path, "new")]
@@ -47,6 +47,8 @@ def test_a_trusted_file_adds_its_servers(desk: Desk) -> None:
         ("local", "tool", path)
     ]
     assert (config.pending, config.sources) == ((), (path,))
+    (record,) = (desk.home / "data").iterdir()
+    assert record.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_changed_file_is_pending_again(desk: Desk) -> None:
@@ -81,12 +83,6 @@ def test_the_users_server_stays_when_a_project_file_has_one_of_that_name(desk: D
     assert "`local`" in config.warnings[0]
 
 
-def test_a_project_file_that_is_the_users_own_file_counts_once(desk: Desk) -> None:
-    path = desk.project(ADDS_ONE + "tools: {pin: off}\n")
-    config = desk.load(path)
-    assert (len(config.servers), config.pending, config.warnings) == (1, (), ())
-
-
 def test_trust_does_not_extend_to_another_folder_that_links_to_the_file(desk: Desk) -> None:
     trusted = desk.project("servers: {local: {command: ./run}}")
     trust(desk, trusted)
@@ -110,6 +106,8 @@ def test_trust_is_refused_when_the_file_changed_since_it_was_shown(desk: Desk) -
     (shown,) = find_project_files(desk.work, desk.environ)
     desk.project("servers: {local: {command: evil}}")
     with pytest.raises(ConfigError, match="changed"):
+        preview(path, digest=shown.digest)
+    with pytest.raises(ConfigError, match="changed"):
         trust_project_file(path, desk.environ, digest=shown.digest)
     assert desk.load().pending[0].state == "new"
 
@@ -120,13 +118,7 @@ def test_a_preview_leaves_variables_as_they_are_written(desk: Desk) -> None:
     assert (a.command, a.cwd, b.url) == ("${UNSET}", "../x", "${URL}")
 
 
-def test_the_record_is_for_the_user_alone(desk: Desk) -> None:
-    trust(desk, desk.project(ADDS_ONE))
-    (record,) = (desk.home / "data").iterdir()
-    assert record.stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"files": {"a": 1}}', "\xff", "[" * 100_000])
+@pytest.mark.parametrize("text", ["", '{"files": {"a": 1}}', "\xff"])
 def test_a_damaged_record_trusts_nothing_and_is_a_warning(desk: Desk, text: str) -> None:
     path = desk.project(ADDS_ONE)
     trust(desk, path)
@@ -152,18 +144,7 @@ def test_halflap_itself_is_left_out_of_a_project_file(desk: Desk) -> None:
     assert any("`gate`" in warning for warning in config.warnings)
 
 
-def test_an_untrusted_file_is_not_even_parsed(desk: Desk) -> None:
-    desk.project("servers: {local: {command: '${UNSET}'}}\nbroken: [\n")
-    assert desk.load().pending[0].state == "new"
-
-
 def test_a_server_that_the_user_disabled_is_not_brought_back_by_a_project_file(desk: Desk) -> None:
     desk.user("servers: {local: {command: mine, disabled: true}}")
     trust(desk, desk.project(ADDS_ONE))
     assert [(server.command, server.disabled) for server in desk.load().servers] == [("mine", True)]
-
-
-def test_a_preview_is_refused_when_the_file_is_not_the_one_meant(desk: Desk) -> None:
-    path = desk.project(ADDS_ONE)
-    with pytest.raises(ConfigError, match="changed"):
-        preview(path, digest="0" * 64)

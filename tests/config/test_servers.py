@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import Config, ServerConfig, is_halflap
-from halflap.config.servers import IGNORED_KEYS
-from halflap.core.errors import ConfigError, ConfigProblem
+from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from config.conftest import Desk
@@ -24,12 +23,8 @@ def one(entry: dict[str, Any], **environ: str) -> ServerConfig:
     return server
 
 
-def problems_of(entry: dict[str, Any], **environ: str) -> tuple[ConfigProblem, ...]:
-    return one(entry, **environ).problems
-
-
 CLAUDE = '{"mcpServers": {"files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}}}'
-VSCODE = '{"inputs": [], "servers": {"files": {"type": "stdio", "command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}}}'
+VSCODE = '{"inputs": [], "servers": {"files": {"type": "stdio", "gallery": true, "command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}}}'
 YAML = "servers:\n  files:\n    transport: stdio\n    command: npx\n    args: [-y, x]\n    env: {A: 1}\n"
 
 
@@ -42,48 +37,28 @@ def test_each_form_gives_the_same_server(desk: Desk, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "transport"),
-    [
-        ({}, "auto"),
-        ({"type": "streamable-http"}, "http"),
-        ({"type": "streamableHttp"}, "http"),
-        ({"transport": "sse"}, "sse"),
-    ],
-)
-def test_a_transport_may_be_spelled_as_other_clients_spell_it(entry: dict[str, Any], transport: str) -> None:
-    assert one({"url": "https://h/mcp", **entry}).transport == transport
-
-
-@pytest.mark.parametrize(
     ("entry", "code"),
     [
         ({}, "server-incomplete"),
-        ({"command": "x", "url": "http://h"}, "exclusive"),
         ({"type": "stdio", "url": "http://h"}, "transport"),
-        ({"type": "http", "command": "x"}, "transport"),
         ({"type": "ws", "url": "http://h"}, "wrong-value"),
         ({"type": "http", "transport": "sse", "url": "http://h"}, "unknown-key"),
         ({"command": ""}, "wrong-value"),
-        ({"command": ["x"]}, "wrong-value"),
-        ({"command": "x", "args": "y"}, "wrong-value"),
         ({"command": "x", "env": {"A": None}}, "wrong-value"),
         ({"command": "x", "env": {"A=B": "1"}}, "wrong-value"),
         ({"command": "x", "inherit_env": "PATH"}, "wrong-value"),
         ({"command": "x", "inherit_env": ["A="]}, "wrong-value"),
-        ({"command": "x", "disabled": "yes"}, "wrong-value"),
         ({"command": "x", "call_timeout_seconds": 900}, "timeouts"),
         ({"command": "x", "env": {"VERSION": 1.1}}, "wrong-value"),
         ({"command": "x", "disabledTools": ["a"]}, "unknown-key"),
         ({"url": "https://x.example", "headers": {"A": "ü"}}, "header"),
-        ({"command": "x", "arg": []}, "unknown-key"),
-        ({"url": "ftp://h"}, "wrong-value"),
         ({"url": "http://h/a b"}, "wrong-value"),
         ({"url": "http://h", "headers": {"A": "x\r\nB: y"}}, "header"),
         ({"url": "http://h", "headers": {"A B": "x"}}, "header"),
     ],
 )
 def test_an_invalid_entry_makes_that_server_unusable_with_its_code(entry: dict[str, Any], code: str) -> None:
-    (problem,) = problems_of(entry, E="")
+    (problem,) = one(entry).problems
     assert problem.code == f"config-{code}"
 
 
@@ -92,11 +67,6 @@ def test_a_name_that_cannot_be_shown_or_is_ours_is_refused(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Config.from_mapping({"mcpServers": {name: {"command": "x"}}})
     assert [one.code for one in caught.value.problems] == ["config-server-name"]
-
-
-def test_keys_of_other_clients_are_accepted() -> None:
-    entry = {"command": "x", **dict.fromkeys(IGNORED_KEYS, "anything")}
-    assert one(entry) == ServerConfig("it", "stdio", command="x")
 
 
 def test_variables_are_expanded_everywhere_in_a_command() -> None:
@@ -143,12 +113,15 @@ SECRETIVE: list[dict[str, Any]] = [
     {"url": "https://user:" + SECRET + "@h:x/"},
     {"url": "http://h", "headers": {"Authorization": SECRET + "\n"}},
     {"url": "http://h", "headers": {"Authorization": {"Bearer": SECRET}}},
+    {"command": "x", "env": {"TOKEN": SECRET + "${"}},
+    {"command": "x", "env": {"TOKEN": "${" + SECRET + " x}"}},
+    {"url": "${U}", "headers": {"A": "${U}"}},
 ]
 
 
 @pytest.mark.parametrize("entry", SECRETIVE)
 def test_no_message_holds_a_secret(entry: dict[str, Any]) -> None:
-    assert SECRET not in "\n".join(map(str, problems_of(entry)))
+    assert SECRET not in (one(entry, U=SECRET + "\n").broken or SECRET)
 
 
 FULL = ServerConfig(
@@ -166,10 +139,7 @@ def test_repr_shows_no_secret(server: ServerConfig) -> None:
     "changed",
     [
         replace(COMMAND, command="y"),
-        replace(COMMAND, args=()),
-        replace(COMMAND, cwd="/"),
         replace(COMMAND, env={"TOKEN": "other"}),
-        replace(COMMAND, url="http://h"),
         replace(COMMAND, headers={"A": "1"}),
         replace(COMMAND, transport="sse"),
         replace(COMMAND, inherit_env=True),
@@ -179,11 +149,9 @@ def test_the_fingerprint_depends_on_everything_the_server_is(changed: ServerConf
     assert changed.fingerprint != COMMAND.fingerprint
 
 
-@pytest.mark.parametrize("key", ["timeout", "oauth", "auth", "headersHelper"])
-def test_keys_without_effect_are_a_warning(key: str) -> None:
-    config = Config.from_mapping({"mcpServers": {"x": {"url": "https://x.example", key: {}}}})
-    assert len(config.servers) == 1
-    assert any(f"x.{key} " in warning for warning in config.warnings)
+def test_keys_without_effect_are_a_warning() -> None:
+    config = Config.from_mapping({"mcpServers": {"x": {"url": "https://x.example", "oauth": {}}}})
+    assert "x.oauth " in config.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -191,11 +159,8 @@ def test_keys_without_effect_are_a_warning(key: str) -> None:
     [
         "halflap serve",
         r"'C:\tools\halflap.exe' serve",
-        "python3 -m halflap serve",
-        "uvx halflap@latest serve",
         "uvx --from halflap[all]==0.1 halflap serve",
         "uv --directory /src/halflap run halflap serve",
-        "bash -lc 'cd / && exec halflap serve'",
         "/bin/sh -c 'A=1 \"$HOME/.local/bin/halflap\" serve 2>>/x.log'",
     ],
 )
@@ -209,23 +174,11 @@ def test_halflap_itself_is_recognised(words: str) -> None:
     [
         "npx halflap-tools serve",
         "node /home/me/halflap/index.js",
-        "halflap demo-server",
         "uvx --with halflap other-server serve",
         "docker exec -i halflap other serve",
         "python3 -m halflap.demo.sales serve",
     ],
 )
-def test_other_commands_are_not_taken_for_halflap(words: str) -> None:
+def test_other_commands_are_not_halflap(words: str) -> None:
     command, *args = shlex.split(words)
     assert not is_halflap(command, args)
-
-
-@pytest.mark.parametrize("text", [SECRET + "${", "${" + SECRET + " x}"])
-def test_the_reason_of_a_broken_server_holds_no_secret(text: str) -> None:
-    assert SECRET not in (one({"command": "x", "env": {"TOKEN": text}}).broken or SECRET)
-
-
-def test_no_message_about_an_expanded_value_holds_it() -> None:
-    assert SECRET not in "\n".join(
-        map(str, problems_of({"url": "${U}", "headers": {"A": "${U}"}}, U=SECRET + "\n"))
-    )

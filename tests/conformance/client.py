@@ -23,7 +23,7 @@ from mcp.shared.exceptions import MCPError
 
 from halflap.config import Config
 from halflap.gateway import Gateway
-from halflap.server.single import SingleFront
+from halflap.server import Front
 
 EXAMPLES: dict[str, Any] = {
     "string": "text",
@@ -78,7 +78,7 @@ async def main(url: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         config = Config.from_mapping({"servers": {"suite": {"url": url, "transport": "http"}}})
         async with Gateway.open(replace(config, data_dir=Path(folder))) as gateway:
-            front = SingleFront(gateway, "suite")
+            front = Front(gateway, "suite")
             async with Client(front.server, mode="legacy", elicitation_callback=accept) as client:
                 await use(client)
             front.close()

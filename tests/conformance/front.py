@@ -47,7 +47,7 @@ async def main(config: str) -> None:
         sys.stdout.flush()
 
     try:
-        await served.serve_http(front, gateway, listener, {"conformance": TOKEN}, on_ready=ready)
+        await served.serve_http(gateway, front, listener, {"conformance": TOKEN}, on_ready=ready)
     finally:
         front.close()
         await gateway.close()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.program import Done, environment, halflap
-from halflap.cli.commands.demo import NEXT, RIGHT, WRONG
+from halflap.cli.demo import NEXT, RIGHT, WRONG
 from halflap.demo import contract_sales
 from support import ROOT
 

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 from cli.program import environment
-from halflap.cli.commands.demo import NEXT
+from halflap.cli.demo import NEXT
 from support import ROOT
 
 pytestmark = pytest.mark.slow

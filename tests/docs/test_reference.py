@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import halflap
-from halflap.core.codes import CODES
-from support import ROOT
+from support import CODES, ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,10 +11,10 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from halflap.config import Config
-from halflap.core.codes import CODES
 from halflap.gateway import Gateway
-from halflap.server.app import Front
+from halflap.server import Front
 from servers.memory import Memory, definition
+from support import CODES
 
 CONFIG: dict[str, Any] = {
     "tools": {"block": ["mcp__plain__secret"]},

@@ -8,13 +8,17 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
-from typing import Self
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import pytest
 
-from halflap.upstream.guardian import GuardedProcess, Guardian
+from halflap.upstream.guardian import GuardedProcess
 from support import alive, children_of, eventually, open_descriptors
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
 
 PATH = {"PATH": os.environ["PATH"]}
 
@@ -30,80 +34,45 @@ while true; do sleep 1; done
 
 GATEWAY = """
 import asyncio, json, sys
-from halflap.upstream.guardian import Guardian
+from halflap.upstream.guardian import GuardedProcess
 
 async def main():
-    guardian = Guardian()
-    servers = [await guardian.start(command, {"PATH": sys.argv[1]}, None) for command in json.loads(sys.argv[2])]
-    print(json.dumps([server.pid for server in servers]), flush=True)
+    env = {"PATH": sys.argv[1]}
+    servers = [await GuardedProcess.start(one, env, None, line_limit=1000) for one in json.loads(sys.argv[2])]
+    print("started", flush=True)
     await asyncio.sleep(1000)
 
 asyncio.run(main())
 """
 
 
-class Guarded:
-    """A guardian, and what it started; all of it is stopped in the end."""
-
-    def __init__(self) -> None:
-        self.guardian = Guardian()
-        self._started: list[GuardedProcess] = []
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        for process in self._started:
-            await process.stop(0)
-            for descriptor in (process.stdin, process.stdout, process.stderr):
-                os.close(descriptor)
-        await self.guardian.close()
-
-    async def start(self, *command: str, cwd: str | None = None, **env: str) -> GuardedProcess:
-        process = await self.guardian.start(command, {**PATH, **env}, cwd)
-        self._started.append(process)
-        return process
-
-    @property
-    def itself(self) -> asyncio.subprocess.Process:
-        assert self.guardian._process is not None
-        return self.guardian._process
-
-    def children(self) -> list[int]:
-        """Return the supervisors and all that runs under them."""
-        return children_of(self.itself.pid)
+@asynccontextmanager
+async def started(*command: str, cwd: str | None = None, **env: str) -> AsyncIterator[GuardedProcess]:
+    process = await GuardedProcess.start(command, {**PATH, **env}, cwd, line_limit=1000)
+    try:
+        yield process
+    finally:
+        await process.stop(0)
+        await process.close()
 
 
-async def said(process: GuardedProcess) -> str:
-    return (await asyncio.to_thread(os.read, process.stdout, 1000)).decode()
-
-
-def gateway(*commands: list[str]) -> tuple[subprocess.Popen[str], list[int]]:
-    """Run a process that starts servers through a guardian; return it and all processes under it."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", GATEWAY, os.environ["PATH"], json.dumps(commands)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert len(json.loads(process.stdout.readline())) == len(commands)
-    return process, children_of(process.pid)
+def running_under(process: GuardedProcess) -> list[int]:
+    """Return the guardian and all that runs under it."""
+    return [process._guardian.pid, *children_of(process._guardian.pid)]
 
 
 async def test_a_server_is_started_with_its_pipes_environment_and_folder(tmp_path: Path) -> None:
-    async with Guarded() as guarded:
-        script = 'read line; echo "$line $GIVEN $(pwd)"; echo trouble >&2'
-        process = await guarded.start("sh", "-c", script, cwd=str(tmp_path), GIVEN="env")
-        os.write(process.stdin, b"hello\n")
+    script = 'read line; echo "$line $GIVEN $(pwd)"; echo trouble >&2'
+    async with started("sh", "-c", script, cwd=str(tmp_path), GIVEN="env") as process:
+        process.stdin.write(b"hello\n")
         await process.exited.wait()
-        assert await said(process) == f"hello env {tmp_path}\n"
-        assert os.read(process.stderr, 1000) == b"trouble\n"
+        assert await process.stdout.readline() == f"hello env {tmp_path}\n".encode()
+        assert await process.stderr.readline() == b"trouble\n"
         assert process.returncode == 0
 
 
 async def test_an_exit_by_signal_has_a_negative_return_code() -> None:
-    async with Guarded() as guarded:
-        process = await guarded.start("sh", "-c", "kill -9 $$")
+    async with started("sh", "-c", "kill -9 $$") as process:
         await process.exited.wait()
         assert process.returncode == -9
 
@@ -114,40 +83,32 @@ async def test_an_exit_by_signal_has_a_negative_return_code() -> None:
         ("no-such-program", None, FileNotFoundError),
         ("/etc/passwd", None, PermissionError),
         ("cat", "/no/such/folder", FileNotFoundError),
+        ("null\0byte", None, OSError),
     ],
 )
 async def test_a_server_that_cannot_be_started_says_why(
     command: str, cwd: str | None, error: type[OSError]
 ) -> None:
-    async with Guarded() as guarded:
-        with pytest.raises(error):
-            await guarded.start(command, cwd=cwd)
+    with pytest.raises(error) as raised:
+        await GuardedProcess.start([command], PATH, cwd, line_limit=1000)
+    assert cwd is None or raised.value.filename == cwd
 
 
 async def test_stopping_a_stubborn_server_ends_all_that_it_started() -> None:
-    async with Guarded() as guarded:
-        process = await guarded.start("sh", "-c", STUBBORN)
-        await said(process)
-        assert eventually(lambda: len(guarded.children()) >= 6)
-        started = guarded.children()
+    async with started("sh", "-c", STUBBORN) as process, started("cat") as other:
+        await process.stdout.readline()
+        assert eventually(lambda: len(running_under(process)) >= 6)
+        running = running_under(process)
         await process.stop(0.1)
         assert not alive(process.pid)
-    assert eventually(lambda: not any(alive(pid) for pid in started))
-
-
-async def test_stopping_one_server_leaves_the_others_alone() -> None:
-    async with Guarded() as guarded:
-        one, other = await guarded.start("sleep", "1000"), await guarded.start("cat")
-        await one.stop(0.1)
-        assert alive(other.pid)
-        os.write(other.stdin, b"still here\n")
-        assert await said(other) == "still here\n"
+        assert eventually(lambda: not any(alive(pid) for pid in running))
+        other.stdin.write(b"still here\n")
+        assert await other.stdout.readline() == b"still here\n"
 
 
 async def test_a_server_that_ends_takes_its_children_along() -> None:
-    async with Guarded() as guarded:
-        process = await guarded.start("sh", "-c", "setsid sleep 1000 & echo $!; exit 5")
-        child = int(await said(process))
+    async with started("sh", "-c", "setsid sleep 1000 & echo $!; exit 5") as process:
+        child = int(await process.stdout.readline())
         await process.exited.wait()
         assert process.returncode == 5
         assert eventually(lambda: not alive(child))
@@ -162,47 +123,25 @@ async def test_a_server_that_ends_takes_its_children_along() -> None:
     ],
 )
 def test_however_the_gateway_ends_no_process_is_left(number: signal.Signals) -> None:
-    process, started = gateway(["sh", "-c", STUBBORN], ["cat"], ["sleep", "1002"])
-    assert eventually(lambda: len(children_of(process.pid)) >= 9)
-    started = children_of(process.pid)
-    process.send_signal(number)
-    process.wait()
-    assert process.stdout is not None
-    process.stdout.close()
-    assert eventually(lambda: not any(alive(pid) for pid in started)), [pid for pid in started if alive(pid)]
+    commands = [["sh", "-c", STUBBORN], ["cat"], ["sleep", "1002"]]
+    command = [sys.executable, "-c", GATEWAY, os.environ["PATH"], json.dumps(commands)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        # A guardian for each, and what the first one starts.
+        assert eventually(lambda: len(children_of(process.pid)) >= 9)
+        running = children_of(process.pid)
+        process.send_signal(number)
+        process.wait()
+    assert eventually(lambda: not any(alive(pid) for pid in running)), [pid for pid in running if alive(pid)]
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)])
-def test_a_gateway_killed_while_its_guardian_cannot_act_leaves_nothing(number: signal.Signals) -> None:
-    process, _ = gateway(["sh", "-c", "setsid sleep 1000 & echo; cat"])
-    assert eventually(lambda: len(children_of(process.pid)) >= 4)
-    started = children_of(process.pid)
-    os.kill(min(started), number)
-    process.kill()
-    process.wait()
-    assert process.stdout is not None
-    process.stdout.close()
-    assert eventually(lambda: not any(alive(pid) for pid in started))
-
-
-async def test_a_supervisor_that_is_killed_leaves_its_server_to_the_guardian() -> None:
-    async with Guarded() as guarded:
-        process = await guarded.start("sh", "-c", STUBBORN)
-        await said(process)
-        assert eventually(lambda: len(guarded.children()) >= 6)
-        started = guarded.children()
-        stat = await asyncio.to_thread(Path(f"/proc/{process.pid}/stat").read_text)
-        os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGKILL)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_a_guardian_that_is_killed_does_not_leave_its_server(number: signal.Signals) -> None:
+    async with started("cat") as process:
+        os.kill(process._guardian.pid, number)
         await process.exited.wait()
-        assert eventually(lambda: not any(alive(pid) for pid in started))
-
-
-async def test_a_new_guardian_is_started_when_the_old_one_was_killed() -> None:
-    async with Guarded() as guarded:
-        one = await guarded.start("cat")
-        guarded.itself.kill()
-        await guarded.itself.wait()
-        assert (await guarded.start("cat")).pid != one.pid
+        assert eventually(lambda: not alive(process.pid))
 
 
 async def test_a_server_inherits_no_descriptor_and_no_ignored_signal() -> None:
@@ -210,74 +149,45 @@ async def test_a_server_inherits_no_descriptor_and_no_ignored_signal() -> None:
 import os
 print(sorted(int(name) for name in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{name}")))
 """
-    async with Guarded() as guarded:
-        await guarded.start("cat")
-        # Python itself ignores some signals.
-        shell = await guarded.start("sh", "-c", "grep SigIgn /proc/self/status")
-        python = await guarded.start(sys.executable, "-c", script)
-        for process in (shell, python):
-            await process.exited.wait()
-        ignored = int((await said(shell)).split()[1], 16)
-        assert await said(python) == "[0, 1, 2]\n"
+    # Python itself ignores some signals.
+    async with (
+        started("sh", "-c", "grep SigIgn /proc/self/status") as shell,
+        started(sys.executable, "-c", script) as python,
+    ):
+        ignored = int((await shell.stdout.readline()).split()[1], 16)
+        assert await python.stdout.readline() == b"[0, 1, 2]\n"
     # The C library keeps two signals to itself; nothing can be inherited by them.
     assert {number for number in signal.valid_signals() if ignored & 1 << (number - 1)} == set()
 
 
 def test_many_servers_come_and_go_without_leaving_a_descriptor() -> None:
     async def scenario() -> None:
-        async with Guarded() as guarded:
-            for _ in range(20):
-                await (await guarded.start("cat")).stop(0)
+        for _ in range(10):
+            async with started("cat"):
+                pass
 
+    asyncio.run(scenario())
     before = open_descriptors()
     asyncio.run(scenario())
     assert open_descriptors() <= before
 
 
 async def test_what_an_ended_server_did_not_read_is_known() -> None:
-    async with Guarded() as guarded:
-        process = await guarded.start("sh", "-c", "head -c 6 >/dev/null; sleep 0.2")
-        os.write(process.stdin, b"first\nsecond\n")
+    async with started("sh", "-c", "head -c 6 >/dev/null; sleep 0.2") as process:
+        process.stdin.write(b"first\nsecond\n")
         await process.exited.wait()
         assert process.unread_input() == len(b"second\n")
 
 
-@pytest.mark.slow
-async def test_many_servers_with_large_environments_start_at_once() -> None:
-    async with Guarded() as guarded:
-        started = await asyncio.gather(*(guarded.start("cat", LARGE="x" * 20_000) for _ in range(60)))
-        assert len({process.pid for process in started}) == 60
-
-
-async def test_cancelling_a_start_does_not_spoil_the_next() -> None:
-    async with Guarded() as guarded:
-        starting = [asyncio.create_task(guarded.start("cat", L="x" * 100_000)) for _ in range(8)]
-        await asyncio.sleep(0.05)
-        for task in starting:
-            task.cancel()
-        await asyncio.wait(starting)
-        process = await guarded.start("cat")
-        os.write(process.stdin, b"hello\n")
-        assert await said(process) == "hello\n"
-
-
-async def test_a_stopped_guardian_does_not_keep_us_from_ending() -> None:
-    async with Guarded() as guarded:
-        process = await guarded.start("cat")
-        guarded.itself.send_signal(signal.SIGSTOP)
-    assert not alive(process.pid)
-
-
 async def test_a_start_that_is_cancelled_at_any_moment_leaves_nothing() -> None:
-    async with Guarded() as guarded:
-        await (await guarded.start("cat")).stop(0)
-        for moment in range(12):
-            starting = asyncio.create_task(guarded.guardian.start(["sleep", "1000"], PATH, None))
-            await asyncio.sleep(moment * 0.0006)
-            starting.cancel()
-            (outcome,) = await asyncio.gather(starting, return_exceptions=True)
-            if isinstance(outcome, GuardedProcess):
-                await outcome.stop(0)
-                for descriptor in (outcome.stdin, outcome.stdout, outcome.stderr):
-                    os.close(descriptor)
-        assert eventually(lambda: not guarded.children())
+    others = children_of(os.getpid())
+    for moment in range(12):
+        large = {**PATH, "LARGE": "x" * 100_000}
+        starting = asyncio.create_task(GuardedProcess.start(["sleep", "1000"], large, None, line_limit=1000))
+        await asyncio.sleep(moment * 0.005)
+        starting.cancel()
+        (outcome,) = await asyncio.gather(starting, return_exceptions=True)
+        if isinstance(outcome, GuardedProcess):
+            await outcome.stop(0)
+            await outcome.close()
+    assert not [pid for pid in children_of(os.getpid()) if alive(pid) and pid not in others]

@@ -14,7 +14,7 @@ import pytest
 from halflap.config import ServerConfig
 from halflap.core.errors import UpstreamUnavailableError
 from halflap.core.values import CallContext, Features, Listing
-from halflap.upstream import Pool, Upstream
+from halflap.upstream import Hooks, Pool, Upstream
 from support import SERVERS, alive, comes, eventually
 
 if TYPE_CHECKING:
@@ -41,14 +41,10 @@ async def upstream(script: str, *args: str, last_version: str | None = None) -> 
     )
     pool = Pool(
         (server,),
-        version="1",
+        Hooks("1", no_roots, on_listing, on_features, on_event=lambda _event: None),
         log_folder=None,
-        list_roots=no_roots,
-        on_listing=on_listing,
-        on_features=on_features,
-        on_event=lambda _event: None,
-        last_versions={"x": last_version},
         redact=str,
+        last_versions={"x": last_version},
         in_process={},
     )
     complaints: list[Any] = []

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import Config
-from halflap.server.http import Guard, Tokens, page_hosts
+from halflap.server.http import Guard, page_hosts
+from halflap.server.tokens import Tokens
 from halflap.web import SignIn, WebPage
 from servers.memory import Memory, definition, structured
 from web.visitor import ADDRESS, ANN, BOB, HOSTS, TOKENS, Markup, new_link, stranger, visiting

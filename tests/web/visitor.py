@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from halflap import Gateway
-from halflap.server.http import Tokens
+from halflap.server.tokens import Tokens
 from halflap.web import WebPage
 
 if TYPE_CHECKING:

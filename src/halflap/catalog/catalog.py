@@ -143,15 +143,13 @@ class Catalog:
             after = change(replace(before, names=self._names))
         self._rows[server] = after
         self._names.update(after.names)
-        # The same listing again makes no new snapshot, and without a new number nothing is built from it again.
+        # The same listing again makes no new snapshot, so that nothing is built from it again.
         if _shown(before) != _shown(after):
             self._publish()
-        elif _features(before) != _features(after):
-            self._publish(is_new=False)
 
-    def _publish(self, *, is_new: bool = True) -> None:
+    def _publish(self) -> None:
         self.snapshot = build_snapshot(
-            self.snapshot.number + is_new,
+            self.snapshot.number + 1,
             (tool for rows in self._rows.values() for tool in rows.tools),
             {name: rows.server for name, rows in self._rows.items() if rows.server is not None},
             self._config.tools,
@@ -184,10 +182,6 @@ class Catalog:
 
 
 def _shown(rows: ServerRows) -> Any:
-    """Return what a snapshot shows of a server."""
-    about = rows.server and (rows.server.server_info, rows.server.instructions, rows.server.protocol_version)
+    """Return what a snapshot shows of a server: all but the times."""
+    about = rows.server and replace(rows.server, listed_at=0.0, ttl_seconds=None)
     return about, [(tool.name, tool.definition, tool.accepted_hash, tool.removed) for tool in rows.tools]
-
-
-def _features(rows: ServerRows) -> str | None:
-    return None if rows.server is None else rows.server.features

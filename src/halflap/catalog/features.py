@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from pydantic.alias_generators import to_camel
 
 from halflap.catalog.naming import feature_name
 from halflap.core.values import Features, Tool, definition_hash
@@ -38,28 +40,15 @@ def read_features(text: str | None) -> KeptFeatures | None:
     if text is None:
         return None
     stored = json.loads(text)
-    features = Features(
-        stored["serverInfo"],
-        stored["capabilities"],
-        tuple(stored["prompts"]),
-        tuple(stored["resources"]),
-        tuple(stored["templates"]),
-    )
-    return KeptFeatures(features, stored["accepted"])
+    lists = {key: tuple(stored[key]) for key in ("prompts", "resources", "templates")}
+    return KeptFeatures(Features(stored["serverInfo"], stored["capabilities"], **lists), stored["accepted"])
 
 
-def _written(kept: KeptFeatures) -> str:
-    features = kept.features
-    return json.dumps(
-        {
-            "serverInfo": features.server_info,
-            "capabilities": features.capabilities,
-            "prompts": features.prompts,
-            "resources": features.resources,
-            "templates": features.templates,
-            "accepted": kept.accepted,
-        }
-    )
+def _with(before: ServerRows, kept: KeptFeatures) -> ServerRows:
+    assert before.server is not None
+    features = {to_camel(name): value for name, value in asdict(kept.features).items()}
+    stored = json.dumps({**features, "accepted": kept.accepted})
+    return replace(before, server=replace(before.server, features=stored))
 
 
 def absorb_features(before: ServerRows, features: Features) -> ServerRows:
@@ -75,8 +64,7 @@ def absorb_features(before: ServerRows, features: Features) -> ServerRows:
         if name in known and definition_hash(known[name]) != definition_hash(one)
     }
     removed = [name for name in known if name not in now][-_MAX_REMOVED:]
-    kept = KeptFeatures(features, {**{name: known[name] for name in removed}, **changed})
-    return replace(before, server=replace(before.server, features=_written(kept)))
+    return _with(before, KeptFeatures(features, {**{name: known[name] for name in removed}, **changed}))
 
 
 def accept_prompts(before: ServerRows, names: Collection[str]) -> ServerRows:
@@ -85,7 +73,7 @@ def accept_prompts(before: ServerRows, names: Collection[str]) -> ServerRows:
     if before.server is None or kept is None:
         return before
     rest = {name: one for name, one in kept.accepted.items() if name not in names}
-    return replace(before, server=replace(before.server, features=_written(replace(kept, accepted=rest))))
+    return _with(before, replace(kept, accepted=rest))
 
 
 def prompt_tool(server: str, definition: Mapping[str, Any]) -> Tool:

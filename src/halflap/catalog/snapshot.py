@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from halflap.catalog.features import prompt_tool, read_features
 from halflap.catalog.listing import changed_parts
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from halflap.store import StoredServer, StoredTool
 
 
-def _nothing() -> Mapping[str, Any]:
-    return MappingProxyType({})
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -32,22 +30,22 @@ class Snapshot:
     """All tools by name, and which of them may not be called."""
 
     number: int = 0
-    tools: Mapping[str, Tool] = field(default_factory=_nothing)
+    tools: Mapping[str, Tool] = field(default_factory=dict)
     """Callable or not."""
-    blocked: Mapping[str, str] = field(default_factory=_nothing)
+    blocked: Mapping[str, str] = field(default_factory=dict)
     """Name → the rule of the configuration that forbids calling it."""
-    changed: Mapping[str, tuple[str, ...]] = field(default_factory=_nothing)
+    changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Name → the parts of its definition that changed since it was accepted."""
-    accepted: Mapping[str, Mapping[str, Any]] = field(default_factory=_nothing)
+    accepted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Name of a changed tool → its accepted definition."""
     held: frozenset[str] = frozenset()
     """Changed tools that may not be called until they are accepted."""
-    servers: Mapping[str, StoredServer] = field(default_factory=_nothing)
-    definitions: Mapping[str, Mapping[str, Any]] = field(default_factory=_nothing)
+    servers: Mapping[str, StoredServer] = field(default_factory=dict)
+    definitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Of tools, exactly as their servers listed them."""
-    features: Mapping[str, Features] = field(default_factory=_nothing)
+    features: Mapping[str, Features] = field(default_factory=dict)
     """What each server offers besides tools, as far as that is known."""
-    prompts: Mapping[str, Tool] = field(default_factory=_nothing)
+    prompts: Mapping[str, Tool] = field(default_factory=dict)
     """Under the names by which the rules for tools apply to them; these are in `changed` and `held`, too."""
 
     def is_callable(self, name: str) -> bool:
@@ -64,15 +62,7 @@ class Snapshot:
         grouped: dict[str, list[Tool]] = {}
         for tool in self.tools.values():
             grouped.setdefault(tool.server, []).append(tool)
-        return MappingProxyType({server: tuple(tools) for server, tools in grouped.items()})
-
-    @cached_property
-    def _callable_of(self) -> Mapping[str, tuple[str, ...]]:
-        """Server → the sorted names of its callable tools."""
-        grouped: dict[str, list[str]] = {}
-        for name in self.callable:
-            grouped.setdefault(self.tools[name].server, []).append(name)
-        return {server: tuple(names) for server, names in grouped.items()}
+        return {server: tuple(tools) for server, tools in grouped.items()}
 
     @cached_property
     def _name_index(self) -> ToolNameIndex:
@@ -89,16 +79,16 @@ class Snapshot:
             changed=tuple(sorted(name for name in new.keys() & old.keys() if new[name] != old[name])),
         )
 
-    def find(
-        self, name: str, servers: Iterable[str] = (), reasons: Mapping[str, str] = MappingProxyType({})
-    ) -> Tool:
+    def find(self, name: str, servers: Iterable[str] = (), reasons: Mapping[str, str] | None = None) -> Tool:
         """Return the tool of this name, or raise an error that suggests similar ones."""
         tool = self.tools.get(name)
         if tool is not None:
             return tool
         known = tuple(dict.fromkeys((*servers, *self.by_server)))
         server = _server_of(name, known)
-        of_server = self._callable_of.get(server or "", ())
+        of_server = sorted(
+            tool.name for tool in self.by_server.get(server or "", ()) if self.is_callable(tool.name)
+        )
         raise ToolNotFoundError(
             name,
             server,
@@ -106,7 +96,7 @@ class Snapshot:
             available=self.callable,
             of_server=of_server,
             servers=known,
-            unavailable_reason=reasons.get(server) if server is not None and not of_server else None,
+            unavailable_reason=(reasons or {}).get(server or "") if not of_server else None,
         )
 
 
@@ -135,37 +125,29 @@ def block_rule(tool: StoredTool | Tool, tools: ToolsConfig) -> str | None:
 def build_tool(stored: StoredTool) -> Tool:
     """Read a definition, tolerating values of any type."""
     definition = stored.definition
-    claims = definition.get("annotations")
-    output = definition.get("outputSchema")
-    title = definition.get("title")
-    meta = definition.get("_meta")
+    claims = _only(dict, definition.get("annotations")) or {}
     return Tool(
         name=stored.name,
         server=stored.server,
         original_name=stored.original_name,
         description=definition.get("description") or "",
         input_schema=definition["inputSchema"],
-        output_schema=output if isinstance(output, dict) else None,
-        title=title if isinstance(title, str) else None,
-        annotations=_annotations(claims if isinstance(claims, dict) else {}),
-        meta=meta if isinstance(meta, dict) else None,
+        output_schema=_only(dict, definition.get("outputSchema")),
+        title=_only(str, definition.get("title")),
+        annotations=Annotations(
+            title=_only(str, claims.get("title")),
+            read_only=_only(bool, claims.get("readOnlyHint")),
+            destructive=_only(bool, claims.get("destructiveHint")),
+            idempotent=_only(bool, claims.get("idempotentHint")),
+            open_world=_only(bool, claims.get("openWorldHint")),
+        ),
+        meta=_only(dict, definition.get("_meta")),
         hash=stored.hash,
     )
 
 
-def _annotations(claims: dict[str, Any]) -> Annotations:
-    def flag(key: str) -> bool | None:
-        value = claims.get(key)
-        return value if isinstance(value, bool) else None
-
-    title = claims.get("title")
-    return Annotations(
-        title=title if isinstance(title, str) else None,
-        read_only=flag("readOnlyHint"),
-        destructive=flag("destructiveHint"),
-        idempotent=flag("idempotentHint"),
-        open_world=flag("openWorldHint"),
-    )
+def _only(kind: type[T], value: Any) -> T | None:
+    return value if isinstance(value, kind) else None
 
 
 def build_snapshot(
@@ -193,13 +175,13 @@ def build_snapshot(
                 changed[prompt.name] = changed_parts(kept.accepted[original], definition)
     return Snapshot(
         number=number,
-        tools=MappingProxyType({name: build_tool(one) for name, one in present.items()}),
-        blocked=MappingProxyType(blocked),
-        changed=MappingProxyType(changed),
-        accepted=MappingProxyType(accepted),
+        tools={name: build_tool(one) for name, one in present.items()},
+        blocked=blocked,
+        changed=changed,
+        accepted=accepted,
         held=frozenset(changed) if tools.pin == "hold" else frozenset(),
-        servers=MappingProxyType(dict(servers)),
-        definitions=MappingProxyType({name: one.definition for name, one in present.items()}),
-        features=MappingProxyType(features),
-        prompts=MappingProxyType(prompts),
+        servers=dict(servers),
+        definitions={name: one.definition for name, one in present.items()},
+        features=features,
+        prompts=prompts,
     )

@@ -1,8 +1,12 @@
-"""The terminal face."""
+"""The terminal face.
+
+Read `app` first: which command is where. `command` is the form of every command (shared options, errors, exit codes),
+`options` has options that several commands share and `output` everything that is printed; the commands themselves are
+in `commands`, a module per group.
+"""
 
 from __future__ import annotations
 
-import os
 import sys
 
 __all__ = ["main"]
@@ -10,23 +14,9 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line."""
-    _mend_streams()
     try:
         from halflap.cli.app import run
 
         run()
     except KeyboardInterrupt:
         sys.exit(130)
-
-
-def _mend_streams() -> None:
-    """Put something in place of streams that were closed, else the next file opened becomes our output."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(number)
-        except OSError:
-            opened = os.open(os.devnull, os.O_RDWR)
-            if opened != number:
-                os.dup2(opened, number)
-                os.close(opened)
-            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))

@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "demo": "demo.demo",
-    "init": "clients.init",
-    "install": "clients.install",
-    "add": "servers.add",
-    "remove": "servers.remove",
-    "enable": "servers.enable",
-    "disable": "servers.disable",
-    "trust": "servers.trust",
-    "serve": "doctor.serve",
-    "web": "web.web",
-    "doctor": "doctor.doctor",
-    "list": "tools.list_tools",
-    "search": "tools.search",
-    "inspect": "tools.inspect",
-    "call": "tools.call",
-    "run": "run.run",
-    "runs": "runs.runs",
-    "scripts": "run.scripts",
-    "schema": "schema.schema",
-    "graph": "graph.graph",
-    "suggest": "graph.suggest",
-    "workflow": "workflow_run.workflow",
-    "programs": "programs.programs",
-    "lint": "lint.lint",
-    "backfill": "backfill.backfill",
-    "explain": "doctor.explain",
+    "init": "commands.clients.init",
+    "install": "commands.clients.install",
+    "add": "commands.servers.add",
+    "remove": "commands.servers.remove",
+    "enable": "commands.servers.enable",
+    "disable": "commands.servers.disable",
+    "trust": "commands.servers.trust",
+    "serve": "commands.serve.serve",
+    "web": "commands.serve.web",
+    "doctor": "commands.doctor.doctor",
+    "list": "commands.tools.list_tools",
+    "search": "commands.tools.search",
+    "inspect": "commands.tools.inspect",
+    "call": "commands.tools.call",
+    "run": "commands.run.run",
+    "runs": "commands.runs.runs",
+    "scripts": "commands.run.scripts",
+    "schema": "commands.schema.schema",
+    "graph": "commands.graph.graph",
+    "suggest": "commands.graph.suggest",
+    "workflow": "commands.workflow_run.workflow",
+    "programs": "commands.programs.programs",
+    "lint": "commands.lint.lint",
+    "backfill": "commands.backfill.backfill",
+    "explain": "commands.doctor.explain",
 }
 """Module and attribute of each command, in the order of the help."""
 
@@ -69,10 +69,8 @@ class _Commands(TyperGroup):
 
 
 def _loaded(name: str) -> TyperCommand | TyperGroup:
-    module, _, attribute = COMMANDS[name].partition(".")
-    found: typer.Typer | Callable[..., Any] = getattr(
-        import_module(f"halflap.cli.commands.{module}"), attribute
-    )
+    module, _, attribute = COMMANDS[name].rpartition(".")
+    found: typer.Typer | Callable[..., Any] = getattr(import_module(f"halflap.cli.{module}"), attribute)
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         alone.command(name=name)(found)
@@ -124,14 +122,14 @@ def run() -> None:
 
 def _print_error(error: typer.TyperException) -> None:
     """Print the library's message with our error code."""
-    told = StringIO()
+    shown = StringIO()
     show = getattr(error, "show", None)
     if show is None:
-        told.write(f"Error: {error.format_message()}\n")
+        shown.write(f"Error: {error.format_message()}\n")
     else:
-        show(told)
-    usage, found, message = told.getvalue().rpartition("Error: ")
-    sys.stderr.write(f"{usage}Error [{UsageError.code}]: {message}" if found else told.getvalue())
+        show(shown)
+    usage, found, message = shown.getvalue().rpartition("Error: ")
+    sys.stderr.write(f"{usage}Error [{UsageError.code}]: {message}" if found else shown.getvalue())
     sys.stderr.flush()
 
 

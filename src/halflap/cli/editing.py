@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from halflap.cli.options import confirm
 from halflap.cli.output import note, print_lines
-from halflap.clients.files import back_up, delete, read_file, replace_file
+from halflap.clients.files import back_up, read_file, replace_file
 from halflap.clients.imports import OwnConfig, read_own_config
 from halflap.config import Scope, user_config_dir, user_data_dir, user_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from halflap.cli.command import Invocation
     from halflap.clients.files import FileText
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A file before it was written, and its backup."""
-
-    before: FileText
-    backup: Path | None
-
-
-Edit: TypeAlias = "Callable[[FileText], bytes | None]"
-"""Returns what a file becomes; None deletes it."""
-
-
 def write_change(
-    before: FileText, edit: Edit, *, yes: bool, dry_run: bool = False, preview: Iterable[str] = ()
-) -> Written | None:
-    """Write a file if that is confirmed; None if it was not written.
+    before: FileText,
+    edit: Callable[[FileText], str | None],
+    *,
+    yes: bool,
+    dry_run: bool = False,
+    preview: Iterable[str] = (),
+) -> bool:
+    """Write what `edit` makes of a file, if that is confirmed; None deletes it. Return whether it was written.
 
     Clients write their files at any time. If one did while the question was open, the edit is made again.
     """
@@ -43,19 +34,15 @@ def write_change(
         print_lines(lines)
     if dry_run:
         note("Nothing was written.")
-        return None
+        return False
     confirm(f"Write {before.path}?", "Nothing was written.", yes=yes)
     now = read_file(before.path)
     if now.data != before.data:
         before, after = now, edit(now)
-    backup = None if before.data is None else back_up(before, user_data_dir() / "backups")
-    if after is None:
-        delete(before)
-    else:
-        replace_file(before, after)
-    if backup is not None:
-        note(f"Backup: {backup}")
-    return Written(before, backup)
+    if before.data is not None:
+        note(f"Backup: {back_up(before, user_data_dir() / 'backups')}")
+    replace_file(before, None if after is None else after.encode())
+    return True
 
 
 def own_config(invocation: Invocation) -> OwnConfig:

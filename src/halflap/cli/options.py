@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import select
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from halflap.core.values import Tool
     from halflap.gateway import Gateway
 
-_MAX_RUNS = 200
 _NO_TERMINAL = "no terminal to confirm on; use --yes"
 
 
@@ -60,19 +57,11 @@ async def _tools(gateway: Gateway) -> Iterable[str]:
     return gateway.snapshot.callable
 
 
-async def _runs(gateway: Gateway) -> Iterable[str]:
-    return [run.id for run in await gateway.runs(_MAX_RUNS)]
-
-
 async def _scripts(gateway: Gateway) -> Iterable[str]:
     return (await gateway.scripts.saved()).scripts
 
 
-async def _programs(gateway: Gateway) -> Iterable[str]:
-    return (await (await gateway.dspy()).usable())[0]
-
-
-tool_names, run_ids, script_names, program_names = map(_completion, (_tools, _runs, _scripts, _programs))
+tool_names, script_names = _completion(_tools), _completion(_scripts)
 
 YesOption = Annotated[bool, Option("--yes", "-y", help="Don't ask.")]
 ServerOption = Annotated[str | None, Option("--server", "-s", help="Only the tools of this server.")]
@@ -163,23 +152,14 @@ def confirm(question: str, refusal: str, *, yes: bool) -> None:
 
 
 def _ask(question: str) -> str:
-    """Read a line; Ctrl-C ends it at once.
-
-    `input` would miss a Ctrl-C in the instant before it waits, and any in a command whose event loop handles SIGINT.
-    """
-    woken, wake = os.pipe()
-    os.set_blocking(wake, False)
-    handler, descriptor = signal.signal(signal.SIGINT, signal.default_int_handler), signal.set_wakeup_fd(wake)
+    """Read a line; Ctrl-C ends it at once, also in a command whose event loop handles SIGINT."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         sys.stderr.write(question)
         sys.stderr.flush()
-        select.select([sys.stdin, woken], [], [])
         return sys.stdin.readline()
     finally:
         signal.signal(signal.SIGINT, handler)
-        signal.set_wakeup_fd(descriptor)
-        os.close(wake)
-        os.close(woken)
 
 
 def confirmed(tools: Sequence[Tool], code: str, *, yes: bool) -> CallContext:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from halflap.core.text import clean
+from halflap.core.text import clean, shorten
 from halflap.core.text import visible as spelled_out
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ _MAX_INLINE = 80
 _MANY = 1_000
 """Numbers from here on are shown without decimals."""
 _CAMEL = re.compile(r"(?<=[a-z])([A-Z])")
-_READ_AHEAD = 8
-"""How many times the shown length of a line is looked at: some characters are not shown."""
 _MIN_LAST_COLUMN = 20
 _PIPE_WIDTH = 100_000
 
@@ -52,9 +50,9 @@ def visible(text: str, *, kept: str = "") -> str:
 
 def one_line(text: str, longest: int = 200) -> str:
     """Return the first line of a text, shortened and safe."""
-    lines = (safe(line[: _READ_AHEAD * longest]).replace("\t", " ").strip() for line in text.splitlines())
-    first = next((line for line in lines if line), "")
-    return first if len(first) <= longest else first[: longest - 1] + "…"
+    # Some characters are not shown, so more than the shown length is looked at.
+    lines = (safe(line[: 8 * longest]).replace("\t", " ").strip() for line in text.splitlines())
+    return shorten(next((line for line in lines if line), ""), longest)
 
 
 def note(text: str) -> None:
@@ -123,28 +121,23 @@ class Table:
             write("".join("\t".join(row).rstrip() + "\n" for row in self.rows))
             return
         from rich.table import Table as RichTable
-        from rich.text import Text
 
         console, cells = data_console(), [[safe(cell) for cell in row] for row in self.rows]
-        last: dict[str, Any] = {"no_wrap": not self.wrap, "overflow": "fold" if self.wrap else "ellipsis"}
-        widths = [max(map(len, column)) for column in zip(self.headings, *cells, strict=True)]
-        if sum(widths[:-1]) + 2 * len(widths) + _MIN_LAST_COLUMN > console.width:
-            # Names are never cut: they are there to be copied.
-            for first, *others, text in cells:
-                console.print(Text(first, "cyan"), soft_wrap=True)
-                if others:
-                    console.print(Text("  " + "  ".join(others)), soft_wrap=True)
-                console.print(Text(f"  {text}"), **last)
-            return
+        *widths, _ = (max(map(len, column)) for column in zip(self.headings, *cells, strict=True))
         table = RichTable(box=None, pad_edge=False, header_style="dim")
-        for at, (heading, width) in enumerate(zip(self.headings, widths, strict=True)):
-            how = last if heading == self.headings[-1] else {"no_wrap": True, "min_width": width}
+        for at, width in enumerate(widths):
+            justify: Any = "right" if at in self.right else "left"
             table.add_column(
-                heading,
+                self.headings[at],
                 style=None if at else "cyan",
-                justify="right" if at in self.right else "left",
-                **how,
+                justify=justify,
+                no_wrap=True,
+                min_width=width,
             )
+        # Names are never cut: they are there to be copied. On a narrow terminal, lines get longer than it.
+        taken = sum(widths) + 2 * len(widths)
+        console.width = max(console.width, taken + _MIN_LAST_COLUMN)
+        table.add_column(self.headings[-1], no_wrap=not self.wrap, max_width=console.width - taken)
         for row in cells:
             table.add_row(*row)
         console.print(table)

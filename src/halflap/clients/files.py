@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from halflap.core.errors import ClientFileError
 from halflap.core.files import read_limited, replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _MAX_BYTES = 64 * 1024 * 1024
 _PRIVATE = 0o600
@@ -50,49 +54,44 @@ def read_file(path: Path) -> FileText:
     return FileText(path, real, data, mode)
 
 
-def replace_file(before: FileText, data: bytes) -> None:
-    """Replace a file that is still as it was read."""
+def replace_file(before: FileText, data: bytes | None) -> None:
+    """Replace a file that is still as it was read; None deletes it."""
     # A file can be replaced in its folder whatever its mode is, and that is not what write-protecting it was for.
     if before.data is not None and not before.mode & 0o222:
         raise _not_written(before, "it is write-protected")
-    try:
+    with _reported(before, "it can't be written"):
+        if data is None:
+            _check_unchanged(before)
+            before.real.unlink()
+            return
         before.real.parent.mkdir(parents=True, exist_ok=True)
         with replacing(before.real, before.mode) as file:
             file.write(data)
             _check_unchanged(before)
-    except OSError as error:
-        raise _not_written(before, f"it can't be written: {error.strerror}") from error
-
-
-def delete(before: FileText) -> None:
-    """Delete a file that is still as it was read."""
-    _check_unchanged(before)
-    try:
-        before.real.unlink()
-    except OSError as error:
-        raise _not_written(before, f"it can't be deleted: {error.strerror}") from error
 
 
 def back_up(before: FileText, folder: Path) -> Path:
     """Write what was read to a new private file in `folder`, named after the file and the time."""
-    stamp = datetime.now(tz=UTC).astimezone().strftime("%Y-%m-%dT%H-%M-%S")
-    try:
+    stamp = datetime.now(tz=UTC).astimezone().strftime("%Y-%m-%dT%H-%M-%S.%f")
+    copy = folder / f"{before.path.name}.{stamp}.backup"
+    with _reported(before, f"no backup can be written to {folder}"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(
-            dir=folder, prefix=f"{before.path.name}.{stamp}.", suffix=".backup"
-        )
-        with os.fdopen(descriptor, "wb") as file:
+        with replacing(copy) as file:
             file.write(before.data or b"")
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise _not_written(before, f"no backup can be written to {folder}: {error.strerror}") from error
-    return Path(name)
+    return copy
 
 
 def _check_unchanged(before: FileText) -> None:
     if read_file(before.path).data != before.data:
         raise _not_written(before, "another program changed it just now. Try again")
+
+
+@contextmanager
+def _reported(before: FileText, what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _not_written(before, f"{what}: {error.strerror}") from error
 
 
 def _not_written(before: FileText, why: str) -> ClientFileError:

@@ -1,30 +1,77 @@
-"""Decide which of the clients' servers are new to Halflap's configuration."""
+"""Read the servers of every client, and decide which are new to Halflap's configuration."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from halflap.clients.documents import open_document
+from halflap.clients.documents import Document
 from halflap.clients.files import FileText, read_file
-from halflap.clients.translate import fingerprints
+from halflap.clients.translate import Found, fingerprints, is_itself, translate
 from halflap.config.reader import Reader
 from halflap.config.servers import read_servers
-from halflap.config.source import parse
+from halflap.config.syntax import parse
+from halflap.core.errors import ClientFileError
 from halflap.core.text import clean
 from halflap.core.values import OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Sequence
 
-    from halflap.clients.documents import Document
-    from halflap.clients.translate import Found
+    from halflap.clients.places import Place
     from halflap.config import Scope, ServerConfig
 
 _MAX_NAME = 64
 _NEW_FILE = "# Halflap's configuration. `halflap doctor` checks it.\n"
+
+
+def gather(places: Sequence[Place], scope: Scope) -> tuple[list[Found], list[str]]:
+    """Return the servers in all places, and what is wrong with files that can't be read."""
+    servers: list[Found] = []
+    unreadable: list[str] = []
+    # The same file may be reached twice: by a link, or because the working folder is the home folder.
+    unique = {os.path.realpath(place.file): place for place in reversed(places)}
+    for place in reversed(unique.values()):
+        try:
+            file = read_file(place.file)
+            if file.data is not None:
+                servers += servers_in(place, Document(place.file, file.text).value, scope)
+        except ClientFileError as error:
+            unreadable.append(str(error))
+    return servers, unreadable
+
+
+def servers_in(place: Place, value: Mapping[str, Any], scope: Scope) -> list[Found]:
+    """Return the servers of one file, but not Halflap itself."""
+    return [
+        translate(name, entry, one, scope, inputs=value.get("inputs"), disabled=name in disabled)
+        for one, servers, disabled in _sections(place, value)
+        for name, entry in servers.items()
+        if not is_itself(name, entry)
+    ]
+
+
+def _sections(
+    place: Place, value: Mapping[str, Any]
+) -> Iterator[tuple[Place, Mapping[str, Any], Collection[str]]]:
+    """Yield each object of servers in a file, and the names disabled there; Claude Code has one per project, too."""
+    key = place.client.key
+    servers = value.get(key)
+    if servers is not None and not isinstance(servers, Mapping):
+        raise ClientFileError(f"{place.file}: `{key}` must be an object of servers.")
+    yield place, servers or {}, ()
+    projects = value.get("projects") if place.client.slug == "claude-code" and place.folder is None else None
+    for folder, project in projects.items() if isinstance(projects, Mapping) else ():
+        servers = project.get(key) if isinstance(project, Mapping) else None
+        # Claude Code keeps projects whose folder is gone.
+        if isinstance(servers, Mapping) and Path(folder).is_dir():
+            disabled = project.get("disabledMcpServers")
+            inner = replace(place, keys=("projects", folder, key), folder=Path(folder))
+            yield inner, servers, disabled if isinstance(disabled, list) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +86,7 @@ class OwnConfig:
     def document(self) -> Document:
         is_json = self.file.path.suffix.lower() in {".json", ".jsonc"}
         text = ("" if is_json else _NEW_FILE) if self.file.data is None else self.file.text
-        return open_document(self.file.path, text)
+        return Document(self.file.path, text)
 
 
 def read_own_config(path: Path, scope: Scope) -> OwnConfig:
@@ -68,12 +115,6 @@ class Import:
     refused: list[tuple[Found, str]] = field(default_factory=list)
     """Not imported, with the reason."""
     notes: list[str] = field(default_factory=list)
-
-    def apply(self, document: Document, home: Path) -> None:
-        """Write the new servers."""
-        for name, one in self.new.items():
-            comments = (f"from {one.place.describe(home)}", *one.notes)
-            document.put(("mcpServers", name), dict(one.entry), comments)
 
 
 def plan_import(found: Sequence[Found], own: OwnConfig, scope: Scope) -> Import:

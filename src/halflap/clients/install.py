@@ -9,17 +9,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from halflap.clients.documents import CannotEditError, open_document
-from halflap.clients.files import FileText, delete, read_file, replace_file
-from halflap.clients.read import servers_in
+from halflap.clients.documents import Document
+from halflap.clients.files import FileText, read_file, replace_file
+from halflap.clients.imports import servers_in
 from halflap.clients.translate import fingerprints, is_itself
 from halflap.config import home_dir, path_from, working_folder
 from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
-    from halflap.clients.documents import Document
     from halflap.clients.places import Place
     from halflap.clients.translate import Found
     from halflap.config import Scope, ServerConfig
@@ -27,31 +26,25 @@ if TYPE_CHECKING:
 _NAME = "halflap"
 
 
-class Moved(BaseModel, frozen=True):
-    """A server that was taken out of a client."""
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What undoing an installation needs to know."""
 
-    keys: tuple[str, ...]
     name: str
-    entry: Any
+    """What Halflap's entry is called."""
+    original: str | None
+    """The file without Halflap; None if there was none."""
+    written: str
+    """The digest of the file with Halflap."""
+    moved: tuple[tuple[str, ...], ...] = ()
+    """The paths of the servers that were taken out."""
+
+    def is_exact(self, file: FileText) -> bool:
+        """Return whether nothing else has changed the file, so that it can be restored byte for byte."""
+        return file.digest == self.written
 
 
-class Receipt(BaseModel, frozen=True):
-    """What `install` did to a file, as far as undoing it needs to know."""
-
-    file: Path
-    keys: tuple[str, ...]
-    name: str
-    replaced: Any = None
-    """The entry that was there under that name."""
-    backup: Path | None = None
-    """The file before; None if there was none."""
-    original: str | None = None
-    """The digest of the file before."""
-    written: str = ""
-    """The digest of the file after."""
-    exact: bool = True
-    """Nothing else changed the file between several installations, so the backup can be restored."""
-    moved: tuple[Moved, ...] = ()
+_RECEIPTS = TypeAdapter(Receipt)
 
 
 def own_command(executable: str, config: Path | None, home: Path) -> list[str]:
@@ -99,9 +92,8 @@ def entry_for(slug: str, command: list[str], environment: Mapping[str, str]) -> 
 class Installation:
     """A client's file with Halflap in it."""
 
-    after: bytes
+    after: str
     receipt: Receipt
-    """Without the backup and the digests of the file, which are known once it is written."""
     stays: tuple[tuple[str, str], ...]
     """Servers that were not moved, with the reason."""
 
@@ -119,33 +111,28 @@ def install_into(
 
     What an earlier installation did is undone first, so that one receipt is enough for both.
     """
-    original = before.text if earlier is None else (undo(earlier, before) or b"").decode()
-    document = open_document(place.file, original)
-    name, replaced = _add_entry(document, place, entry)
-    moved: list[Moved] = []
+    original = None if before.data is None else before.text
+    if earlier is not None:
+        original = undo(earlier, before, place)
+    document = Document(place.file, original or "")
+    name = _add_entry(document, place, entry)
+    moved: list[tuple[str, ...]] = []
     stays: list[tuple[str, str]] = []
     found = [] if configured is None else servers_in(place, document.value, scope)
     for one, reason in _choose(found, list(configured or ()), scope):
-        if reason is not None:
+        if reason is None:
+            moved.append((*one.place.keys, one.name))
+            document.remove(moved[-1])
+        else:
             stays.append((one.name, reason))
-            continue
-        keys = (*one.place.keys, one.name)
-        moved.append(Moved(keys=one.place.keys, name=one.name, entry=document.at(keys)))
-        document.remove(keys)
-    is_same = open_document(place.file, before.text).value == document.value
-    receipt = Receipt(
-        file=place.file,
-        keys=place.keys,
-        name=name,
-        replaced=replaced,
-        exact=earlier is None or (earlier.exact and earlier.written == before.digest),
-        moved=tuple(moved),
-    )
-    return Installation(before.data or b"" if is_same else document.text.encode(), receipt, tuple(stays))
+    is_same = Document(place.file, before.text).value == document.value
+    after = before.text if is_same else document.text
+    written = sha256(after.encode()).hexdigest()
+    return Installation(after, Receipt(name, original, written, tuple(moved)), tuple(stays))
 
 
-def _add_entry(document: Document, place: Place, entry: Mapping[str, Any]) -> tuple[str, Any]:
-    """Add Halflap's entry, or update the one there is; return its name, and what it replaced."""
+def _add_entry(document: Document, place: Place, entry: Mapping[str, Any]) -> str:
+    """Add Halflap's entry, or update the one there is; return its name."""
     servers = document.at(place.keys)
     servers = {} if servers is None else servers
     if not isinstance(servers, Mapping):
@@ -159,7 +146,7 @@ def _add_entry(document: Document, place: Place, entry: Mapping[str, Any]) -> tu
         )
     if before != (after := {**(before or {}), **entry}):
         document.put((*place.keys, name), after)
-    return name, before
+    return name
 
 
 def _choose(
@@ -167,18 +154,33 @@ def _choose(
 ) -> Iterator[tuple[Found, str | None]]:
     """Yield each server of a client, with the reason why it can't move to Halflap."""
     for one in found:
-        if one.is_itself:
-            continue
         identity = set() if one.refused else fingerprints(one.entry, scope)
         same = [server for server in configured if server.fingerprint in identity and not server.broken]
         if not same:
             yield one, "Halflap's configuration doesn't have it"
-        elif all(server.disabled for server in same):
-            yield one, "it is disabled in Halflap's configuration"
-        elif one.disabled:
-            yield one, "it is disabled in the client and enabled in Halflap"
+        elif one.disabled or all(server.disabled for server in same):
+            yield one, "it is disabled in the client or in Halflap's configuration"
         else:
             yield one, "the client may sign in to it, which Halflap doesn't" if one.signs_in else None
+
+
+def undo(receipt: Receipt, file: FileText, place: Place) -> str | None:
+    """Return the file's content without the installation; None if there was no file.
+
+    An unchanged file is restored byte for byte. Otherwise only Halflap's entry is taken out and the moved servers are
+    put back, so that later changes stay.
+    """
+    if receipt.is_exact(file):
+        return receipt.original
+    document, original = Document(place.file, file.text), Document(place.file, receipt.original or "")
+    own = (*place.keys, receipt.name)
+    if is_itself(receipt.name, document.at(own)):
+        before = original.at(own)
+        document.remove(own) if before is None else document.put(own, before)
+    for path in receipt.moved:
+        if document.at(path) is None:
+            document.put(path, original.at(path))
+    return document.text
 
 
 def read_receipt(data_dir: Path, file: Path) -> Receipt | None:
@@ -187,7 +189,7 @@ def read_receipt(data_dir: Path, file: Path) -> Receipt | None:
     if noted.data is None:
         return None
     try:
-        return Receipt.model_validate_json(noted.data)
+        return _RECEIPTS.validate_json(noted.data)
     except ValidationError:
         raise ClientFileError(
             f"{path} can't be read, so {file} can't be restored from it. Backups are in {data_dir / 'backups'}."
@@ -195,42 +197,11 @@ def read_receipt(data_dir: Path, file: Path) -> Receipt | None:
 
 
 def write_receipt(data_dir: Path, file: Path, receipt: Receipt | None) -> None:
-    before = read_file(_receipt_path(data_dir, file))
-    if receipt is not None:
-        replace_file(before, receipt.model_dump_json(indent=2).encode())
-    elif before.data is not None:
-        delete(before)
+    """Write the receipt of an installation, or delete it."""
+    data = None if receipt is None else _RECEIPTS.dump_json(receipt, indent=2)
+    replace_file(read_file(_receipt_path(data_dir, file)), data)
 
 
 def _receipt_path(data_dir: Path, file: Path) -> Path:
     name = sha256(str(file).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    return data_dir / "clients" / f"{name}.receipt.json"
-
-
-def undo(receipt: Receipt, file: FileText) -> bytes | None:
-    """Return the file's content before the installation; None if there was no file.
-
-    An unchanged file is restored byte for byte. Otherwise only Halflap's entry is taken out and the moved servers are
-    put back, so that later changes stay.
-    """
-    if receipt.exact and file.digest == receipt.written:
-        if receipt.backup is None:
-            return None
-        backup = read_file(receipt.backup)
-        if backup.data is not None and backup.digest == receipt.original:
-            return backup.data
-    try:
-        document = open_document(receipt.file, file.text)
-        own = (*receipt.keys, receipt.name)
-        if is_itself(receipt.name, document.at(own)):
-            if receipt.replaced is None:
-                document.remove(own)
-            else:
-                document.put(own, receipt.replaced)
-        for one in receipt.moved:
-            if document.at((*one.keys, one.name)) is None:
-                document.put((*one.keys, one.name), one.entry)
-    except (ClientFileError, CannotEditError) as error:
-        where = f" Backup: {receipt.backup}" if receipt.backup else ""
-        raise ClientFileError(f"{error}{where}") from None
-    return document.text.encode()
+    return data_dir / "clients" / f"{name}.json"

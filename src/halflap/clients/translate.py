@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from halflap.config import Scope, is_halflap
 from halflap.config.reader import Reader
 from halflap.config.servers import WITHOUT_EFFECT, read_servers
-from halflap.config.source import Source, show
+from halflap.config.syntax import Source, show
 
 if TYPE_CHECKING:
     from halflap.clients.places import Place
@@ -23,7 +23,8 @@ _NAMES = {
     "http_headers": "headers", "env_vars": "inherit_env", "env_keys": "inherit_env",
 }  # fmt: skip
 """Our name for a key of some client."""
-_KEPT = {"type", "command", "args", "env", "envFile", "cwd", "url", "headers", "inherit_env"}
+_OF_COMMANDS = {"command", "args", "env", "envFile", "cwd", "inherit_env"}
+_OF_URLS = {"url", "headers"}
 _LIMITING = {
     "disabledTools", "excludeTools", "disabled_tools", "enabledTools", "includeTools", "enabled_tools", "tools",
     "available_tools", "sandbox", "sandboxEnabled",
@@ -47,8 +48,6 @@ class Found:
     """What differs from the client, or has to be done; also written above the entry."""
     refused: str | None = None
     """Why it can't be imported."""
-    is_itself: bool = False
-    """It starts Halflap."""
     signs_in: bool = False
     """The client signs in to it, or may have to."""
 
@@ -67,8 +66,7 @@ def is_itself(name: str, raw: Any) -> bool:
         return False
     command, args = raw.get("command", raw.get("cmd")), raw.get("args")
     if isinstance(command, str):
-        words = [arg for arg in args if isinstance(arg, str)] if isinstance(args, list) else []
-        return is_halflap(command, words)
+        return is_halflap(command, [str(arg) for arg in args] if isinstance(args, list) else [])
     return name.lower() == "halflap" and any(_NAMES.get(key, key) == "url" for key in raw)
 
 
@@ -147,47 +145,32 @@ class _Translation:
     """Why the server must not start as it is."""
 
     def entry(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        written: dict[str, Any] = {}
-        for key, value in raw.items():
-            if value is None or value in ({}, []):
-                continue
-            if key in _KEPT:
-                written[key] = self._translated(key, value)
-            elif key in _LIMITING:
+        used = {"type", *(_OF_COMMANDS if raw.get("command") else _OF_URLS)}
+        given = {key: value for key, value in raw.items() if value not in (None, {}, [])}
+        for key in given:
+            if key in _LIMITING:
                 self.reasons.append(
                     f"`{key}` limits it, and has no effect here. See `tools.allow` and `tools.block`."
                 )
             elif key in WITHOUT_EFFECT and key not in _SIGN_IN:
                 self.notes.append(f"`{key}` is left out. {WITHOUT_EFFECT[key]}")
-        if self.place.client.slug == "codex":
-            written["headers"] = {**written.get("headers", {}), **_codex_headers(raw)}
-        unused = {"headers"} if "command" in written else {"args", "env", "envFile", "cwd", "inherit_env"}
-        written = {key: value for key, value in written.items() if key not in unused and value}
+        written = {key: self._translated(key, value) for key, value in given.items() if key in used}
         if written.get("type") == "stdio":
             del written["type"]
+        if headers := _codex_headers(raw) if self.place.client.slug == "codex" else None:
+            written["headers"] = {**written.get("headers", {}), **headers}
         if self.place.folder is not None and "command" in written:
-            self._anchor_paths(written, _escaped(str(self.place.folder)))
+            _anchor_paths(written, _escaped(str(self.place.folder)))
         return written
 
-    @staticmethod
-    def _anchor_paths(written: dict[str, Any], folder: str) -> None:
-        """Make a project's relative paths absolute, and let its servers run in its folder."""
-        for key in ("command", "cwd", "envFile"):
-            path = str(written.get(key, "/"))
-            if not path.startswith(("/", "~", "${")) and (key != "command" or path.startswith(".")):
-                written[key] = os.path.normpath(f"{folder}/{path}")
-        written.setdefault("cwd", folder)
-
     def _translated(self, key: str, value: Any) -> Any:
-        if isinstance(value, str):
-            return value if key == "type" else self._text(key, value)
-        if isinstance(value, bool | int | float) and key in {"args", "env", "headers"}:
-            return str(value).lower() if isinstance(value, bool) else str(value)
-        if key in {"args", "inherit_env"} and isinstance(value, list):
-            return [self._translated("args", item) for item in value]
-        if key in {"env", "headers"} and isinstance(value, Mapping):
+        if isinstance(value, str) and key != "type":
+            return self._text(key, value)
+        if isinstance(value, list):
+            return [self._translated(key, one) for one in value]
+        if isinstance(value, Mapping):
             return {name: self._translated(key, one) for name, one in value.items()}
-        raise ValueError(f"`{key}` has a value of the wrong type.")
+        return value
 
     def _text(self, key: str, text: str) -> str:
         """Rewrite each `${…}` so that it means here what it means in the client."""
@@ -228,10 +211,8 @@ class _Translation:
         default = asked.get("default")
         if isinstance(default, str) and default and "}" not in default and not asked.get("password"):
             return f"${{{variable}:-{default}}}"
-        why = asked.get("description")
-        what = f" ({show(why)})" if isinstance(why, str) and why else ""
         if not self.scope.environ.get(variable):
-            self.reasons.append(f"Set the variable {variable}{what}, which VS Code asks for.")
+            self.reasons.append(f"Set the variable {variable}, which VS Code asks for.")
         return f"${{{variable}:-}}"
 
 
@@ -241,6 +222,15 @@ def _codex_headers(raw: Mapping[str, Any]) -> dict[str, str]:
     found = {name: f"${{{one}:-}}" for name, one in named.items()} if isinstance(named, Mapping) else {}
     token = raw.get("bearer_token_env_var")
     return {"Authorization": f"Bearer ${{{token}:-}}", **found} if token else found
+
+
+def _anchor_paths(written: dict[str, Any], folder: str) -> None:
+    """Make a project's relative paths absolute, and let its servers run in its folder."""
+    for key in ("command", "cwd", "envFile"):
+        path = str(written.get(key, "/"))
+        if not path.startswith(("/", "~", "${")) and (key != "command" or path.startswith(".")):
+            written[key] = os.path.normpath(f"{folder}/{path}")
+    written.setdefault("cwd", folder)
 
 
 def _escaped(text: str) -> str:

@@ -1,9 +1,10 @@
 """Configuration: files, environment variables and trusted project files become one frozen `Config`.
 
 Read `models` first: every setting with its default and documentation, from which the docs and the JSON Schema are
-generated. `load` reads the files, `reader` validates what is in them, `servers` reads the entries of upstream servers,
-`project` knows which files of a working folder are trusted. A wrong setting raises `ConfigError` with file, line and code; a wrong server entry only makes that
-server unusable (`ServerConfig.problems`). Nothing here starts or contacts a server.
+generated. A file is parsed (`syntax`), its `${VAR}` are expanded (`expand`), and the models validate it (`reader`), which
+maps every error back to its line. `servers` reads the entries of upstream servers, `project` knows which files of a working
+folder are trusted, `load` puts all of it together. A wrong setting raises `ConfigError`; a wrong server entry only makes
+that server unusable (`ServerConfig.problems`). Nothing here starts or contacts a server.
 """
 
 from halflap.config.expand import Scope

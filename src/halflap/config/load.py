@@ -8,30 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.config.expand import Scope
-from halflap.config.models import (
-    SECTIONS,
-    ConfigFile,
-    ExecutionConfig,
-    FrontConfig,
-    GraphConfig,
-    HttpConfig,
-    LearningConfig,
-    LintConfig,
-    ProgramsConfig,
-    StoreConfig,
-    ToolsConfig,
-    TopLevel,
-    TracesConfig,
-    TtlConfig,
-    UpstreamDefaults,
-    WebConfig,
-    WorkflowsConfig,
-)
+from halflap.config.models import SECTIONS, ConfigFile, Settings, TopLevel
 from halflap.config.paths import path_from, user_config_dir, user_data_dir, working_folder
 from halflap.config.project import ProjectFile, find_project_files, read_project_servers
 from halflap.config.reader import Reader, in_order, suggest_key
 from halflap.config.servers import ServerConfig, is_halflap, read_servers
-from halflap.config.source import Source, parse, read_bytes, show
+from halflap.config.syntax import Source, parse, read_bytes, show
 from halflap.core.errors import ConfigError, ConfigProblem
 
 if TYPE_CHECKING:
@@ -42,24 +24,11 @@ _IGNORED_KEYS = frozenset({"$schema", "globalShortcut", "preferences"})
 """What other clients keep next to their servers in the same file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config(Settings):
     """Everything that is configured. `Config()` is valid and has no servers."""
 
     servers: tuple[ServerConfig, ...] = ()
-    server: FrontConfig = field(default_factory=FrontConfig.model_construct)
-    tools: ToolsConfig = field(default_factory=ToolsConfig.model_construct)
-    execution: ExecutionConfig = field(default_factory=ExecutionConfig.model_construct)
-    ttl: TtlConfig = field(default_factory=TtlConfig.model_construct)
-    store: StoreConfig = field(default_factory=StoreConfig.model_construct)
-    traces: TracesConfig = field(default_factory=TracesConfig.model_construct)
-    learning: LearningConfig = field(default_factory=LearningConfig.model_construct)
-    graph: GraphConfig = field(default_factory=GraphConfig.model_construct)
-    lint: LintConfig = field(default_factory=LintConfig.model_construct)
-    http: HttpConfig = field(default_factory=HttpConfig.model_construct)
-    web: WebConfig = field(default_factory=WebConfig.model_construct)
-    programs: ProgramsConfig = field(default_factory=ProgramsConfig.model_construct)
-    workflows: WorkflowsConfig = field(default_factory=WorkflowsConfig.model_construct)
     roots: tuple[str, ...] = ()
     """As file:// URIs."""
     data_dir: Path = field(default_factory=user_data_dir)
@@ -68,7 +37,6 @@ class Config:
     pending: tuple[ProjectFile, ...] = ()
     """Project files that are not used, because they are new or have changed."""
     warnings: tuple[str, ...] = ()
-    upstream: UpstreamDefaults = field(default_factory=UpstreamDefaults.model_construct)
 
     @property
     def uses_programs(self) -> bool:
@@ -133,15 +101,15 @@ def _read_user_file(reader: Reader) -> Config:
     for key, value in reader.source.value.items():
         if key not in ConfigFile.model_fields and key not in _IGNORED_KEYS:
             advice = suggest_key(str(key), ConfigFile)
-            reader.add((key,), f"Unknown key `{show(str(key))}`.", advice, code="config-unknown-key")
+            reader.add((key,), f"Unknown key `{show(str(key))}`.", advice, "config-unknown-key")
         elif value is None:
             continue
         elif key == "roots":
-            top_level, _ = reader.read(TopLevel, (), {key: value})
+            top_level = reader.read(TopLevel, (), {key: value})
             settings[key] = () if top_level is None else top_level.roots
         elif key in SECTIONS:
             # Building a validator takes milliseconds; a section that is not there gets its defaults without one.
-            section, _ = reader.read(SECTIONS[key], (key,), value)
+            section = reader.read(SECTIONS[key], (key,), value)
             settings |= {} if section is None else {key: section}
     config = Config(**settings)
     return replace(config, servers=tuple(read_servers(reader, config.upstream)))

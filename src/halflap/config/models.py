@@ -1,16 +1,17 @@
 """Every setting with its type, default and documentation.
 
 These models are the single source: files are validated by them, and the tables of docs/configuration.md and the
-published JSON Schema are generated from them. `ConfigFile` is the whole file. `values` has the types of the values.
+published JSON Schema are generated from them. `ConfigFile` is the whole file. `validators` has the types of the values.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Self, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, create_model, model_validator
 
 from halflap.config.reader import problem
-from halflap.config.values import (
+from halflap.config.validators import (
     ApiBase,
     CacheFolder,
     Command,
@@ -349,6 +350,29 @@ class ServerEntry(Section):
         return self
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The sections of the configuration."""
+
+    server: FrontConfig = field(default_factory=FrontConfig.model_construct)
+    tools: ToolsConfig = field(default_factory=ToolsConfig.model_construct)
+    execution: ExecutionConfig = field(default_factory=ExecutionConfig.model_construct)
+    ttl: TtlConfig = field(default_factory=TtlConfig.model_construct)
+    store: StoreConfig = field(default_factory=StoreConfig.model_construct)
+    traces: TracesConfig = field(default_factory=TracesConfig.model_construct)
+    learning: LearningConfig = field(default_factory=LearningConfig.model_construct)
+    graph: GraphConfig = field(default_factory=GraphConfig.model_construct)
+    lint: LintConfig = field(default_factory=LintConfig.model_construct)
+    http: HttpConfig = field(default_factory=HttpConfig.model_construct)
+    web: WebConfig = field(default_factory=WebConfig.model_construct)
+    programs: ProgramsConfig = field(default_factory=ProgramsConfig.model_construct)
+    workflows: WorkflowsConfig = field(default_factory=WorkflowsConfig.model_construct)
+    upstream: UpstreamDefaults = field(default_factory=UpstreamDefaults.model_construct)
+
+
+SECTIONS: Mapping[str, type[Section]] = {one.name: one.type for one in fields(Settings)}  # type: ignore[misc]  # not text
+
+
 class TopLevel(Section):
     """Settings outside any section."""
 
@@ -357,32 +381,15 @@ class TopLevel(Section):
     )
 
 
-class ConfigFile(TopLevel):
-    """Halflap's configuration file."""
-
+class _Servers(TopLevel):
     mcpServers: dict[str, ServerEntry] = setting({}, "Servers by name, as in Claude and Cursor.")  # noqa: N815 -- the clients' own name
     servers: dict[str, ServerEntry] | tuple[ServerEntry, ...] = setting(
         {}, "Servers by name, as in VS Code, or as a list."
     )
     inputs: Any = setting(None, "Ignored; VS Code keeps it next to its servers.")
-    server: FrontConfig = FrontConfig.model_construct()
-    tools: ToolsConfig = ToolsConfig.model_construct()
-    execution: ExecutionConfig = ExecutionConfig.model_construct()
-    ttl: TtlConfig = TtlConfig.model_construct()
-    store: StoreConfig = StoreConfig.model_construct()
-    traces: TracesConfig = TracesConfig.model_construct()
-    learning: LearningConfig = LearningConfig.model_construct()
-    graph: GraphConfig = GraphConfig.model_construct()
-    lint: LintConfig = LintConfig.model_construct()
-    http: HttpConfig = HttpConfig.model_construct()
-    web: WebConfig = WebConfig.model_construct()
-    programs: ProgramsConfig = ProgramsConfig.model_construct()
-    workflows: WorkflowsConfig = WorkflowsConfig.model_construct()
-    upstream: UpstreamDefaults = UpstreamDefaults.model_construct()
 
 
-SECTIONS: Mapping[str, type[Section]] = {
-    name: info.annotation
-    for name, info in ConfigFile.model_fields.items()
-    if isinstance(info.annotation, type) and issubclass(info.annotation, Section)
-}
+_SECTION_FIELDS: Any = {name: (model, model.model_construct()) for name, model in SECTIONS.items()}
+ConfigFile = create_model(
+    "ConfigFile", __base__=_Servers, __doc__="Halflap's configuration file.", **_SECTION_FIELDS
+)

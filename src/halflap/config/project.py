@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from halflap.config.paths import user_data_dir, working_folder
 from halflap.config.reader import Reader
 from halflap.config.servers import read_servers
-from halflap.config.source import parse, read_bytes, show
+from halflap.config.syntax import parse, read_bytes, show
 from halflap.core.errors import ConfigError, ConfigProblem
 from halflap.core.files import replacing
 
@@ -114,7 +114,7 @@ def read_project_servers(
     for key in reader.source.value:
         if key not in _ALLOWED_KEYS:
             message = f"`{show(key)}` can't be set here: a project file can only add servers."
-            reader.add((key,), message, "Put it into your own configuration file.", code="config-project-key")
+            reader.add((key,), message, "Put it into your own configuration file.", "config-project-key")
     return reader, read_servers(reader, defaults)
 
 

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
-from halflap.config.expand import Expansion
-from halflap.config.source import location
+from halflap.config.expand import ExpansionError, expand
+from halflap.config.syntax import location
 from halflap.core.errors import ConfigError, ConfigProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from halflap.config.expand import Scope
-    from halflap.config.source import Location, Source
+    from halflap.config.syntax import Location, Source
     from halflap.core.codes import ConfigCode
 
+_MAX_DEPTH = 100
+_MAX_VALUES = 100_000
+"""Values in one file, each YAML alias counted as often as it is used."""
 _WORDS = {
     "tuple_type": "must be a list",
     "dict_type": "must be a mapping",
     "model_type": "must be a mapping",
     "string_pattern_mismatch": "must not be empty",
 }
-"""Where pydantic speaks of Python's types; otherwise its own words are used."""
+"""Instead of pydantic's messages that name Python types."""
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -49,39 +53,57 @@ class Reader:
     scope: Scope | None = None
     problems: list[ConfigProblem] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    empty: list[tuple[Location, str]] = field(default_factory=list)
+    """Where a variable without a value is used, and its name."""
+    _count: int = 0
 
     def add(
         self,
         path: Location,
         message: str,
         suggestion: str | None = None,
-        *,
         code: ConfigCode = "config-wrong-value",
     ) -> None:
         line = self.source.line(path)
         self.problems.append(ConfigProblem(self.source.file, line, message, suggestion, code))
 
-    def warn(self, path: Location, message: str) -> None:
-        self.warnings.append(f"{self.source.file or 'configuration'}: {location(path)} {message}")
-
-    def read(self, model: type[M], path: Location, value: Any) -> tuple[M | None, Expansion]:
+    def read(self, model: type[M], path: Location, value: Any) -> M | None:
         """Expand and validate the value at a path; None if anything is wrong. No message quotes a value."""
-        expansion = Expansion(self.scope)
-        value = expansion.expand(value, path)
-        for where, error in expansion.errors:
-            self.add(where, f"{location(where)}: {error}", error.suggestion, code=error.code)
-        reported = {where for where, _ in expansion.errors}
+        unexpanded: set[Location] = set()
+        value = self._expanded(value, path, unexpanded)
         try:
             valid = model.model_validate(value, context=self.scope)
         except ValidationError as invalid:
-            for one in invalid.errors(include_url=False):
-                where = (*path, *one["loc"])
-                if where not in reported:
-                    code, message, suggestion = _explain(one, model, location(where))
-                    key = one.get("ctx", {}).get("at")
-                    self.add((*where, key) if key else where, message, suggestion, code=code)
-            return None, expansion
-        return (None if expansion.errors else valid), expansion
+            for error in invalid.errors(include_url=False):
+                where = (*path, *error["loc"])
+                if where not in unexpanded:
+                    key = error.get("ctx", {}).get("at")
+                    self.add((*where, key) if key else where, *_explain(error, model, location(where)))
+            return None
+        return None if unexpanded else valid
+
+    def _expanded(self, value: Any, path: Location, failed: set[Location]) -> Any:
+        """Copy a value with its variables expanded; what can't be is reported and added to `failed`."""
+        self._count += 1
+        if len(path) > _MAX_DEPTH or self._count > _MAX_VALUES:
+            message, advice = "The file is too large or nested too deeply.", "Avoid YAML aliases."
+            raise ConfigError([ConfigProblem(self.source.file, None, message, advice, "config-too-large")])
+        if isinstance(value, Mapping):
+            return {key: self._expanded(inner, (*path, str(key)), failed) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._expanded(inner, (*path, at), failed) for at, inner in enumerate(value)]
+        if value is None:
+            # `allow:` without a value must not mean the default, which allows everything.
+            failed.add(path)
+            self.add(path, f"{location(path)}: it has no value.", "Leave the key out to get the default.")
+        if isinstance(value, str) and self.scope is not None:
+            try:
+                value, names = expand(value, self.scope)
+                self.empty += [(path, name) for name in names]
+            except ExpansionError as error:
+                failed.add(path)
+                self.add(path, f"{location(path)}: {error}", code="config-variable")
+        return value
 
     def raise_problems(self) -> None:
         if self.problems:
@@ -94,31 +116,32 @@ def in_order(problems: Sequence[ConfigProblem], files: Sequence[Path | None]) ->
     return sorted(problems, key=lambda one: (places.get(one.file, len(places)), one.line or 0))
 
 
-def _explain(error: Any, model: type[BaseModel], where: str) -> tuple[ConfigCode, str, str | None]:
+def _explain(error: Any, model: type[BaseModel], where: str) -> tuple[str, str | None, ConfigCode]:
+    """Return message, suggestion and code for an error of pydantic's."""
     kind, path, context, value = error["type"], error["loc"], error.get("ctx", {}), error["input"]
     if kind.startswith("config-"):
-        return kind, f"{where}: {context['message']}", context["suggestion"]
+        return f"{where}: {context['message']}", context["suggestion"], kind
     if kind == "extra_forbidden":
         advice = suggest_key(str(path[-1]), _model_at(path[:-1], model))
-        return "config-unknown-key", f"Unknown key `{where}`.", advice
+        return f"Unknown key `{where}`.", advice, "config-unknown-key"
     if kind == "missing":
-        return "config-wrong-value", f"`{where}` is missing.", None
+        return f"`{where}` is missing.", None, "config-wrong-value"
     suggestion = None
     if kind == "literal_error":
-        suggestion = _nearest(value, re.findall(r"'([^']*)'", context["expected"]))
+        suggestion = _nearest(str(value), re.findall(r"'([^']*)'", context["expected"]))
     elif kind in {"bool_type", "int_type", "float_type"} and isinstance(value, str):
         suggestion = "Write it without quotes."
     elif kind == "string_type" and isinstance(value, int | float):
         suggestion = "Put it in quotes."
     words = _WORDS.get(kind) or re.sub(r"^\w+ should", "must", error["msg"])
-    return "config-wrong-value", f"`{where}` {words}.", suggestion
+    return f"`{where}` {words}.", suggestion, "config-wrong-value"
 
 
-def _nearest(value: object, choices: Sequence[str], otherwise: str = "") -> str | None:
+def _nearest(value: str, choices: Sequence[str], otherwise: str = "") -> str | None:
     # rapidfuzz is imported only when there is a mistake.
     from halflap.core.suggest import did_you_mean  # noqa: PLC0415
 
-    return did_you_mean(str(value), choices, otherwise=otherwise) or None
+    return did_you_mean(value, choices, otherwise=otherwise) or None
 
 
 def suggest_key(key: str, model: type[BaseModel]) -> str | None:

@@ -7,13 +7,12 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.config.expand import read_env_lines
 from halflap.config.models import Protocol, ServerEntry, UpstreamDefaults
 from halflap.config.reader import Reader, in_order
-from halflap.config.source import Location, location, read_bytes, show
+from halflap.config.syntax import Location, location, read_bytes, show
 from halflap.core.errors import ConfigError, ConfigProblem
 from halflap.core.values import OWN, canonical
 
@@ -32,14 +31,14 @@ WITHOUT_EFFECT = {
 }
 """Keys of other clients for features that Halflap lacks, and what to use instead."""
 _MAX_NAME = 64
-
+_AS_WRITTEN = (
+    *("command", "args", "inherit_env", "url", "headers", "protocol"),
+    *("trust_annotations", "resources", "prompts", "questions"),
+)
+"""Fields of an entry that are the server's own."""
 
 Transport = Literal["stdio", "http", "sse", "auto", "memory"]
 """`memory` is a server object in this process, passed to `Gateway.open`; no file can name it."""
-
-
-def _no_texts() -> Mapping[str, str]:
-    return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +49,13 @@ class ServerConfig:
     transport: Transport
     command: str | None = None
     args: tuple[str, ...] = field(default=(), repr=False)
-    env: Mapping[str, str] = field(default_factory=_no_texts, hash=False, repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     """Its own variables, without the basic environment that every server gets."""
     inherit_env: bool | tuple[str, ...] = False
     """Which of Halflap's own variables it gets besides the basic ones: all, or these."""
     cwd: str | None = None
     url: str | None = field(default=None, repr=False)
-    headers: Mapping[str, str] = field(default_factory=_no_texts, hash=False, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     env_file: str | None = None
     """The file that some of `env` came from, as written."""
     unfilled: tuple[tuple[str, str], ...] = ()
@@ -76,11 +75,6 @@ class ServerConfig:
     max_concurrent_calls: int = 16
     source: Path | None = None
     """The file it came from."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "args", tuple(self.args))
-        object.__setattr__(self, "env", MappingProxyType(dict(self.env)))
-        object.__setattr__(self, "headers", MappingProxyType(dict(self.headers)))
 
     @property
     def broken(self) -> str | None:
@@ -111,22 +105,21 @@ def read_servers(reader: Reader, defaults: UpstreamDefaults | None = None) -> li
     A problem within a server's entry stays with that server. `reader.problems` gets those that leave no server to blame,
     such as a missing or repeated name.
     """
+    defaults = defaults or UpstreamDefaults.model_construct()
     first: dict[str, Location] = {}
     servers = []
     for name, path, entry in _entries(reader):
         if (wrong := _wrong_name(name)) is not None:
             message = f"The server name `{show(name)}` {wrong}."
-            reader.add(path, message, "Choose another.", code="config-server-name")
+            reader.add(path, message, "Choose another.", "config-server-name")
         elif name in first:
             both = f"{location(first[name])} and {location(path)}"
             message = f"There are two servers named `{show(name)}`: {both}."
-            reader.add(path, message, "Rename one of them.", code="config-duplicate-server")
+            reader.add(path, message, "Rename one of them.", "config-duplicate-server")
         else:
             first[name] = path
             own = Reader(reader.source, reader.scope, warnings=reader.warnings)
-            servers.append(
-                _read_entry(own, name, path, entry, defaults or UpstreamDefaults.model_construct())
-            )
+            servers.append(_read_entry(own, name, path, entry, defaults))
     return servers
 
 
@@ -136,13 +129,13 @@ def _entries(reader: Reader) -> Iterator[tuple[str, Location, Any]]:
         if isinstance(value, Mapping):
             yield from ((name, (form, name), entry) for name, entry in value.items())
         elif isinstance(value, list) and form == "servers":
-            for index, entry in enumerate(value):
+            for at, entry in enumerate(value):
                 name = entry.get("name") if isinstance(entry, Mapping) else None
                 if isinstance(name, str):
-                    yield name, (form, index), entry
+                    yield name, (form, at), entry
                 else:
-                    message = f"servers[{index}] has no `name`."
-                    reader.add((form, index), message, "Give it one.", code="config-server-name")
+                    message = f"servers[{at}] has no `name`."
+                    reader.add((form, at), message, "Give it one.", "config-server-name")
         elif value is not None:
             reader.add((form,), f"`{form}` must be a mapping of names to servers.")
 
@@ -161,16 +154,22 @@ def _read_entry(
     reader: Reader, name: str, path: Location, raw: Any, defaults: UpstreamDefaults
 ) -> ServerConfig:
     """Read one server's entry; everything wrong with it ends up in the `problems` of the server."""
-    entry = dict(raw) if isinstance(raw, Mapping) else {}
-    for key in [*IGNORED_KEYS, *WITHOUT_EFFECT]:
-        if entry.pop(key, None) is not None and key in WITHOUT_EFFECT:
-            reader.warn((*path, key), f"has no effect. {WITHOUT_EFFECT[key]}")
+    entry = (
+        {key: value for key, value in raw.items() if key not in IGNORED_KEYS}
+        if isinstance(raw, Mapping)
+        else {}
+    )
+    for key in WITHOUT_EFFECT.keys() & entry:
+        del entry[key]
+        place = f"{reader.source.file or 'configuration'}: {location((*path, key))}"
+        reader.warnings.append(f"{place} has no effect. {WITHOUT_EFFECT[key]}")
     is_disabled = entry.get("disabled") is True or entry.get("enabled") is False
     if is_disabled:
         reader.scope = None
-    values, expansion = reader.read(ServerEntry, path, entry)
     # An entry with a mistake is only shown.
-    values = values or ServerEntry.model_construct(command="" if "command" in entry else None)
+    values = reader.read(ServerEntry, path, entry) or ServerEntry.model_construct(
+        command="" if "command" in entry else None
+    )
     limits = {key: getattr(values, key) or getattr(defaults, key) for key in UpstreamDefaults.model_fields}
     if limits["call_timeout_seconds"] > limits["max_call_timeout_seconds"]:
         message = f"{location(path)}: call_timeout_seconds is greater than max_call_timeout_seconds."
@@ -179,27 +178,18 @@ def _read_entry(
     return ServerConfig(
         name=name,
         transport=values.transport or ("auto" if values.command is None else "stdio"),
-        command=values.command,
-        args=values.args,
         env=env,
-        inherit_env=values.inherit_env,
         cwd=None if values.cwd is None else str(values.cwd),
-        url=values.url,
-        headers=values.headers,
         env_file=None if values.env_file is None else entry["envFile"],
         unfilled=tuple(
             (location(where[len(path) :]), variable)
-            for where, variable in expansion.empty
+            for where, variable in reader.empty
             if where[len(path)] in {"env", "environment", "headers"}
         ),
-        trust_annotations=values.trust_annotations,
-        resources=values.resources,
-        prompts=values.prompts,
-        questions=values.questions,
         disabled=is_disabled,
         problems=tuple(in_order(reader.problems, [reader.source.file])),
-        protocol=values.protocol,
         source=reader.source.file,
+        **{key: getattr(values, key) for key in _AS_WRITTEN},
         **limits,
     )
 
@@ -211,15 +201,11 @@ def _read_env_file(reader: Reader, path: Location, file: Path | None) -> dict[st
         text = read_bytes(file).decode("utf-8-sig")
     except (ConfigError, UnicodeDecodeError) as error:
         message = error.problems[0].message if isinstance(error, ConfigError) else "The file is not UTF-8."
-        reader.add((*path, "envFile"), f"envFile: {message}", "Check its path.", code="config-env-file")
+        reader.add((*path, "envFile"), f"envFile: {message}", "Check its path.", "config-env-file")
         return {}
     variables, wrong = read_env_lines(text)
-    reader.problems += [
-        ConfigProblem(
-            file, line, "The line is not NAME=value.", "Start a comment with `#`.", "config-env-file"
-        )
-        for line in wrong
-    ]
+    message, advice = "The line is not NAME=value.", "Start a comment with `#`."
+    reader.problems += [ConfigProblem(file, line, message, advice, "config-env-file") for line in wrong]
     return variables
 
 

@@ -1,62 +1,12 @@
-"""Every error code: short, stable, and explained under its own heading in `errors.md`.
+"""Error codes that no exception class carries. Each code, these and the exceptions', has a paragraph in `errors.md`.
 
-Codes in the source are typed with these literals, so mypy rejects one that is not listed. Tests check that every
-exception's code is listed, every listed code is used, and each has a heading.
+Source code is typed with these literals, so mypy rejects a code that is not listed. The codes of exceptions are in
+`errors`. Tests check that every code has one heading in `errors.md`, and every heading is a code.
 """
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
-ErrorCode = Literal[
-    "halflap",
-    "config",
-    "usage",
-    "server-not-found",
-    "script-not-found",
-    "confirmation-needed",
-    "file",
-    "run-not-found",
-    "store",
-    "store-too-new",
-    "store-broken",
-    "store-ahead",
-    "tool",
-    "tool-not-found",
-    "tool-blocked",
-    "tool-held",
-    "tool-refused",
-    "invalid-arguments",
-    "tool-failed",
-    "input-required",
-    "upstream",
-    "upstream-unavailable",
-    "upstream-lost",
-    "call-timeout",
-    "shape",
-    "shape-too-new",
-    "shape-broken",
-    "backfill",
-    "script",
-    "dspy-program",
-    "dspy-program-not-found",
-    "dspy-program-broken",
-    "dspy-program-inputs",
-    "dspy-program-failed",
-    "dspy-program-timeout",
-    "dspy-program-cache",
-    "workflow",
-    "workflow-failed",
-    "workflow-timeout",
-    "workflow-busy",
-    "client-file",
-    "sandbox",
-    "scripts-too-deep",
-    "serve",
-    "token-file",
-    "demo",
-]
-"""Codes of exceptions."""
+from typing import Literal
 
 ConfigCode = Literal[
     "config-not-found",
@@ -115,11 +65,3 @@ HttpCode = Literal["http-host", "http-origin", "http-token"]
 
 OtherCode = Literal["call-limit", "internal", "output-not-kept", "output-not-written", "tool-error"]
 """Everything else."""
-
-Code = ErrorCode | ConfigCode | CheckCode | RunCode | HttpCode | OtherCode
-
-CODES: tuple[str, ...] = tuple(
-    code
-    for family in (ErrorCode, ConfigCode, CheckCode, RunCode, HttpCode, OtherCode)
-    for code in get_args(family)
-)

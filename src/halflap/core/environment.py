@@ -20,7 +20,7 @@ _PASSED_PREFIXES = ("LC_", "XDG_")
 def machine_environment(*prefixes: str) -> dict[str, str]:
     """Return what programs need to run and to reach the network, not the tokens in the user's shell.
 
-    An allow-list: nobody knows all the names under which programs look for keys, accounts and addresses.
+    An allow-list, because programs look for keys, accounts and addresses under too many names to list.
     """
     passed = (*_PASSED_PREFIXES, *prefixes)
     # Proxies are also written in lower case.

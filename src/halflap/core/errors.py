@@ -43,8 +43,9 @@
     ├── ClientFileError           a client's configuration file cannot be read or changed
     ├── SandboxError              programs cannot run here
     │   └── ScriptsTooDeepError       scripts call each other too deeply
-    └── ServeError                our own server cannot start
-        └── TokenFileError
+    ├── ServeError                our own server cannot start
+    │   └── TokenFileError
+    └── DemoError                 the demo did not show what it should
 
 A message says what is wrong, where, and what to do next. `code` is stable: scripts should look at it, and
 `halflap explain CODE` explains it.
@@ -66,9 +67,9 @@ if TYPE_CHECKING:
 SeedCode = Literal["PROGRAM_NOT_FOUND", "INVALID_INPUTS", "EXECUTION_ERROR", "TIMEOUT_ERROR", "CACHE_ERROR"]
 """The `code` in error objects of the `dspy_` and `gepa_` tools."""
 
-_MAX_TOOLS_SHOWN = 10
-_MAX_PROGRAM_PROBLEMS = 20
-_MAX_WORKFLOW_PROBLEMS = 100
+_MAX_LISTED = 20
+"""Problems that a message lists; the exception carries them all."""
+_MAX_NAMED = 10
 
 
 class HalflapError(Exception):
@@ -175,9 +176,14 @@ class ArgumentProblem:
         return f"{where}expected {self.expected}, received {self.received}"
 
 
-def _listed(first: str, problems: Sequence[ArgumentProblem], takes: str) -> str:
-    last = [f"It takes: {takes}"] if takes else []
-    return "\n".join([first, *(f"- {problem}" for problem in problems), *last])
+def _listed(first: str, problems: Sequence[object], last: str = "") -> str:
+    more = len(problems) - _MAX_LISTED
+    lines = [f"- {problem}" for problem in problems[:_MAX_LISTED]]
+    return "\n".join([first, *lines, *([f"and {more} more."] if more > 0 else []), *([last] if last else [])])
+
+
+def _takes(signature: str) -> str:
+    return f"It takes: {signature}" if signature else ""
 
 
 class ToolError(HalflapError):
@@ -187,7 +193,7 @@ class ToolError(HalflapError):
 
 
 class ToolNotFoundError(ToolError):
-    """No tool of that name is known."""
+    """No tool of that name is known; `unavailable_reason` is set where its server can't be asked."""
 
     code = "tool-not-found"
     seed_code = "PROGRAM_NOT_FOUND"
@@ -200,8 +206,8 @@ class ToolNotFoundError(ToolError):
         *,
         available: Sequence[str] = (),
         of_server: Sequence[str] = (),
-        unavailable_reason: str | None = None,
         servers: Sequence[str] = (),
+        unavailable_reason: str | None = None,
     ) -> None:
         self.name = name
         self.server = server
@@ -214,19 +220,13 @@ class ToolNotFoundError(ToolError):
             lines = [f"Can't check {quote(name)}: server {server!r} is not available. {unavailable_reason}"]
         elif not available and not servers:
             lines.append("No server is configured: `halflap init` imports servers from your other clients.")
-        if self.suggestions:
-            lines.append(f"Did you mean {join(map(quote, self.suggestions), 'or')}?")
+        if suggestions:
+            lines.append(f"Did you mean {join(map(quote, suggestions), 'or')}?")
         if server is not None and unavailable_reason is None:
-            # There may be thousands, of which few are shown.
-            shown = [shorten(tool) for tool in of_server[:_MAX_TOOLS_SHOWN]]
-            tools = join([*shown, *of_server[_MAX_TOOLS_SHOWN:]], limit=_MAX_TOOLS_SHOWN)
-            lines.append(
-                f"Server {server!r} has: {tools}." if tools else f"Server {server!r} has no such tool."
-            )
+            tools = join(map(shorten, of_server), limit=_MAX_NAMED)
+            lines.append(f"Server {server!r} has{f': {tools}' if tools else ' no such tool'}.")
         elif server is None and servers and name.startswith("mcp__"):
-            lines.append(
-                f"No server has this prefix. The servers are: {join(servers, limit=_MAX_TOOLS_SHOWN)}."
-            )
+            lines.append(f"No server has this prefix. The servers are: {join(servers, limit=_MAX_NAMED)}.")
         super().__init__("\n".join(lines))
 
 
@@ -262,7 +262,7 @@ class InvalidArgumentsError(ToolError):
         self.name = name
         self.problems = tuple(problems)
         super().__init__(
-            _listed(f"Invalid arguments for {quote(name)}; nothing was sent.", problems, signature)
+            _listed(f"Invalid arguments for {quote(name)}; nothing was sent.", problems, _takes(signature))
         )
 
 
@@ -373,13 +373,8 @@ class ProgramBrokenError(ProgramError):
     def __init__(self, name: str, problems: Sequence[str]) -> None:
         self.name = name
         self.problems = tuple(problems)
-        super().__init__(f"The DSPy program {quote(name)} cannot be used: {self.reason}")
-
-    @property
-    def reason(self) -> str:
-        """Every problem, without the program's name."""
-        shown = _cut_list([str(problem) for problem in self.problems], _MAX_PROGRAM_PROBLEMS)
-        return shown[0] if len(shown) == 1 else "".join(f"\n- {problem}" for problem in shown)
+        first = f"The DSPy program {quote(name)} cannot be used:"
+        super().__init__(f"{first} {problems[0]}" if len(problems) == 1 else _listed(first, problems))
 
 
 class ProgramInputsError(ProgramError):
@@ -392,7 +387,7 @@ class ProgramInputsError(ProgramError):
         self.name = name
         self.problems = tuple(problems)
         first = f"Invalid inputs for the DSPy program {quote(name)}; nothing was run."
-        super().__init__(message or _listed(first, problems, takes))
+        super().__init__(message or _listed(first, problems, _takes(takes)))
 
 
 class ProgramFailedError(ProgramError):
@@ -408,24 +403,10 @@ class ProgramTimeoutError(ProgramError):
     code = "dspy-program-timeout"
     seed_code = "TIMEOUT_ERROR"
 
-    def __init__(self, name: str, seconds: float) -> None:
-        self.name = name
-        super().__init__(
-            f"The DSPy program {quote(name)} was stopped after {seconds:g} s. The limit is "
-            "`programs.timeout_seconds`, or the time left to the caller."
-        )
-
 
 class ProgramCacheError(ProgramError):
     code = "dspy-program-cache"
     seed_code = "CACHE_ERROR"
-
-    def __init__(self, name: str, reason: str) -> None:
-        self.name = name
-        self.reason = reason
-        super().__init__(
-            f"The DSPy program {quote(name)} was not run: {reason} Set `programs.cache` to another folder, or to `off`."
-        )
 
 
 class WorkflowProblem(NamedTuple):
@@ -450,47 +431,21 @@ class WorkflowError(HalflapError):
     ) -> None:
         self.problems = tuple(WorkflowProblem(*problem) for problem in problems)
         self.what = what
-        shown = _cut_list([str(problem) for problem in self.problems], _MAX_WORKFLOW_PROBLEMS)
-        super().__init__("\n".join([what, *(f"- {problem}" for problem in shown)]))
+        super().__init__(_listed(what, self.problems))
 
 
 class WorkflowFailedError(HalflapError):
     code = "workflow-failed"
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(f"The workflow could not be analysed: {reason}")
 
 
 class WorkflowTimeoutError(HalflapError):
     code = "workflow-timeout"
     seed_code = "TIMEOUT_ERROR"
 
-    def __init__(self, seconds: float, unstructured: str | None = None) -> None:
-        """`unstructured` names the argument whose workflow is not made of blocks, if there is one."""
-        hint = (
-            "Ask about a part of it, or raise the limit."
-            if unstructured is None
-            else f"'{unstructured}' is not block-structured; block-structured workflows are analysed much faster."
-        )
-        super().__init__(
-            f"The analysis was stopped after {seconds:g} s, the limit in `workflows.timeout_seconds`. {hint}"
-        )
-
 
 class WorkflowBusyError(HalflapError):
     code = "workflow-busy"
     seed_code = "TIMEOUT_ERROR"
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(
-            f"{limit} analyses are running for you already. Try again when one of them has ended."
-        )
-
-
-def _cut_list(lines: list[str], limit: int) -> list[str]:
-    more = len(lines) - limit
-    return [*lines[:limit], f"and {more} more."] if more > 0 else lines
 
 
 class ClientFileError(HalflapError):
@@ -503,3 +458,7 @@ class ServeError(HalflapError):
 
 class TokenFileError(ServeError):
     code = "token-file"
+
+
+class DemoError(HalflapError):
+    code = "demo"

@@ -16,6 +16,8 @@ _MIN_SCORE = 65.0
 _MIN_TOOL_SCORE = 70.0
 _BEST_ONLY = 10.0
 """Drop suggestions that score this much below the best one."""
+_MIN_CANDIDATE = 57.0
+_MAX_CANDIDATES = 20
 _SERVER_WEIGHT = 0.3
 _LETTERS_PENALTY = 10.0
 _MAX_SUGGESTIONS = 3
@@ -52,28 +54,22 @@ class ToolNameIndex:
 
     def closest(self, name: str) -> list[str]:
         """Return the tools that someone who typed this name probably meant, best first."""
-        name = name[:_MAX_NAME]
-        server, tool = _split(name)
-        scores: dict[str, float] = {}
-        # A matching server can make up for at most its own weight.
-        cutoff = (
-            (_MIN_TOOL_SCORE - 100 * _SERVER_WEIGHT) / (1 - _SERVER_WEIGHT) if server else _MIN_TOOL_SCORE
-        )
-        for _, score, at in extract(tool, self._tools, scorer=fuzz.ratio, score_cutoff=cutoff, limit=None):
-            if server:
-                same_server = fuzz.ratio(server, self._parts[at][0])
-                score = (1 - _SERVER_WEIGHT) * score + _SERVER_WEIGHT * same_server  # noqa: PLW2901
-            if score >= _MIN_TOOL_SCORE:
-                scores[self._names[at]] = score
-        # `echo.add` and `mcp_echo_add` have all the letters right.
-        cutoff = _MIN_TOOL_SCORE + _LETTERS_PENALTY
-        for _, score, at in extract(
-            _letters(name), self._letters, scorer=fuzz.ratio, score_cutoff=cutoff, limit=None
-        ):
-            candidate = self._names[at]
-            scores[candidate] = max(scores.get(candidate, 0.0), score - _LETTERS_PENALTY)
-        best = max(scores.values(), default=0.0)
-        near = [found for found, score in scores.items() if score >= best - _BEST_ONLY]
+        server, tool = _split(name[:_MAX_NAME])
+        letters = _letters(name[:_MAX_NAME])
+        scores = {}
+        for text, texts in ((tool, self._tools), (letters, self._letters)):
+            for _, _, at in extract(
+                text, texts, scorer=fuzz.ratio, score_cutoff=_MIN_CANDIDATE, limit=_MAX_CANDIDATES
+            ):
+                known_server, known_tool = self._parts[at]
+                score = fuzz.ratio(tool, known_tool)
+                if server:
+                    score += _SERVER_WEIGHT * (fuzz.ratio(server, known_server) - score)
+                # `echo.add` and `mcp_echo_add` have all the letters right.
+                by_letters = fuzz.ratio(letters, self._letters[at]) - _LETTERS_PENALTY
+                scores[self._names[at]] = max(score, by_letters)
+        least = max(_MIN_TOOL_SCORE, max(scores.values(), default=0.0) - _BEST_ONLY)
+        near = [found for found, score in scores.items() if score >= least]
         return sorted(near, key=lambda found: (-scores[found], found))[:_MAX_SUGGESTIONS]
 
 

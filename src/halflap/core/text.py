@@ -14,19 +14,11 @@ if TYPE_CHECKING:
 _HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 """Unicode categories without a visible glyph: control, format, unassigned, private use, surrogates, separators."""
 _BLANK = frozenset(
-    [
-        *range(0xFE00, 0xFE10),
-        *range(0xE0100, 0xE01F0),
-        0x034F,
-        0x115F,
-        0x1160,
-        0x17B4,
-        0x17B5,
-        0x2800,
-        0x3164,
-        0xFFA0,
-    ]
-)
+    map(
+        chr,
+        [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800],
+    )
+) | {"\u3164", "\uffa0"}
 """Variation selectors and fillers: letters by category, but invisible."""
 _TERMINAL_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
 _SPELLED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -38,8 +30,7 @@ _MAX_DEPTH = 100
 """Levels shown of a JSON value. JSON parsers of other programs give up at about twice as many."""
 _MAX_JSON_BYTES = 1_500_000
 """About how much is shown of a JSON value: schemas of a megabyte are whole. Doubling it doubles that."""
-_ENTRY_BYTES = 12
-_SCHEMA_BYTES = 24
+_ENTRY_BYTES = 16
 """What an entry takes beside its key and text: punctuation, a short value or the mark of a cut."""
 _PROSE_KEYS = frozenset({"description", "title", "$comment", "instructions"})
 _LITERAL_KEYS = frozenset({"enum", "const", "default", "examples"})
@@ -102,7 +93,7 @@ def clean_json(value: Any, longest: int) -> tuple[Any, bool]:
 
 def _is_hidden(letter: str, *, spaces: bool = False) -> bool:
     category = unicodedata.category(letter)
-    return category in _HIDDEN or ord(letter) in _BLANK or (spaces and category == "Zs" and letter != " ")
+    return category in _HIDDEN or letter in _BLANK or (spaces and category == "Zs" and letter != " ")
 
 
 def _spell(letter: str) -> str:
@@ -119,6 +110,7 @@ class _Part(NamedTuple):
     depth: int
     is_prose: bool
     is_literal: bool
+    """Within an enum, default or example, where nothing is prose."""
 
 
 class _JsonCleaner:
@@ -140,10 +132,9 @@ class _JsonCleaner:
 
     def _clean(self, part: _Part) -> Any:
         value = part.value
-        is_over = self._left <= 0 or part.depth > _MAX_DEPTH
-        if is_over and (isinstance(value, str) or (part.is_literal and isinstance(value, dict | list))):
-            return _CUT.strip()
         if isinstance(value, str):
+            if self._is_over(part):
+                return _CUT.strip()
             shown = clean(value, self._longest) if part.is_prose else self._visible(value, self._longest)
             self._left -= len(shown)
             return shown
@@ -154,15 +145,10 @@ class _JsonCleaner:
         # Python reads NaN, but JSON has none, and the reader of our output may refuse it.
         return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
-    def _visible(self, text: str, longest: int) -> str:
-        shown = visible(text, longest, keep="\n\t")
-        self.found_hidden |= len(text) <= longest and shown != text
-        return shown
-
     def _dict(self, value: dict[str, Any], part: _Part) -> dict[str, Any]:
         cleaned: dict[str, Any] = {}
         for key, inner in value.items():
-            if self._left <= 0 or part.depth > _MAX_DEPTH:
+            if self._is_over(part):
                 cleaned[_CUT.strip()] = f"{len(value) - len(cleaned)} more"
                 break
             shown = self._visible(key, _MAX_NAME)
@@ -170,26 +156,27 @@ class _JsonCleaner:
                 # Two long keys may be cut to the same text; the second must not replace the first.
                 shown += f" ({len(cleaned) + 1})"
             cleaned[shown] = None
+            self._left -= _ENTRY_BYTES + len(shown)
             is_prose = key in _PROSE_KEYS and not part.is_literal
             is_literal = part.is_literal or key in _LITERAL_KEYS
-            self._later(inner, cleaned, shown, part.depth, is_prose=is_prose, is_literal=is_literal)
+            self._waiting.append(_Part(inner, cleaned, shown, part.depth + 1, is_prose, is_literal))
         return cleaned
 
     def _list(self, value: list[Any], part: _Part) -> list[Any]:
         cleaned: list[Any] = []
-        for inner in value:
-            if self._left <= 0 or part.depth > _MAX_DEPTH:
+        for at, inner in enumerate(value):
+            if self._is_over(part):
                 cleaned.append(_CUT.strip())
                 break
             cleaned.append(None)
-            self._later(
-                inner, cleaned, len(cleaned) - 1, part.depth, is_prose=False, is_literal=part.is_literal
-            )
+            self._left -= _ENTRY_BYTES
+            self._waiting.append(_Part(inner, cleaned, at, part.depth + 1, False, part.is_literal))
         return cleaned
 
-    def _later(
-        self, value: Any, target: Any, key: str | int, depth: int, *, is_prose: bool, is_literal: bool
-    ) -> None:
-        is_schema = isinstance(value, dict) and not is_literal
-        self._left -= (_SCHEMA_BYTES if is_schema else _ENTRY_BYTES) + len(str(key))
-        self._waiting.append(_Part(value, target, key, depth + 1, is_prose, is_literal))
+    def _is_over(self, part: _Part) -> bool:
+        return self._left <= 0 or part.depth > _MAX_DEPTH
+
+    def _visible(self, text: str, longest: int) -> str:
+        shown = visible(text, longest, keep="\n\t")
+        self.found_hidden |= len(text) <= longest and shown != text
+        return shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, Literal, Protocol
 
@@ -38,7 +39,7 @@ class Annotations:
     open_world: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tool:
     """A tool as its server defines it, under its namespaced name."""
 
@@ -54,15 +55,10 @@ class Tool:
     hash: str = ""
     """Of the whole definition, see `definition_hash`."""
 
-    @property
+    @cached_property
     def schema_hash(self) -> str:
         """What was learned of the tool counts as long as this stays: reworded descriptions do not change it."""
-        known = _SCHEMA_HASHES.get(self.hash)
-        if known is None:
-            known = schema_hash(self.input_schema, self.output_schema)
-            if self.hash and len(_SCHEMA_HASHES) < _MOST_SCHEMA_HASHES:
-                _SCHEMA_HASHES[self.hash] = known
-        return known
+        return schema_hash(self.input_schema, self.output_schema)
 
 
 ToolInfo = Tool
@@ -75,9 +71,6 @@ def definition_hash(definition: Mapping[str, Any]) -> str:
     return sha256(canonical({key: definition.get(key) for key in kept}).encode()).hexdigest()
 
 
-_SCHEMA_HASHES: dict[str, str] = {}
-"""By definition hash: hashing a large schema takes as long as learning from many results."""
-_MOST_SCHEMA_HASHES = 20_000
 _TEXTS = frozenset({"title", "description", "$comment", "examples"})
 _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 
@@ -207,19 +200,15 @@ class CallJournal(Protocol):
     @property
     def run(self) -> str:
         """The identifier of the run."""
-        ...
 
     def tool(self, name: str) -> str | None:
         """Return the tool behind a marked name, or None if the name has no mark."""
-        ...
 
     async def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
         """Return what this call returned before, or None if it has to be made."""
-        ...
 
     async def make(self, name: str, call: Callable[[], Awaitable[Result]]) -> Result:
         """Make the call and note what became of it."""
-        ...
 
 
 class ClientChannel(Protocol):
@@ -228,30 +217,24 @@ class ClientChannel(Protocol):
     @property
     def identity(self) -> object:
         """Equal for calls of one client: a question may be asked through either of them."""
-        ...
 
     @property
     def is_local(self) -> bool:
         """It runs on this machine as the same user, so that its folders are ours."""
-        ...
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
         """What it can be asked, in the protocol's form: `elicitation`, `sampling`, `roots`."""
-        ...
 
     @property
     def log_level(self) -> str | None:
         """The lowest level of log messages that it wants; None for none at all."""
-        ...
 
     async def ask(self, requests: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
         """Return the answers to a server's requests by key; raises `ClientRefusedError`."""
-        ...
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Pass a notification on; one that the client does not want is dropped."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +268,7 @@ class CallContext:
     """An extra check before a tool is called; raises to refuse."""
     progress: Progress | None = None
     client: ClientChannel | None = None
-    """Who is asked what a server wants to know; without one, servers are told that there is nobody to ask."""
+    """Answers what a server asks during the call; without one, the server gets an error."""
     forwarded: Forwarded | None = None
     """Only for a client's own request, not for calls that a program makes."""
     cancelled: Callable[[Any], None] | None = None
@@ -322,11 +305,9 @@ class ToolSource(Protocol):
     @property
     def name(self) -> str:
         """The server part of its tools' names."""
-        ...
 
     async def list(self) -> Listing:
         """Return the tools it has now."""
-        ...
 
     async def call(
         self,
@@ -342,7 +323,6 @@ class ToolSource(Protocol):
         The source awaits `admit` right before each time it sends the call, once it is connected and its tools are
         listed; what `admit` raises is the outcome of the call.
         """
-        ...
 
 
 class RequestSource(ToolSource, Protocol):
@@ -358,4 +338,3 @@ class RequestSource(ToolSource, Protocol):
         admit: Callable[[], Coroutine[Any, Any, None]],
     ) -> dict[str, Any]:
         """Send a request as `call` does, and return the raw result."""
-        ...

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
-import re
 import time
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -21,6 +19,7 @@ from halflap.core.errors import (
     ProgramTimeoutError,
     UsageError,
 )
+from halflap.core.text import quote
 from halflap.core.values import Tool
 from halflap.dspy.child_process import ChildProcess, ProcessEndedError
 from halflap.dspy.key import redacted
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from halflap.dspy.spec import ProgramSpec
 
     Call = Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
-
-__all__ = ["Outcome", "Runner", "check_inputs", "described", "tool_caller"]
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +131,9 @@ class Runner:
             async with asyncio.timeout_at(deadline):
                 answer = await work
         except TimeoutError:
-            raise ProgramTimeoutError(name, round(loop.time() - began, 1)) from None
+            took = f"The DSPy program {quote(name)} was stopped after {loop.time() - began:.3g} s."
+            limit = "The limit is `programs.timeout_seconds`, or the time left to the caller."
+            raise ProgramTimeoutError(f"{took} {limit}") from None
         except ProcessEndedError as error:
             told = f"the process that runs DSPy ended: {error}. The next call starts a new one."
             raise ProgramFailedError(name, told) from None
@@ -143,7 +142,8 @@ class Runner:
             return result
         kind, message = answer["error"]["kind"], answer["error"]["message"]
         if kind == "cache":
-            raise ProgramCacheError(name, message)
+            advice = "Set `programs.cache` to another folder, or to `off`."
+            raise ProgramCacheError(f"The DSPy program {quote(name)} was not run: {message} {advice}")
         raise UsageError(message) if kind == "usage" else ProgramFailedError(name, message)
 
     async def start(self, name: str, show: Callable[[str], None] | None = None) -> ChildProcess:
@@ -182,7 +182,7 @@ class Runner:
             await process.close()
 
     def _model(self, name: str) -> LmConfig:
-        """Return the configured model, or raise what is missing: key and address come from the configuration alone."""
+        # Key and address come from the configuration alone, never from the environment.
         lm = self._config.lm
         if lm is None:
             raise ProgramFailedError(
@@ -191,17 +191,6 @@ class Runner:
                 "programs:\n"
                 "  lm: {model: openai/gpt-4o-mini, api_key: '${OPENAI_API_KEY}'}",
             )
-        if lm.api_base is not None:
-            return lm
-        prefix = re.sub(r"[^A-Z0-9]+", "_", lm.model.partition("/")[0].upper())
-        for variable in (f"{prefix}_API_BASE", f"{prefix}_BASE_URL"):
-            if os.environ.get(variable):
-                # The user may not want the provider itself to be asked.
-                raise ProgramFailedError(
-                    name,
-                    f"the environment variable {variable} gives an address for {lm.model} that Halflap would ignore. Set "
-                    "`programs.lm.api_base` to it, or unset the variable.",
-                )
         return lm
 
 

@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic import Field as Setting
 from pydantic_core import from_json
 
-from halflap.config.source import location
+from halflap.config.syntax import location
 from halflap.core.errors import ProgramBrokenError
 from halflap.schema import compile_schema, try_compile
 
@@ -28,22 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from halflap.schema import Validator
-
-__all__ = [
-    "ADDED_FIELDS",
-    "INPUTS",
-    "NAME",
-    "RESERVED",
-    "Field",
-    "Kind",
-    "Predictor",
-    "ProgramSpec",
-    "State",
-    "Wiring",
-    "read_json",
-    "read_spec",
-    "write_spec",
-]
 
 INPUTS = "inputs"
 """The program's own inputs, as a source in the wiring."""

@@ -91,7 +91,7 @@ def clean_schema(schema: Any, longest: int) -> tuple[Any, bool]:
             for key in _REFERENCES:
                 target = part.get(key)
                 was_there = isinstance(target, str) and before.find(target) is not MISSING
-                if was_there and after.find(target) is MISSING:
+                if target == _CUT or (was_there and after.find(target) is MISSING):
                     del part[key]
                     part["$comment"] = _CUT
             rest += part.values()

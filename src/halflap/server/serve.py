@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from halflap.config import user_config_dir
 from halflap.core.errors import HalflapError, ServerNotFoundError
 from halflap.gateway import Gateway
-from halflap.server.app import Front
-from halflap.server.principal import principal_of_person, principal_of_token
+from halflap.server.front import Front
 from halflap.server.stdio import serve_stdio
+from halflap.server.tokens import Tokens, keep_token, principal_of_person, principal_of_token
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
     from halflap.config import Config
-    from halflap.server.http import Page, Tokens
-    from halflap.server.single import SingleFront
+    from halflap.server.http import Page
 
 __all__ = ["run_http", "run_stdio"]
 
@@ -41,19 +41,13 @@ async def run_stdio(config: Config, load: Load | None = None, *, only: str | Non
 
     `load` reads the configuration again after a change.
     """
+    names = tuple(server.name for server in config.servers if not server.disabled)
+    if only is not None and only not in names:
+        raise ServerNotFoundError(only, names)
     gateway = Gateway(config)
-    front = Front(gateway) if only is None else _single(gateway, only)
+    front = Front(gateway, only)
     front.forward_roots()
     await _run(gateway, front, serve_stdio(front.server), load)
-
-
-def _single(gateway: Gateway, name: str) -> SingleFront:
-    from halflap.server.single import SingleFront  # noqa: PLC0415 -- few need it
-
-    names = tuple(server.name for server in gateway.config.servers if not server.disabled)
-    if name not in names:
-        raise ServerNotFoundError(name, names)
-    return SingleFront(gateway, name)
 
 
 async def run_http(
@@ -69,9 +63,7 @@ async def run_http(
     """
     from halflap.server.http import (  # noqa: PLC0415 -- not for stdio
         PATH,
-        Tokens,
         bind,
-        keep_token,
         page_hosts,
         parse_address,
         serve_http,
@@ -100,13 +92,11 @@ async def run_http(
             say(page.invite(url))
         say(how)
 
-    serving = serve_http(front, gateway, listener, tokens, on_ready=ready, page=page)
+    serving = serve_http(gateway, front, listener, tokens, on_ready=ready, page=page)
     await _run(gateway, front, serving, load)
 
 
-async def _run(
-    gateway: Gateway, front: Front | SingleFront, serving: Awaitable[None], load: Load | None
-) -> None:
+async def _run(gateway: Gateway, front: Front, serving: Awaitable[None], load: Load | None) -> None:
     """Serve until the client leaves or a signal comes, and leave nothing behind."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -117,7 +107,7 @@ async def _run(
         asyncio.ensure_future(serving),
         asyncio.create_task(stopped.wait()),
     ]
-    beside = [asyncio.create_task(_warm_up(gateway, front))] if isinstance(front, Front) else []
+    beside = [asyncio.create_task(_warm_up(gateway, front))]
     if load is not None:
         beside.append(asyncio.create_task(_follow(gateway, load)))
     try:
@@ -152,31 +142,33 @@ async def _warm_up(gateway: Gateway, front: Front) -> None:
 
 async def _follow(gateway: Gateway, load: Load) -> None:
     """Apply changes of the configuration files; clients stay connected."""
-    seen = await asyncio.to_thread(_stamps, gateway.config)
+    seen = now = await asyncio.to_thread(_stamps, gateway.config)
     while True:
         await asyncio.sleep(_POLL_SECONDS)
-        now = await asyncio.to_thread(_stamps, gateway.config)
-        if now == seen:
+        before, now = now, await asyncio.to_thread(_stamps, gateway.config)
+        if now == seen or now != before:
+            # Unchanged, or perhaps still being written.
             continue
+        seen = now
         try:
             config = await asyncio.to_thread(load)
             await gateway.reload(config)
         except HalflapError as error:
             logger.warning("The configuration changed, but can't be used: %s", error)
-            seen = now
         else:
             logger.warning("The configuration changed and was reloaded.")
-            seen = await asyncio.to_thread(_stamps, config)
+            # It may consist of other files now. Of those that it had before, changes since then count.
+            stamps = await asyncio.to_thread(_stamps, config)
+            seen = now = {file: seen.get(file, stamp) for file, stamp in stamps.items()}
 
 
-def _stamps(config: Config) -> list[tuple[int, ...] | None]:
+def _stamps(config: Config) -> dict[Path, tuple[int, ...] | None]:
     """Return what changes when a configuration file does; a file that may appear counts, too."""
-    files = config.sources or tuple(user_config_dir() / name for name in ("config.yaml", "config.json"))
-    found: list[tuple[int, ...] | None] = []
-    for file in files:
+    stamps: dict[Path, tuple[int, ...] | None] = {}
+    for file in config.sources or tuple(user_config_dir() / name for name in ("config.yaml", "config.json")):
         try:
             state = file.stat()
-            found.append((state.st_mtime_ns, state.st_size, state.st_ino))
+            stamps[file] = (state.st_mtime_ns, state.st_size, state.st_ino)
         except OSError:
-            found.append(None)
-    return found
+            stamps[file] = None
+    return stamps

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import mcp_types as types
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from mcp.shared.exceptions import MCPError
+
+    from halflap.core.values import Features, Listing, ServerEvent
+    from halflap.upstream.questions import ListRoots
 
 # JSON-RPC error codes of our own, put in place of an answer that cannot come. They never leave this package.
 NOT_SENT = -32950
@@ -59,6 +64,19 @@ class RequestFailedError(Exception):
     """What the server said besides the message."""
 
 
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What the gateway does for its servers."""
+
+    version: str
+    """Halflap's own."""
+    list_roots: ListRoots
+    on_listing: Callable[[Listing], Awaitable[None]]
+    on_features: Callable[[str, Features], Awaitable[bool]]
+    """Returns whether they are others than before."""
+    on_event: Callable[[ServerEvent], None]
+
+
 @dataclass(slots=True)
 class Connection:
     """The record of one connection: the transport writes it, the upstream reads it."""
@@ -76,11 +94,7 @@ class Connection:
     failure: Failure | None = None
     """What went wrong last."""
     noise: list[str] = field(default_factory=list)
-    """The first lines on a server's stdout that are not messages."""
-    heard: bool = False
-    """A message came from the server."""
-    agreed: bool = False
-    """Client and server agreed on a protocol version."""
+    """The first lines on a server's stdout that are not messages, as long as there are no messages."""
     ready: bool = False
     """The server listed its tools; when it is stopped, it gets time to exit by itself."""
     pid: int | None = None

@@ -1,146 +1,186 @@
-"""Collect what a server lists: tools, prompts, resources. What cannot be used is left out with a warning."""
+"""List what a server has: tools, prompts, resources. What cannot be used is left out with a warning."""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 
 from halflap.core.text import visible
-from halflap.core.values import Features
+from halflap.core.values import Features, Listing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import Iterable, Mapping
 
     import mcp_types as types
 
+    from halflap.upstream.session import Session
+
 logger = logging.getLogger(__name__)
 
-MAX_TOOLS = 20_000
+_MAX_TOOLS = 20_000
+_MAX_PAGES = 1_000
+_MAX_INSTRUCTIONS = 100_000
+_MAX_SERVER_INFO = 500
 MAX_ENTRIES = 1_000
 """Prompts, resources or templates of one server; more would only fill the lists of clients."""
-_MAX_ENTRY_BYTES = 65_536
-_MAX_FEATURE_BYTES = 2_000_000
+_MAX_ENTRIES_BYTES = 2_000_000
 """Of each of these lists; they are stored with the catalogue."""
-_MAX_REPEATED = 100
-_MAX_NAME = 100
-_MAX_TTL_MS = 10**12
+_MAX_SHOWN = 100
 
 
-class Definitions:
-    """The tools of one listing, filled page by page; with `check_headers`, as the newer era demands."""
-
-    def __init__(self, *, check_headers: bool = False) -> None:
-        self.tools: list[Mapping[str, Any]] = []
-        self.again: list[Mapping[str, Any]] = []
-        """Further definitions under a name that was listed before."""
-        self.warnings: list[str] = []
-        self.ttl_seconds: float | None = None
-        """How long the listing stays valid: the shortest time of any page."""
-        self.pages = 0
-        self.param_headers: dict[str, Mapping[tuple[str, ...], str]] = {}
-        """By tool: which arguments are sent as HTTP headers, too."""
-        self._check_headers = check_headers
-        self._names = Counter[str]()
-
-    @property
-    def repeated(self) -> tuple[str, ...]:
-        return tuple(name for name, times in self._names.items() if times > 1)
-
-    def add_page(self, page: Mapping[str, Any]) -> None:
-        self.pages += 1
-        tools = page.get("tools")
-        for definition in tools if isinstance(tools, list) else ():
-            if len(self.tools) < MAX_TOOLS:
-                self._add(definition)
-        milliseconds: Any = page.get("ttlMs")
-        is_number = isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool)
-        if is_number and 0 <= milliseconds <= _MAX_TTL_MS:
-            seconds = milliseconds / 1000
-            self.ttl_seconds = seconds if self.ttl_seconds is None else min(self.ttl_seconds, seconds)
-
-    def _add(self, definition: Any) -> None:
-        name = definition.get("name") if isinstance(definition, dict) else None
-        if not isinstance(name, str) or not name:
-            self.warnings.append("a tool without a name was left out")
-            return
-        shown = visible(name, _MAX_NAME)
-        self._names[name] += 1
-        if self._names[name] > 1:
-            self.warnings.append(f"tool {shown!r} is listed twice; the second was left out")
-            if len(self.again) < _MAX_REPEATED:
-                self.again.append(definition)
-            return
-        kept = dict(definition)
-        if not isinstance(kept.get("inputSchema"), dict):
-            self.warnings.append(f"tool {shown!r} has no input schema; it is taken to accept any arguments")
-            kept["inputSchema"] = {"type": "object"}
-        if self._check_headers and (problem := self._header_problem(name, kept["inputSchema"])):
-            self.warnings.append(f"tool {shown!r} was left out: {visible(problem, 2 * _MAX_NAME)}")
-            return
-        if not isinstance(kept.get("outputSchema"), dict):
-            kept.pop("outputSchema", None)
-        if not isinstance(kept.get("description"), str):
-            kept["description"] = ""
-        self.tools.append(kept)
-
-    def _header_problem(self, name: str, schema: Mapping[str, Any]) -> str | None:
-        try:
-            problem = find_invalid_x_mcp_header(schema)
-            if problem is None and (headers := x_mcp_header_map(schema)):
-                self.param_headers[name] = headers
-        except RecursionError:
-            return None
-        return problem
-
-
-async def read_features(
-    info: types.Implementation | None,
-    capabilities: types.ServerCapabilities,
-    pages: Callable[[str], AsyncIterator[Mapping[str, Any]]],
-) -> Features:
-    """List prompts, resources and templates, as far as the server has them."""
-    lists = {
-        "prompts": ("prompts/list", "prompts", "name", capabilities.prompts),
-        "resources": ("resources/list", "resources", "uri", capabilities.resources),
-        "templates": ("resources/templates/list", "resourceTemplates", "uriTemplate", capabilities.resources),
-    }
-    found = {
-        field: () if offered is None else await _entries(pages(method), key, identifier)
-        for field, (method, key, identifier, offered) in lists.items()
-    }
-    return Features(
-        server_info={} if info is None else info.model_dump(by_alias=True, mode="json", exclude_none=True),
-        capabilities=capabilities.model_dump(by_alias=True, mode="json", exclude_none=True),
-        **found,
+async def list_tools(session: Session, server: str) -> Listing:
+    """Return all tools of a server."""
+    listed = _Listed([], None)
+    if session.capabilities.tools is not None:
+        listed = await _list(session, "tools/list", "tools", _MAX_TOOLS)
+    tools = read_tools(listed.entries, check_headers=session.is_modern)
+    session.send_as_headers(tools.param_headers)
+    too_long = f"its list of tools does not end; it was cut after {len(listed.entries):,}"
+    info = session.server_info
+    return Listing(
+        server=server,
+        tools=tools.usable,
+        instructions=(session.instructions or "")[:_MAX_INSTRUCTIONS] or None,
+        protocol_version=session.protocol_version,
+        server_info=None if info is None else _describe(info),
+        ttl_seconds=listed.ttl_seconds,
+        repeated=tools.repeated,
+        again=tools.again,
+        warnings=(*tools.warnings, too_long) if listed.is_cut else tools.warnings,
     )
 
 
-async def _entries(
-    pages: AsyncIterator[Mapping[str, Any]], key: str, identifier: str
-) -> tuple[Mapping[str, Any], ...]:
-    """Return the usable entries of a list: one that names itself, once, and is not too large."""
-    found: dict[str, Mapping[str, Any]] = {}
-    size = 0
+def _describe(info: types.Implementation) -> str:
+    name = f"{info.name} {info.version}".strip()
+    more = ", ".join(part for part in (info.title, info.description) if part)
+    return (f"{name}: {more}" if more else name)[:_MAX_SERVER_INFO]
+
+
+async def list_features(session: Session) -> Features:
+    """Return what a server offers besides tools."""
+
+    async def entries(capability: object, method: str, key: str, name: str) -> tuple[Mapping[str, Any], ...]:
+        if capability is None:
+            return ()
+        try:
+            return read_entries((await _list(session, method, key, MAX_ENTRIES)).entries, name)
+        except MCPError:
+            # Many servers declare what they do not have.
+            logger.debug("a server does not list its %s", key, exc_info=True)
+            return ()
+
+    info, offered = session.server_info, session.capabilities
+    return Features(
+        server_info={} if info is None else info.model_dump(by_alias=True, mode="json", exclude_none=True),
+        capabilities=offered.model_dump(by_alias=True, mode="json", exclude_none=True),
+        prompts=await entries(offered.prompts, "prompts/list", "prompts", "name"),
+        resources=await entries(offered.resources, "resources/list", "resources", "uri"),
+        templates=await entries(
+            offered.resources, "resources/templates/list", "resourceTemplates", "uriTemplate"
+        ),
+    )
+
+
+class _Listed(NamedTuple):
+    entries: list[Any]
+    ttl_seconds: float | None
+    """How long they stay valid: the shortest time of any page."""
+    is_cut: bool = False
+
+
+async def _list(session: Session, method: str, key: str, most: int) -> _Listed:
+    """Return the entries of all pages, up to a number."""
+    entries: list[Any] = []
+    seconds: list[float] = []
+    cursors: set[str] = set()
+    params: dict[str, Any] = {}
+    for _ in range(_MAX_PAGES):
+        page = await session.send(method, params)
+        listed, ttl, cursor = page.get(key), page.get("ttlMs"), page.get("nextCursor")
+        entries += listed if isinstance(listed, list) else []
+        if isinstance(ttl, int | float) and not isinstance(ttl, bool) and ttl >= 0:
+            seconds.append(min(ttl, 1e12) / 1000)
+        if not isinstance(cursor, str) or cursor in cursors:
+            return _Listed(entries[:most], min(seconds, default=None), len(entries) > most)
+        if len(entries) >= most:
+            break
+        cursors.add(cursor)
+        params = {"cursor": cursor}
+    return _Listed(entries[:most], min(seconds, default=None), is_cut=True)
+
+
+class Tools(NamedTuple):
+    """The tools of one listing."""
+
+    usable: tuple[Mapping[str, Any], ...]
+    again: tuple[Mapping[str, Any], ...]
+    """Further definitions under a name that was listed before."""
+    repeated: tuple[str, ...]
+    warnings: tuple[str, ...]
+    param_headers: dict[str, dict[tuple[str, ...], str]]
+    """By tool: which arguments are sent as HTTP headers, too."""
+
+
+def read_tools(listed: Iterable[Any], *, check_headers: bool) -> Tools:
+    """Return the usable tools; with `check_headers`, as the newer era demands."""
+    names = Counter[str]()
+    tools, again, warnings, headers = [], [], [], {}
+    for definition in listed:
+        name = definition.get("name") if isinstance(definition, dict) else None
+        if not isinstance(name, str) or not name:
+            warnings.append("a tool without a name was left out")
+            continue
+        shown = visible(name, _MAX_SHOWN)
+        names[name] += 1
+        if names[name] > 1:
+            warnings.append(f"tool {shown!r} is listed twice; the second was left out")
+            again.append(definition)
+            continue
+        tool = dict(definition)
+        if not isinstance(tool.get("inputSchema"), dict):
+            warnings.append(f"tool {shown!r} has no input schema; any arguments are accepted")
+            tool["inputSchema"] = {"type": "object"}
+        if check_headers:
+            problem, found = _param_headers(tool["inputSchema"])
+            if problem is not None:
+                warnings.append(f"tool {shown!r} was left out: {visible(problem, 2 * _MAX_SHOWN)}")
+                continue
+            headers[name] = found
+        if not isinstance(tool.get("outputSchema"), dict):
+            tool.pop("outputSchema", None)
+        if not isinstance(tool.get("description"), str):
+            tool["description"] = ""
+        tools.append(tool)
+    repeated = tuple(name for name, times in names.items() if times > 1)
+    return Tools(tuple(tools), tuple(again), repeated, tuple(warnings), headers)
+
+
+def _param_headers(schema: Mapping[str, Any]) -> tuple[str | None, dict[tuple[str, ...], str]]:
+    """Return what is wrong with the `x-mcp-header`s of a schema, and the map of them."""
     try:
-        async for page in pages:
-            listed = page.get(key)
-            for entry in listed if isinstance(listed, list) else ():
-                name = entry.get(identifier) if isinstance(entry, dict) else None
-                if not isinstance(name, str) or not name or name in found:
-                    continue
+        problem = find_invalid_x_mcp_header(schema)
+        return problem, {} if problem is not None else x_mcp_header_map(schema)
+    except RecursionError:
+        return None, {}
+
+
+def read_entries(listed: Iterable[Any], identifier: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the usable prompts, resources or templates: those that name themselves, once, as far as there is room."""
+    found: dict[str, Mapping[str, Any]] = {}
+    room = _MAX_ENTRIES_BYTES
+    for entry in listed:
+        name = entry.get(identifier) if isinstance(entry, dict) else None
+        if isinstance(name, str) and name and name not in found:
+            try:
                 length = len(json.dumps(entry))
-                size += length if length <= _MAX_ENTRY_BYTES else 0
-                if len(found) >= MAX_ENTRIES or size > _MAX_FEATURE_BYTES:
-                    logger.warning("a server lists more than %d %s; the rest is left out", len(found), key)
-                    return tuple(found.values())
-                if length <= _MAX_ENTRY_BYTES:
-                    found[name] = entry
-    except (MCPError, RecursionError):
-        # Many servers declare what they do not have.
-        logger.debug("a server does not list its %s", key, exc_info=True)
+            except RecursionError:
+                continue
+            if length <= room:
+                found[name] = entry
+                room -= length
     return tuple(found.values())

@@ -7,11 +7,13 @@ if all requests in flight come from one client, and otherwise the server is told
 from __future__ import annotations
 
 import logging
+import math
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import mcp_types as types
 
 from halflap.core.errors import ClientRefusedError
@@ -40,22 +42,22 @@ class Pending:
     """A client's request while a server works on it, however many messages that takes."""
 
     context: CallContext
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    seconds: float = math.inf
+    """Its time limit, which progress restarts; while the server waits for an answer it stands still."""
+    end: float = math.inf
+    """When it ends in any case."""
     asked: int = 0
     """How many questions the server has asked."""
-    waiting: int = 0
-    """Questions without an answer yet: the server waits for us, not we for the server."""
+
+    def restart_clock(self) -> None:
+        self.scope.deadline = min(anyio.current_time() + self.seconds, self.end)
+
+    def stop_clock(self) -> None:
+        self.scope.deadline = self.end
 
 
-@dataclass(frozen=True, slots=True)
-class _Exchange:
-    """One request on the wire."""
-
-    owner: Questions
-    request_id: int
-    pending: Pending
-
-
-_current: ContextVar[_Exchange | None] = ContextVar("halflap_exchange", default=None)
+_current: ContextVar[tuple[Questions, Pending] | None] = ContextVar("halflap_request", default=None)
 """Set while a request is sent. The SDK's HTTP transport hands each message over in the context of its request."""
 
 
@@ -67,20 +69,20 @@ class Questions:
         self._enabled = enabled
         self._is_local = is_local
         """The server runs on this machine: a client elsewhere must not choose which of our folders it uses."""
-        self._exchanges: dict[int, _Exchange] = {}
+        self._in_flight: dict[Pending, None] = {}
+        """In the order in which they were sent."""
         self._open = 0
 
     @contextmanager
-    def in_flight(self, request_id: int, pending: Pending) -> Iterator[None]:
+    def in_flight(self, pending: Pending) -> Iterator[None]:
         """Note a request as in flight."""
-        exchange = _Exchange(self, request_id, pending)
-        self._exchanges[request_id] = exchange
-        token = _current.set(exchange)
+        self._in_flight[pending] = None
+        token = _current.set((self, pending))
         try:
             yield
         finally:
             _current.reset(token)
-            del self._exchanges[request_id]
+            self._in_flight.pop(pending, None)
 
     def capabilities(self, context: CallContext) -> dict[str, Any]:
         """Return what a server of the newer era may ask during a request."""
@@ -97,6 +99,11 @@ class Questions:
             and "roots" in client.capabilities
             and (client.is_local or not self._is_local)
         )
+
+    def can_forward(self, requests: Mapping[str, Any], cause: Pending) -> bool:
+        """Return whether the client may answer these requests by itself: our roots come before its own."""
+        asks_roots = any(one["method"] == ROOTS for one in requests.values())
+        return not asks_roots or self.shares_roots(cause.context.client)
 
     async def answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a request that a server of the older era sent; raises `ClientRefusedError`."""
@@ -135,13 +142,13 @@ class Questions:
         self._open += 1
         if cause is not None:
             cause.asked += questions
-            cause.waiting += 1
+            cause.stop_clock()
         try:
             yield
         finally:
             self._open -= 1
             if cause is not None:
-                cause.waiting -= 1
+                cause.restart_clock()
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Pass a log message or the end of an elicitation on, if its cause is known."""
@@ -157,11 +164,10 @@ class Questions:
         """Return the request that the message being handled belongs to."""
         current = _current.get()
         # A server in this process may be a gateway, too: then the context can be that of another session.
-        if current is not None and current.owner is self:
-            return current.pending if current.request_id in self._exchanges else None
-        found = [one.pending for one in self._exchanges.values()]
-        clients = {one.context.client and one.context.client.identity for one in found}
-        return found[-1] if len(clients) == 1 else None
+        if current is not None and current[0] is self:
+            return current[1] if current[1] in self._in_flight else None
+        clients = {one.context.client and one.context.client.identity for one in self._in_flight}
+        return next(reversed(self._in_flight)) if len(clients) == 1 else None
 
 
 def _check_supported(request: Mapping[str, Any], capabilities: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""One server behind the gateway, shared by all callers: list what it has, and send it requests within limits."""
+"""The servers behind the gateway, shared by all callers: list what they have, and send them requests within limits."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ from halflap.core.errors import (
 from halflap.core.text import quote
 from halflap.core.values import Result
 from halflap.upstream.connection import OWN_CODES, REFUSED, RequestFailedError
+from halflap.upstream.definitions import list_tools
 from halflap.upstream.failure import call_lost, explain
 from halflap.upstream.lifecycle import Lifecycle
+from halflap.upstream.log import ServerLog
 from halflap.upstream.questions import Pending
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+    from pathlib import Path
 
     from halflap.config import ServerConfig
     from halflap.core.values import CallContext, Listing
-    from halflap.upstream.connection import Connection
-    from halflap.upstream.lifecycle import Shared, Status
-    from halflap.upstream.log import ServerLog
+    from halflap.upstream.connection import Connection, Hooks
+    from halflap.upstream.lifecycle import Status
     from halflap.upstream.session import Session
 
 _MAX_ATTEMPTS = 3
@@ -47,7 +49,7 @@ class Upstream:
     def __init__(
         self,
         config: ServerConfig,
-        shared: Shared,
+        hooks: Hooks,
         log: ServerLog,
         *,
         last_version: str | None = None,
@@ -55,7 +57,7 @@ class Upstream:
     ) -> None:
         self.config = config
         self.log = log
-        self._lifecycle = Lifecycle(config, shared, log, last_version=last_version, in_process=in_process)
+        self._lifecycle = Lifecycle(config, hooks, log, last_version=last_version, in_process=in_process)
         self._slots = asyncio.Semaphore(config.max_concurrent_calls)
 
     @property
@@ -63,28 +65,26 @@ class Upstream:
         return self.config.name
 
     def status(self) -> Status:
-        return self._lifecycle.status()
+        return self._lifecycle.status
 
     async def list(self) -> Listing:
         """Return the tools as they are now; starts the server if necessary."""
         was_ready = self._lifecycle.is_ready
         session = await self._lifecycle.session()
-        if not was_ready and self._lifecycle.listing is not None:
-            return self._lifecycle.listing
-        try:
-            with anyio.fail_after(self.config.start_timeout_seconds):
-                listing = await session.list(self.name)
-        except TimeoutError:
-            raise UpstreamUnavailableError(
-                self.name,
-                f"it did not list its tools within {self.config.start_timeout_seconds:g} s. "
-                "If it needs longer, raise `start_timeout_seconds` for it.",
-            ) from None
-        except Exception as error:
-            failure = explain(error, self.config, session.connection, self.log)
-            raise UpstreamUnavailableError(self.name, self.log.redact(failure.message)) from error
-        await self._lifecycle.keep(listing)
-        return listing
+        if was_ready or self._lifecycle.listing is None:
+            seconds = self.config.start_timeout_seconds
+            try:
+                with anyio.fail_after(seconds):
+                    await self._lifecycle.keep(await list_tools(session, self.name))
+            except TimeoutError:
+                hint = "If it needs longer, raise `start_timeout_seconds` for it."
+                message = f"it did not list its tools within {seconds:g} s. {hint}"
+                raise UpstreamUnavailableError(self.name, message) from None
+            except Exception as error:
+                failure = explain(error, self.config, session.connection, self.log)
+                raise UpstreamUnavailableError(self.name, self.log.redact(failure.message)) from error
+        assert self._lifecycle.listing is not None
+        return self._lifecycle.listing
 
     async def call(
         self,
@@ -113,7 +113,7 @@ class Upstream:
         admit: Callable[[], Coroutine[Any, Any, None]],
     ) -> dict[str, Any]:
         """Send a request on behalf of a client, as `call` does, and return the raw result."""
-        what = str(params.get("name") or params.get("uri") or method)
+        what = _target(method, params)
         async with self._slot(what, context):
             for attempt in range(1, _MAX_ATTEMPTS + 1):
                 session = await self._lifecycle.session(context.deadline)
@@ -136,20 +136,21 @@ class Upstream:
         """Wait until it is known what the server offers besides tools; starts it if necessary."""
         with anyio.move_on_after(seconds):
             await self._lifecycle.session()
-            await self._lifecycle.has_features.wait()
+            await self._lifecycle.announcements.has_features.wait()
 
-    async def subscribe(self, uri: str) -> None:
-        """Watch a resource; its changes come as events."""
-        await self._change_subscriptions("resources/subscribe", self._lifecycle.subscriptions.add, uri)
-
-    async def unsubscribe(self, uri: str) -> None:
-        await self._change_subscriptions("resources/unsubscribe", self._lifecycle.subscriptions.remove, uri)
+    async def watch(self, uri: str, *, on: bool) -> None:
+        """Watch a resource, whose changes come as events, or stop watching it."""
+        session = await self._lifecycle.session()
+        try:
+            await self._lifecycle.announcements.watch(uri, session, on=on)
+        except RequestFailedError as failed:
+            raise self._call_error(uri, failed, session.connection) from failed
 
     async def set_log_level(self, level: str) -> None:
         """Set the lowest level of log messages, also for later connections."""
         session = await self._lifecycle.session() if self._lifecycle.is_ready else None
         with suppress(RequestFailedError):
-            await self._lifecycle.subscriptions.set_log_level(level, session)
+            await self._lifecycle.announcements.set_log_level(level, session)
 
     async def roots_changed(self) -> None:
         if self._lifecycle.is_ready:
@@ -157,15 +158,6 @@ class Upstream:
 
     async def close(self) -> None:
         await self._lifecycle.close()
-
-    async def _change_subscriptions(
-        self, method: str, change: Callable[[str, Session], Coroutine[Any, Any, None]], uri: str
-    ) -> None:
-        session = await self._lifecycle.session()
-        try:
-            await change(uri, session)
-        except RequestFailedError as failed:
-            raise self._call_error(method, failed, session.connection) from failed
 
     @asynccontextmanager
     async def _slot(self, what: str, context: CallContext) -> AsyncIterator[None]:
@@ -183,48 +175,27 @@ class Upstream:
     async def _send(
         self, session: Session, method: str, params: Mapping[str, Any], context: CallContext
     ) -> dict[str, Any]:
-        """Send a request and wait.
-
-        Each progress message restarts its time limit, up to the maximum and the deadline; while the server itself
-        waits for an answer of the client's, the limit does not count.
-        """
-        clock = asyncio.get_running_loop().time
-        start = clock()
+        """Send a request and wait as long as its limits allow."""
+        what = _target(method, params)
+        start = anyio.current_time()
         end = min(start + self.config.max_call_timeout_seconds, context.deadline or math.inf)
-        limit = min(start + self.config.call_timeout_seconds, end)
-        pending = Pending(context)
-        what = str(params.get("name") or params.get("uri") or method)
+        pending = Pending(context, anyio.CancelScope(), self.config.call_timeout_seconds, end)
+        pending.restart_clock()
 
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-            nonlocal limit
-            limit = min(clock() + self.config.call_timeout_seconds, end)
+            pending.restart_clock()
             if context.progress is not None:
                 await context.progress(progress, total, message)
 
-        # In a separate task: with a server that reads nothing, even cancelling can block.
-        if method == "tools/call" and self._lifecycle.needs_task(what) and not session.is_modern:
-            sending = session.run_task(params, pending)
-        else:
-            sending = session.request(method, params, pending, on_progress)
-        call = asyncio.create_task(sending, name=f"{method} {quote(what)}")
-        _running.add(call)
-        call.add_done_callback(_ended)
-        try:
-            while not call.done() and clock() < limit:
-                await asyncio.wait([call], timeout=limit - clock())
-                if pending.waiting:
-                    limit = min(clock() + self.config.call_timeout_seconds, end)
-            if call.done():
-                return call.result()
-        finally:
-            if not call.done():
-                call.cancel()
-                await asyncio.wait([call], timeout=_CANCEL_SECONDS)
-        seconds = f"{clock() - start:.1f} s"
-        if context.deadline is not None and clock() >= context.deadline:
+        with pending.scope:
+            if method == "tools/call" and what in self._lifecycle.task_tools and not session.is_modern:
+                return await _abandonable(session.run_task(params, pending))
+            return await _abandonable(session.request(method, params, pending, on_progress))
+        seconds = f"{anyio.current_time() - start:.1f} s"
+        if context.deadline is not None and anyio.current_time() >= context.deadline:
             message = f"it did not answer {quote(what)} before the deadline ({seconds})."
             raise CallTimeoutError(self.name, message)
-        setting = "max_call_timeout_seconds" if limit == end else "call_timeout_seconds"
+        setting = "max_call_timeout_seconds" if pending.scope.deadline == end else "call_timeout_seconds"
         raise CallTimeoutError(
             self.name,
             f"it did not answer {quote(what)} within {seconds}, and the call was cancelled. "
@@ -243,8 +214,69 @@ class Upstream:
         return ToolFailedError(what, self.name, failed.code, message, failed.data)
 
 
-def _ended(call: asyncio.Task[dict[str, Any]]) -> None:
-    _running.discard(call)
-    if not call.cancelled():
+def _target(method: str, params: Mapping[str, Any]) -> str:
+    """Return what a request is about, for messages."""
+    return str(params.get("name") or params.get("uri") or method)
+
+
+async def _abandonable(sending: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+    """Wait for a request, but not for long once it is cancelled: a server that reads nothing blocks even that."""
+    task = asyncio.create_task(sending)
+    _running.add(task)
+    task.add_done_callback(_ended)
+    try:
+        return await asyncio.shield(task)
+    finally:
+        if not task.done():
+            task.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait([task], timeout=_CANCEL_SECONDS)
+
+
+def _ended(task: asyncio.Task[dict[str, Any]]) -> None:
+    _running.discard(task)
+    if not task.cancelled():
         # Its caller may be gone; asyncio complains about exceptions that are never retrieved.
-        call.exception()
+        task.exception()
+
+
+class Pool:
+    """The upstreams by name. None starts before it is needed; all end together."""
+
+    def __init__(
+        self,
+        servers: tuple[ServerConfig, ...],
+        hooks: Hooks,
+        *,
+        log_folder: Path | None,
+        redact: Callable[[str], str],
+        last_versions: Mapping[str, str | None],
+        in_process: Mapping[str, Any],
+    ) -> None:
+        self._upstreams = {
+            server.name: Upstream(
+                server,
+                hooks,
+                ServerLog(log_folder, server.name, redact),
+                last_version=last_versions.get(server.name),
+                in_process=in_process.get(server.name),
+            )
+            for server in servers
+        }
+
+    def __iter__(self) -> Iterator[Upstream]:
+        return iter(self._upstreams.values())
+
+    def get(self, name: str) -> Upstream | None:
+        return self._upstreams.get(name)
+
+    async def roots_changed(self) -> None:
+        """Notify every running server that the roots changed."""
+        await asyncio.gather(*(upstream.roots_changed() for upstream in self), return_exceptions=True)
+
+    async def set_log_level(self, level: str) -> None:
+        """Set the lowest level of log messages of every server."""
+        await asyncio.gather(*(upstream.set_log_level(level) for upstream in self), return_exceptions=True)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(upstream.close() for upstream in self), return_exceptions=True)

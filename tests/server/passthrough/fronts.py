@@ -16,8 +16,7 @@ from halflap.config import Config
 from halflap.gateway import Gateway
 from halflap.server import Front
 from halflap.server.http import bind, serve_http
-from halflap.server.principal import principal_of_person
-from halflap.server.single import SingleFront
+from halflap.server.tokens import principal_of_person
 from servers.features import build
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ async def single(
     server, state = build(legacy=legacy)
     person = person or Person()
     async with gateway_of(home, {"features": server}, settings) as gateway:
-        front = SingleFront(gateway, "features")
+        front = Front(gateway, "features")
         async with Client(front.server, mode=mode, **person.options) as client:
             yield Set(client, person, gateway, state)
         front.close()
@@ -131,7 +130,7 @@ async def over_http(gateway: Gateway) -> AsyncIterator[str]:
     ready = asyncio.Event()
     front = Front(gateway)
     tokens = {principal_of_person(name): token for name, token in TOKENS.items()}
-    serving = asyncio.create_task(serve_http(front, gateway, listener, tokens, on_ready=ready.set))
+    serving = asyncio.create_task(serve_http(gateway, front, listener, tokens, on_ready=ready.set))
     await ready.wait()
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"

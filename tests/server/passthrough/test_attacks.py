@@ -15,7 +15,6 @@ from mcp.shared.exceptions import MCPError
 
 from halflap.server import Front
 from halflap.server.passthrough.requests import MAX_OPEN_EACH
-from halflap.server.single import SingleFront
 from halflap.upstream.definitions import MAX_ENTRIES
 from server.passthrough.fronts import TOKENS, Person, gateway_of, http_client, over_http, text_of
 from servers.features import build
@@ -46,8 +45,8 @@ async def test_a_server_that_does_not_say_whose_call_it_asks_for_asks_nobody_whi
     ann, bob = Person("Ann"), Person("Bob")
     async with (
         gateway_of(home, {"wire": Wire(call)}) as gateway,
-        Client(SingleFront(gateway, "wire").server, mode=OLD, **ann.options) as of_ann,
-        Client(SingleFront(gateway, "wire").server, mode=OLD, **bob.options) as of_bob,
+        Client(Front(gateway, "wire").server, mode=OLD, **ann.options) as of_ann,
+        Client(Front(gateway, "wire").server, mode=OLD, **bob.options) as of_bob,
     ):
         waiting = asyncio.create_task(of_ann.call_tool("use", {}))
         await arrived.wait()
@@ -65,12 +64,13 @@ async def test_a_server_that_does_not_say_whose_call_it_asks_for_asks_nobody_whi
         assert ann.asked == []
 
 
-async def test_a_question_without_a_call_is_asked_to_nobody(home: Path) -> None:
+async def test_what_a_server_says_without_a_call_reaches_nobody(home: Path) -> None:
     refused: list[Any] = []
 
     async def call(wire: Wire, _arguments: dict[str, Any]) -> Any:
         async def later() -> None:
             await asyncio.sleep(0.05)
+            await wire.say("notifications/message", {"level": "error", "data": "late"})
             refused.append(await wire.ask())
 
         asyncio.get_running_loop().create_task(later())
@@ -79,7 +79,7 @@ async def test_a_question_without_a_call_is_asked_to_nobody(home: Path) -> None:
     ann = Person()
     async with (
         gateway_of(home, {"wire": Wire(call)}) as gateway,
-        Client(SingleFront(gateway, "wire").server, mode=OLD, **ann.options) as client,
+        Client(Front(gateway, "wire").server, mode=OLD, **ann.options) as client,
     ):
         await client.call_tool("use", {})
 
@@ -89,6 +89,7 @@ async def test_a_question_without_a_call_is_asked_to_nobody(home: Path) -> None:
         assert await comes(is_refused)
     assert isinstance(refused[0], types.ErrorData)
     assert ann.asked == []
+    assert ann.heard(types.LoggingMessageNotification) == []
 
 
 async def test_over_http_each_question_reaches_the_client_whose_call_caused_it(home: Path) -> None:
@@ -103,7 +104,7 @@ async def test_over_http_each_question_reaches_the_client_whose_call_caused_it(h
         async with gateway_of(home, {}, settings) as gateway:
 
             async def use(person: Person) -> None:
-                front = SingleFront(gateway, "features")
+                front = Front(gateway, "features")
                 async with Client(front.server, mode=OLD, **person.options) as client:
                     messages = [f"{person.name} {number}" for number in range(5)]
                     answers = await asyncio.gather(
@@ -128,7 +129,7 @@ async def test_a_server_may_ask_a_hundred_questions_in_one_call_and_no_more(home
     ann = Person()
     async with (
         gateway_of(home, {"wire": Wire(call)}) as gateway,
-        Client(SingleFront(gateway, "wire").server, mode=OLD, **ann.options) as client,
+        Client(Front(gateway, "wire").server, mode=OLD, **ann.options) as client,
     ):
         assert "Too many" in text_of(await client.call_tool("use", {}))
     assert len(ann.asked) == 100
@@ -146,7 +147,7 @@ async def test_a_flood_of_announced_changes_does_not_make_a_flood_of_listings(ho
     ann = Person()
     async with (
         gateway_of(home, {"wire": wire}) as gateway,
-        Client(SingleFront(gateway, "wire").server, mode=OLD, **ann.options) as client,
+        Client(Front(gateway, "wire").server, mode=OLD, **ann.options) as client,
     ):
         await client.call_tool("use", {})
     # The wait between two doubles, so that this holds however slow the machine is.
@@ -273,7 +274,7 @@ async def test_a_question_that_is_answered_wrongly_is_asked_again(home: Path) ->
     server, _ = build(legacy=True)
     async with (
         gateway_of(home, {"features": server}) as gateway,
-        Client(SingleFront(gateway, "features").server, mode=NEW, **Person().options) as client,
+        Client(Front(gateway, "features").server, mode=NEW, **Person().options) as client,
     ):
         first = await ask_first(client)
         assert isinstance(first, types.InputRequiredResult)

@@ -1,12 +1,13 @@
 """Removes secrets from values, texts and programs before they are recorded or shown.
 
-A secret is recognised by the name it is stored under (`names`, and `assignments` for names in text and code), by its
-value, if the configuration holds it (`configured`), or by its form (`forms`, one table with a row per kind of token).
-Start with `forms`; `redactor` applies all of it. In free text this is best effort: a password without a telling name
-or form cannot be recognised. Every search takes time linear in the text, because the text is untrusted.
+Read `table` first: it lists the names and the forms by which secrets are recognised. `scan` finds them in text,
+`redactor` removes them from values and texts, and `configured` collects the secrets that the configuration holds. In
+free text this is best effort: a password without a telling name or form is not recognised. Text is untrusted, so every
+search takes time linear in it.
 """
 
 from halflap.calls.redact.configured import configured_secrets
-from halflap.calls.redact.redactor import MARK, Redactor
+from halflap.calls.redact.redactor import Redactor
+from halflap.calls.redact.scan import MARK
 
 __all__ = ["MARK", "Redactor", "configured_secrets"]

@@ -1,163 +1,240 @@
-"""The redactor: applies names, configured values and forms to JSON values, texts and programs."""
+"""Removes secrets from JSON values, texts and programs."""
 
 from __future__ import annotations
 
+import base64
+import html
 import json
-import re
-from bisect import bisect_right
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
 
-from halflap.calls.redact.assignments import find_assignments
-from halflap.calls.redact.configured import written_forms
-from halflap.calls.redact.forms import find_forms
-from halflap.calls.redact.names import is_secret_text, mentions_secret, secrecy, words
+from halflap.calls.redact.scan import (
+    MARK,
+    OVERLAP,
+    find_in_code,
+    find_secrets,
+    is_secret_field,
+    is_secret_text,
+)
+from halflap.calls.redact.table import sensitivity, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from halflap.calls.redact.forms import Span
-    from halflap.calls.redact.names import Secrecy
+    from halflap.calls.redact.scan import Span
+    from halflap.calls.redact.table import Sensitivity
 
-__all__ = ["MARK", "Redactor"]
+__all__ = ["Redactor"]
 
-MARK = "[redacted]"
 _CUT = " [cut]"
-
-_PASSES = 8
-"""A removed secret may expose another; after this many passes the whole text is replaced."""
-_DEEPEST = 200
-_DEEPEST_JSON = 4
-"""Levels of JSON texts within JSON texts that are read."""
-_LONGEST_JSON = 4_000_000
-_LARGE_NUMBER = 1_000
-"""Smaller numbers under a secret name are kept: they are counts more often than secrets."""
-_MARGIN = 4_096
-"""Characters beyond a cut that are examined too, so that no secret is cut in half and left."""
-_NAME_KEYS = words(
-    "name key header field label id variable option element selector locator placeholder target"
-)
-_FIELD_KEYS = words("element selector locator label placeholder target field")
-_VALUE_KEYS = words("value values text")
-_STRENGTH: tuple[Secrecy, ...] = ("no", "random", "scalar", "all")
-_SCHEMA_TYPES = words("string integer number boolean object array null")
-_SCHEMA_KEYS = words(
-    """
-    type title description format minLength maxLength minimum maximum required properties items anyOf oneOf allOf $ref
-    additionalProperties nullable readOnly writeOnly deprecated
-    """
-)
-"""The JSON schema of a secret is not secret: `{"password": {"type": "string"}}`."""
-_LITERAL = re.compile(
-    r"#[^\n]*+"
-    r"|\"\"\"(?:[^\"\\]++|\\.|\"(?!\"\"))*+(?:\"\"\")?|\'\'\'(?:[^\'\\]++|\\.|\'(?!\'\'))*+(?:\'\'\')?"
-    r"|\"(?:[^\"\\\n]++|\\.)*+\"?|\'(?:[^\'\\\n]++|\\.)*+\'?",
-    re.DOTALL,
-)
-"""The string literals and comments of a program, found without parsing it: it may not be one."""
-_BESIDE_TEXT = len('"",')
-_ANY_SCALAR = 8
-_MOST_KEYS, _LONGEST_KEY = 1_000, 64
-_NOT_JSON = object()
+_SHORTEST_ENCODED = 8
 
 
 class Redactor:
-    """Removes the secrets of a configuration, and everything that looks like a secret."""
+    """Removes the given secrets, and everything that looks like a secret."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._known = written_forms(secrets)
-        self._keys: dict[str, str] = {}
-        self._margin = max(_MARGIN, *map(len, self._known)) if self._known else _MARGIN
-
-    def text(self, text: str, levels: int = _DEEPEST_JSON) -> str:
-        """Return a text without its secrets; `levels` of JSON within JSON are read."""
-        return _repeated(text, lambda before: self._once(before, levels))
-
-    def code(self, code: str) -> str:
-        """Return a program without the secrets in its literals and comments; its names stay."""
-        return _repeated(code, lambda before: self._pass(before, _literals(before)))
+        forms = {form for secret in secrets for form in _written_forms(secret[:OVERLAP])}
+        self._known = sorted(filter(None, forms), key=len, reverse=True)
+        self.short = lru_cache(maxsize=1_000)(self.plain)
+        """Redacts keys: they repeat, so the answers are kept."""
 
     def value(self, value: Any) -> Any:
         """Return a JSON value with the same keys, types and lengths, without its secrets."""
-        return _Walk(self, None).walk(value, "no")
+        return _Walk(self, None).walk(value)
 
     def value_within(self, value: Any, limit: int) -> tuple[Any, bool]:
         """Return a JSON value without its secrets, cut to about `limit` bytes, and whether it was cut."""
         walk = _Walk(self, limit)
-        return walk.walk(value, "no"), walk.was_cut
+        return walk.walk(value), walk.was_cut
 
-    def beginning(self, text: str, length: int, levels: int = _DEEPEST_JSON) -> str:
-        """Return the beginning of a text without its secrets, nor the beginning of one at its end."""
-        part = text[: length + self._margin]
-        if len(part) == len(text):
-            return self.text(text, levels)[:length]
-        return self.text(part, levels)[: -self._margin][:length]
-
-    def key(self, key: str) -> str:
-        """Return a short key without its secrets; keys repeat, so the answers are kept."""
-        safe = self._keys.get(key)
-        if safe is None:
-            if len(self._keys) >= _MOST_KEYS:
-                self._keys.clear()
-            safe = self._keys[key] = self.text(key, 0)
+    def text(self, text: str) -> str:
+        """Return a text without its secrets. One that is JSON is read as JSON."""
+        safe: str = _Walk(self, None).walk(text)
         return safe
 
-    def _once(self, text: str, levels: int) -> str:
-        read = _read_json(text) if levels else _NOT_JSON
-        if read is _NOT_JSON:
-            return self._pass(text, None)
-        safe = _Walk(self, None, levels - 1).walk(read, "no")
-        # As written, too: a configured secret may be written with escapes.
-        return self._pass(text if safe == read else _written_like(text, safe), None, assignments=False)
+    def plain(self, text: str) -> str:
+        """Return a text, or part of one, without its secrets."""
+        return _without(text, self._find(text))
 
-    def _pass(self, text: str, literals: list[Span] | None, *, assignments: bool = True) -> str:
-        """Search a text once; in code, values without quotes count only within its literals."""
-        offset, pieces = 0, []
-        # What was removed already is not part of anything.
-        for piece in text.split(MARK):
-            spans: list[Span] = []
-            rest = len(piece)
-            if assignments:
-                spans += find_assignments(piece, None if literals is None else _within(literals, offset))
-                # Where the whole rest is removed, nothing else needs to be found in it.
-                rest = min((start for start, end in spans if end == len(piece)), default=rest)
-            part = piece[: rest + self._margin]
-            spans += self._configured(part)
-            spans += find_forms(part)
-            pieces.append(_without(piece, sorted(spans)))
-            offset += len(piece) + len(MARK)
-        return MARK.join(pieces)
+    def code(self, code: str) -> str:
+        """Return a program without the secrets in its literals and comments."""
+        return _without(code, [*self._find_known(code), *find_in_code(code)])
 
-    def _configured(self, text: str) -> Iterator[Span]:
-        for form in self._known:
-            at = text.find(form)
+    def beginning(self, text: str, length: int) -> str:
+        """Return the beginning of a text without its secrets; none is cut in half at its end."""
+        spans = self._find(text[: length + OVERLAP])
+        return _without(text[:length], [(start, min(end, length)) for start, end in spans if start < length])
+
+    def _find(self, text: str) -> list[Span]:
+        return [*self._find_known(text), *find_secrets(text)]
+
+    def _find_known(self, text: str) -> Iterator[Span]:
+        for secret in self._known:
+            at = text.find(secret)
             while at >= 0:
-                yield at, at + len(form)
-                at = text.find(form, at + len(form))
+                yield at, at + len(secret)
+                at = text.find(secret, at + len(secret))
 
 
-def _repeated(text: str, once: Callable[[str], str]) -> str:
-    for _ in range(_PASSES):
-        after = once(text)
-        if after == text:
-            return text
-        text = after
-    return MARK
+def _written_forms(secret: str) -> Iterator[str]:
+    """Return how a secret may be written: plain, escaped and encoded."""
+    data = secret.encode(errors="surrogatepass")
+    yield secret
+    for ascii_only in (True, False):
+        escaped = json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
+        yield from (escaped, json.dumps(escaped)[1:-1])
+    yield from (repr(secret)[1:-1], html.escape(secret), quote(data, safe=""), quote_plus(data))
+    if len(secret) >= _SHORTEST_ENCODED:
+        yield data.hex()
+        for before in range(3):
+            # The part of its base64 that does not depend on what comes before and after.
+            encoded = base64.b64encode(b"\0" * before + data).decode()
+            encoded = encoded[(0, 2, 3)[before] : (before + len(data)) * 8 // 6]
+            yield from (encoded, encoded.replace("+", "-").replace("/", "_"))
 
 
-def _without(text: str, spans: Sequence[Span]) -> str:
-    parts, at, taken = [], 0, -1
-    for start, end in spans:
-        if start > taken:
-            parts += [text[at:start], MARK]
-        taken = at = max(taken, end)
+def _without(text: str, spans: list[Span]) -> str:
+    parts, at = [], -1
+    for start, end in sorted(spans):
+        if start > at:
+            parts += [text[max(at, 0) : start], MARK]
+        at = max(at, end)
     return "".join([*parts, text[at:]]) if parts else text
+
+
+# JSON values
+
+_MAX_DEPTH = 100
+_MAX_JSON_LEVELS = 3
+"""Levels of JSON texts within JSON texts that are read."""
+_LARGE_NUMBER = 1_000
+"""Smaller numbers under a secret name are kept: they are counts more often than secrets."""
+_NAME_KEYS = words("name key header field label id variable option element selector placeholder target")
+_VALUE_KEYS = words("value values text")
+_SCHEMA_TYPES = words("string integer number boolean object array null")
+_SCHEMA_KEYS = words(
+    """
+    type title description format pattern enum minLength maxLength minimum maximum minItems maxItems uniqueItems required
+    properties items anyOf oneOf allOf $ref additionalProperties nullable readOnly writeOnly deprecated
+    """
+)
+"""The JSON schema of a secret is not secret: `{"password": {"type": "string"}}`."""
+_SHORT_KEY = 64
+_PUNCTUATION = len('"",')
+_SCALAR_BYTES = 8
+_NOT_JSON = object()
+
+
+class _Walk:
+    """One pass over a value, with what is left of its size limit."""
+
+    def __init__(self, redactor: Redactor, limit: int | None) -> None:
+        self._redactor = redactor
+        self._left = float("inf") if limit is None else limit
+        self._json_levels = _MAX_JSON_LEVELS
+        self.was_cut = False
+
+    def walk(self, value: Any, kind: Sensitivity = "no", depth: int = 0) -> Any:
+        """Return the value without its secrets; `kind` follows from the name above it."""
+        if isinstance(value, str):
+            return self._string(value, kind, depth)
+        if isinstance(value, Mapping):
+            return self._mapping(value, kind, depth)
+        if isinstance(value, list | tuple):
+            return self._list(value, kind, depth)
+        self._left -= _SCALAR_BYTES
+        if kind == "secret" and type(value) in {int, float} and abs(value) >= _LARGE_NUMBER:
+            return type(value)(0)
+        is_json = value is None or isinstance(value, bool | int | float)
+        return value if is_json else self._string(str(value), kind, depth)
+
+    def _string(self, text: str, kind: Sensitivity, depth: int) -> str:
+        if is_secret_text(kind, text):
+            return self._spend(MARK)
+        read = _read_json(text) if self._json_levels else _NOT_JSON
+        if read is _NOT_JSON:
+            return self._spend(self._cut(text))
+        self._json_levels -= 1
+        safe = self.walk(read, depth=depth)
+        self._json_levels += 1
+        return text if safe == read else _written_like(text, safe)
+
+    def _cut(self, text: str) -> str:
+        if len(text) <= self._left:
+            return self._redactor.plain(text)
+        self.was_cut = True
+        return self._redactor.beginning(text, max(int(self._left), 0)) + _CUT
+
+    def _mapping(self, value: Mapping[Any, Any], kind: Sensitivity, depth: int) -> dict[str, Any]:
+        kept: dict[str, Any] = {}
+        is_schema = kind == "secret" and _is_schema(value)
+        is_pair = kind != "secret" and _is_secret_pair(value)
+        for key, member in value.items():
+            if self._is_full(depth):
+                break
+            name = str(key)
+            below = kind if kind == "secret" else sensitivity(name)
+            if is_schema and name in _SCHEMA_KEYS:
+                below = "no"
+            elif is_pair and name.lower() in _VALUE_KEYS:
+                below = "secret"
+            safe = self._key(name, kept)
+            kept[safe] = self.walk(member, below, depth + 1)
+        return kept
+
+    def _key(self, key: str, taken: Mapping[str, Any]) -> str:
+        is_short = len(key) <= min(self._left, _SHORT_KEY)
+        safe = self._spend(self._redactor.short(key) if is_short else self._cut(key))
+        name, number = safe, 2
+        while name in taken:
+            name, number = f"{safe} {number}", number + 1
+        return name
+
+    def _list(self, value: Sequence[Any], kind: Sensitivity, depth: int) -> list[Any]:
+        kept: list[Any] = []
+        option = ""
+        for member in value:
+            if self._is_full(depth):
+                break
+            kept.append(self.walk(member, "secret" if sensitivity(option) == "secret" else kind, depth + 1))
+            # `["--token", "…"]`
+            option = member if isinstance(member, str) and member.startswith("-") else ""
+        return kept
+
+    def _spend(self, text: str) -> str:
+        size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+        self._left -= size + _PUNCTUATION
+        return text
+
+    def _is_full(self, depth: int) -> bool:
+        is_full = depth >= _MAX_DEPTH or self._left <= 0
+        self.was_cut = self.was_cut or is_full
+        return is_full
+
+
+def _is_schema(value: Mapping[Any, Any]) -> bool:
+    found = value.get("type")
+    types = found if isinstance(found, list) else [found]
+    is_typed = all(isinstance(one, str) and one in _SCHEMA_TYPES for one in types)
+    return is_typed or "$ref" in value or "anyOf" in value
+
+
+def _is_secret_pair(value: Mapping[Any, Any]) -> bool:
+    """Recognise `{"name": "Authorization", "value": "…"}` and `{"element": "Password field", "text": "…"}`."""
+    texts = {str(key).lower(): text for key, text in value.items() if isinstance(text, str)}
+    if not texts.keys() & _VALUE_KEYS:
+        return False
+    is_named = any(is_secret_field(texts[key]) for key in texts.keys() & _NAME_KEYS)
+    return is_named or texts.get("type") == "password"
 
 
 def _read_json(text: str) -> Any:
     """Parse a text that is one JSON object or array without duplicate keys."""
     stripped = text.strip()
-    if len(text) > _LONGEST_JSON or stripped[:1] + stripped[-1:] not in {"{}", "[]"}:
+    if stripped[:1] + stripped[-1:] not in {"{}", "[]"}:
         return _NOT_JSON
     try:
         return json.loads(stripped, object_pairs_hook=_unique)
@@ -174,129 +251,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _written_like(text: str, value: Any) -> str:
     lines = "\n" in text.strip()
-    spaced = lines or '": ' in text or ", " in text
-    separators = None if spaced else (",", ":")
+    separators = None if lines or '": ' in text or ", " in text else (",", ":")
     return json.dumps(value, indent=2 if lines else None, separators=separators, ensure_ascii=text.isascii())
-
-
-def _literals(code: str) -> list[Span]:
-    return [match.span() for match in _LITERAL.finditer(code)]
-
-
-def _within(spans: list[Span], offset: int) -> Callable[[int], bool]:
-    starts = [start for start, _ in spans]
-
-    def within(at: int) -> bool:
-        index = bisect_right(starts, at + offset) - 1
-        return index >= 0 and at + offset < spans[index][1]
-
-    return within
-
-
-class _Walk:
-    """One pass over a value, with what is left of its size limit."""
-
-    def __init__(self, redactor: Redactor, limit: int | None, levels: int = _DEEPEST_JSON) -> None:
-        self._redactor = redactor
-        self._left = limit
-        self._levels = levels
-        self.was_cut = False
-
-    def walk(self, value: Any, how: Secrecy, depth: int = 0) -> Any:
-        """Return the value without its secrets; `how` is what the name above it implies."""
-        if isinstance(value, str):
-            return self._string(value, how)
-        if isinstance(value, Mapping):
-            return self._mapping(value, how, depth)
-        if isinstance(value, list | tuple):
-            return self._list(value, how, depth)
-        self._spend(_ANY_SCALAR)
-        if isinstance(value, bool) or value is None:
-            return value
-        if isinstance(value, int | float):
-            return type(value)(0) if how in {"all", "scalar"} and abs(value) >= _LARGE_NUMBER else value
-        return self._string(str(value), how)
-
-    def _string(self, text: str, how: Secrecy) -> str:
-        is_secret = text not in {"", MARK} and is_secret_text(how, text)
-        safe = MARK if is_secret else self._cut(text, self._levels)
-        self._spend(_size(safe))
-        return safe
-
-    def _cut(self, text: str, levels: int) -> str:
-        if self._left is not None and len(text) > self._left:
-            self.was_cut = True
-            return self._redactor.beginning(text, max(self._left, 0), levels) + _CUT
-        return self._redactor.text(text, levels)
-
-    def _mapping(self, value: Mapping[Any, Any], how: Secrecy, depth: int) -> dict[str, Any]:
-        kept: dict[str, Any] = {}
-        is_schema = how == "all" and value.get("type") in _SCHEMA_TYPES
-        is_pair = _is_secret_pair(value)
-        for key, member in value.items():
-            if self._is_full(depth):
-                break
-            name = self._key(str(key), kept)
-            below: Secrecy = how if how == "all" else "no"
-            if is_schema and key in _SCHEMA_KEYS:
-                below = "no"
-            elif how != "all":
-                below = max(secrecy(str(key)), secrecy(name), key=_STRENGTH.index)
-                if is_pair and str(key).lower() in _VALUE_KEYS:
-                    below = "all"
-            kept[name] = self.walk(member, below, depth + 1)
-        return kept
-
-    def _key(self, key: str, taken: Mapping[str, Any]) -> str:
-        is_short = len(key) <= _LONGEST_KEY and (self._left is None or len(key) <= self._left)
-        safe = self._redactor.key(key) if is_short else self._cut(key, 0)
-        self._spend(_size(safe))
-        name, number = safe, 2
-        while name in taken:
-            name, number = f"{safe} {number}", number + 1
-        return name
-
-    def _list(self, value: Sequence[Any], how: Secrecy, depth: int) -> list[Any]:
-        kept: list[Any] = []
-        below: Secrecy = how if how in {"all", "random"} else "no"
-        before: Any = None
-        for member in value:
-            if self._is_full(depth):
-                break
-            # `["--token", "…"]`, `["Authorization", "…"]`
-            is_announced = (
-                isinstance(before, str)
-                and (len(value) == len(("name", "value")) or before.startswith("-"))
-                and secrecy(before) == "all"
-            )
-            kept.append(self.walk(member, "all" if is_announced else below, depth + 1))
-            before = member
-        return kept
-
-    def _spend(self, size: int) -> None:
-        if self._left is not None:
-            self._left -= size + _BESIDE_TEXT
-
-    def _is_full(self, depth: int) -> bool:
-        if depth >= _DEEPEST or (self._left is not None and self._left <= 0):
-            self.was_cut = True
-            return True
-        return False
-
-
-def _is_secret_pair(value: Mapping[Any, Any]) -> bool:
-    """Recognise `{"name": "Authorization", "value": "…"}` and `{"element": "Password field", "text": "…"}`."""
-    keys = {
-        key.lower(): name for key, name in value.items() if isinstance(key, str) and isinstance(name, str)
-    }
-    if not keys.keys() & _VALUE_KEYS:
-        return False
-    return (
-        keys.get("type", "").lower() == "password"
-        or any(secrecy(keys[key]) == "all" for key in keys.keys() & _NAME_KEYS)
-        or any(mentions_secret(keys[key]) for key in keys.keys() & _FIELD_KEYS)
-    )
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))

@@ -1,9 +1,9 @@
 """The search index: named tools first, then the tools that fit the words of the query best.
 
 Words are ranked by BM25F. A word also finds its kin: longer words that begin with it, and its inflections. The last word may
-be unfinished, so that search works while somebody is typing. Words that follow each other as in the tool's name count a
-little more, which tells `pdf_to_text` from `text_to_pdf`. And a tool gains from the best tool of its server, because a task
-that needs one of them mostly needs the others too.
+be unfinished, so that search works while a user types. Words that follow each other as in the tool's name count a little
+more, which tells `pdf_to_text` from `text_to_pdf`. And a tool gains from the best tool of its server, because a task that
+needs one of them mostly needs the others too.
 
 Scores go from 0 to 1 and are comparable within one answer only:
 
@@ -26,9 +26,8 @@ from typing import TYPE_CHECKING
 
 from halflap.catalog.search.document import MAX_NAME
 from halflap.catalog.search.names import Names
-from halflap.catalog.search.postings import Postings
 from halflap.catalog.search.semantic import SemanticIndex
-from halflap.catalog.search.vocabulary import Vocabulary
+from halflap.catalog.search.terms import Terms
 from halflap.catalog.search.words import terms, words
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 MAX_FOUND = 100
 _MAX_QUERY = 2_000
 _MAX_QUERY_TERMS = 64
-_MAX_CORRECTED = 4
 _MAX_SEMANTIC_TEXT = 500
 _BY_WORDS = 0.9
 _KIN_SHARE = 0.5
@@ -63,19 +61,16 @@ class Index:
         # The tools of a server are numbered consecutively, so that a server is a range.
         self._documents = sorted(documents, key=lambda document: (document.server, document.name))
         self._servers: dict[str, range] = {}
+        self._pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
         for number, document in enumerate(self._documents):
             first = self._servers.get(document.server, range(number, number)).start
             self._servers[document.server] = range(first, number + 1)
-        self._postings = Postings(self._documents)
-        self._vocabulary = Vocabulary(self._postings.weights)
-        self._pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for number, document in enumerate(self._documents):
             for pair in pairwise(terms(document.original_name[:MAX_NAME])):
                 self._pairs[pair].append(number)
-        self._names = Names(self._documents, self._vocabulary)
-        self._semantic = (
-            None if embedding is None else SemanticIndex(embedding, list(map(_summary, self._documents)))
-        )
+        self._terms = Terms(self._documents)
+        self._names = Names(self._documents, self._terms)
+        texts = [] if embedding is None else [_summary(document) for document in self._documents]
+        self._semantic = None if embedding is None else SemanticIndex(embedding, texts)
 
     def search(self, query: str, limit: int = 10, server: str | None = None) -> list[Found]:
         """Return at most `limit` tools, best first, equally good ones by name."""
@@ -91,56 +86,57 @@ class Index:
 
     def _by_words(self, query: str, limit: int, among: range) -> dict[int, float]:
         """Score the tools that fit best by words: `limit` of them, and those equal to the last."""
-        asked = self._terms(query)
+        asked = self._asked(query)
         if not asked:
             return {}
         covered = [0.0] * len(self._documents)
         unfinished = words(query)[-1]
         for term in asked:
-            kin = self._vocabulary.kin(term)
-            if not kin and term not in self._vocabulary and unfinished.startswith(term):
-                kin = self._vocabulary.completions(term)
+            kin = self._terms.kin(term)
+            if not kin and term not in self._terms and unfinished.startswith(term):
+                kin = self._terms.completions(term)
             for number, gain in self._gains(term, kin, among):
                 covered[number] += gain
-        weights = self._postings.weights
         for pair in set(pairwise(asked)):
             for number in self._pairs.get(pair, ()):
                 if number in among:
-                    covered[number] += _PAIR_SHARE * sum(weights[term] for term in pair)
+                    covered[number] += _PAIR_SHARE * sum(map(self._terms.weight, pair))
         fits = self._with_neighbours(covered)
         if self._semantic is None:
-            best, nearest = _best(fits, limit), 0.0
+            least = nlargest(limit, fits)[-1]
+            best, nearest = {number: fit for number, fit in enumerate(fits) if fit and fit >= least}, 0.0
         else:
             best, nearest = self._semantic.best(fits, query, among, limit)
         if not best:
             return {}
-        weight = sum(weights.get(term, self._postings.unknown_weight) for term in asked)
-        strength = max(nearest, *(covered[number] / weight for number in best))
-        scale = _BY_WORDS * min(1.0, strength) / max(best.values())
+        strength = max(covered[number] for number in best) / sum(map(self._terms.weight, asked))
+        scale = _BY_WORDS * min(1.0, max(nearest, strength)) / max(best.values())
         return {number: round(scale * fit, 4) for number, fit in best.items()}
-
-    def _terms(self, query: str) -> list[str]:
-        """Return the terms of a query, each once; of very many the rarest, which say most."""
-        asked = list(dict.fromkeys(terms(query)))
-        if not asked and len(written := words(query)) == 1:
-            # Somebody may have typed the first letters of another word: "is" of "issue".
-            asked = written
-        if not any(term in self._vocabulary or self._vocabulary.kin(term) for term in asked):
-            asked = [self._vocabulary.corrected(term) for term in asked[:_MAX_CORRECTED]]
-        if len(asked) > _MAX_QUERY_TERMS:
-            asked.sort(key=lambda term: -self._postings.weights.get(term, 0.0))
-        return asked[:_MAX_QUERY_TERMS]
 
     def _gains(self, term: str, kin: list[str], among: range) -> Iterable[tuple[int, float]]:
         """Return the tools that have a term or, for a share of its gain, one of its kin."""
-        exact = self._postings.gains(term, among)
+        exact = self._terms.gains(term, among)
         if not kin:
             return exact
         gains = dict(exact)
         for word in kin:
-            for number, gain in self._postings.gains(word, among):
+            for number, gain in self._terms.gains(word, among):
                 gains[number] = max(gains.get(number, 0.0), _KIN_SHARE * gain)
         return gains.items()
+
+    def _asked(self, query: str) -> list[str]:
+        """Return the terms of a query, each once; of very many the rarest, which say most."""
+        asked = list(dict.fromkeys(terms(query)))
+        if not asked and len(written := words(query)) == 1:
+            # It may be the first letters of another word: "is" of "issue".
+            asked = written
+        if not any(term in self._terms or self._terms.kin(term) for term in asked):
+            asked = self._terms.corrected(asked)
+        return (
+            nlargest(_MAX_QUERY_TERMS, asked, key=self._terms.weight)
+            if len(asked) > _MAX_QUERY_TERMS
+            else asked
+        )
 
     def _with_neighbours(self, covered: list[float]) -> list[float]:
         """Add to every tool that fits a share of the best tool of its server."""
@@ -151,13 +147,6 @@ class Index:
             if share:
                 fits[tools.start : tools.stop] = [fit and fit + share for fit in own]
         return fits
-
-
-def _best(fits: list[float], limit: int) -> dict[int, float]:
-    least = nlargest(limit, fits)[-1]
-    if not least:
-        return {number: fit for number, fit in enumerate(fits) if fit}
-    return {number: fit for number, fit in enumerate(fits) if fit >= least}
 
 
 def _summary(document: Document) -> str:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from halflap.catalog.search.document import MAX_NAME
-from halflap.catalog.search.vocabulary import TypoIndex
+from halflap.catalog.search.terms import TypoIndex
 from halflap.catalog.search.words import letters, term, words
 
 if TYPE_CHECKING:
@@ -30,26 +30,23 @@ _SEPARATOR = re.compile(r"[^\W_][_@.:/-]+[^\W_]")
 
 
 class Names:
-    """The names of all tools. `vocabulary` has every term of their texts."""
+    """The names of all tools. `known_terms` has every term of their texts."""
 
-    def __init__(self, documents: Sequence[Document], vocabulary: Container[str]) -> None:
-        self._vocabulary = vocabulary
+    def __init__(self, documents: Sequence[Document], known_terms: Container[str]) -> None:
+        self._known_terms = known_terms
         self._exact = {document.name: number for number, document in enumerate(documents)}
-        self._originals: dict[str, list[int]] = defaultdict(list)
-        self._full_letters: dict[str, set[int]] = defaultdict(set)
+        self._originals: dict[str, set[int]] = defaultdict(set)
         self._letters: dict[str, set[int]] = defaultdict(set)
+        self._single_words: set[str] = set()
         for number, document in enumerate(documents):
-            original = document.original_name[:MAX_NAME]
-            self._originals[document.original_name].append(number)
+            server, original = document.server[:MAX_NAME], document.original_name[:MAX_NAME]
+            self._originals[document.original_name].add(number)
             # The namespaced name is not always made of server and tool: a name that is taken gets a suffix.
-            for full in (f"{document.server[:MAX_NAME]} {original}", document.name[:MAX_NAME]):
-                self._full_letters[letters(full)].add(number)
-            self._letters[letters(original)].add(number)
-        self._lower = {name.lower(): numbers for name, numbers in self._originals.items()}
-        for full, numbers in self._full_letters.items():
-            self._letters[full] |= numbers
+            for name in (original, f"{server} {original}", document.name[:MAX_NAME]):
+                self._letters[letters(name)].add(number)
+            if len(words(original, wholes=False)) == 1:
+                self._single_words.add(letters(original))
         self._letters.pop("", None)
-        self._verbs = [words(document.original_name[:MAX_NAME], wholes=False)[:1] for document in documents]
         self._typos = TypoIndex(self._letters)
 
     def match(self, query: str) -> dict[int, float]:
@@ -69,20 +66,19 @@ class Names:
         """Find tools named by words that can hardly be anything but a name: this_one, server.this-one."""
         for token in _TOKEN.findall(sentence):
             name = token.rstrip(".:/-")[:MAX_NAME]
-            if _SEPARATOR.search(name):
-                yield from self._lower.get(name.lower(), ())
-                yield from self._full_letters.get(letters(name), ())
+            # An e-mail is no mention of the tool `email`.
+            if _SEPARATOR.search(name) and letters(name) not in self._single_words:
+                yield from self._letters.get(letters(name), ())
 
     def _with_typos(self, name: str) -> dict[int, float]:
         key, written = letters(name), words(name, wholes=False)
+        is_known = all(found in self._known_terms for word in written if (found := term(word)))
         if len(key) < _MIN_FOR_TYPOS:
             return {}
-        known = all(found in self._vocabulary for word in written if (found := term(word)))
         # Known words, unless written like a name, are one only if the verb is right: `get user` is not `set_user`.
-        verb = written[0] if known and (len(written) == 1 or len(name.split()) > 1) else None
+        verb = written[0] if is_known and (len(written) == 1 or len(name.split()) > 1) else ""
         scores: dict[int, float] = {}
-        for near, distance in self._typos.find(key, 1 if known or len(key) < _MIN_FOR_TWO_TYPOS else 2):
-            for number in self._letters[near]:
-                if verb is None or self._verbs[number] == [verb]:
-                    scores.setdefault(number, _TYPOS[distance])
+        for near, distance in self._typos.find(key, 1 if is_known or len(key) < _MIN_FOR_TWO_TYPOS else 2):
+            for number in self._letters[near] if near.startswith(verb) else ():
+                scores.setdefault(number, _TYPOS[distance])
         return scores

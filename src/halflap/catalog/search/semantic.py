@@ -63,14 +63,11 @@ class Embedding:
         split = [words(text[:_MAX_TEXT], wholes=False) for text in texts]
         # Texts share most of their words, so each word is tokenized once.
         known = {word: number for number, word in enumerate({word: None for text in split for word in text})}
-        of_words = self._sums(self._vectors, [self._tokens(word) for word in known])
+        tokens = [self._tokenizer.encode(word, add_special_tokens=False).ids for word in known]
+        of_words = self._sums(self._vectors, tokens)
         rows = self._sums(of_words, [[known[word] for word in text] for text in split])
         lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
         return rows / numpy.where(lengths == 0, 1, lengths)
-
-    def _tokens(self, word: str) -> list[int]:
-        last = len(self._vectors) - 1
-        return [min(token, last) for token in self._tokenizer.encode(word, add_special_tokens=False).ids]
 
     def _sums(self, vectors: Any, groups: Sequence[Sequence[int]]) -> Any:
         numpy = self.numpy
@@ -78,7 +75,7 @@ class Embedding:
         for row, group in zip(rows, groups, strict=True):
             # One row after the other stays in the processor's cache; all at once takes longer.
             if group:
-                vectors.take(group, axis=0).sum(axis=0, dtype=numpy.float32, out=row)
+                vectors.take(group, axis=0, mode="clip").sum(axis=0, dtype=numpy.float32, out=row)
         return rows
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -10,15 +9,15 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Exit, Option
+from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command
 from halflap.cli.editing import own_config, write_change
 from halflap.cli.options import YesOption
-from halflap.cli.output import note, one_line, print_json, visible, write
-from halflap.clients.documents import CannotEditError, yaml_block
+from halflap.cli.output import note, one_line, print_json, visible
+from halflap.clients.documents import CannotEditError, snippet
 from halflap.clients.files import read_file
-from halflap.clients.imports import plan_import
+from halflap.clients.imports import gather, plan_import
 from halflap.clients.install import (
     entry_for,
     install_into,
@@ -30,20 +29,19 @@ from halflap.clients.install import (
     write_receipt,
 )
 from halflap.clients.places import CLIENTS, project_places, user_places
-from halflap.clients.read import gather
 from halflap.clients.translate import read_entry
 from halflap.config import Config, Scope, load_config, user_data_dir
 from halflap.core.errors import ClientFileError, UsageError
 from halflap.core.text import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+    from pathlib import Path
 
     from halflap.clients.files import FileText
     from halflap.clients.imports import Import, OwnConfig
     from halflap.clients.install import Installation
     from halflap.clients.places import Place
-    from halflap.clients.read import Gathered
 
 DryRunOption = Annotated[bool, Option("--dry-run", help="Only show what would be written.")]
 
@@ -64,11 +62,20 @@ def init(
     own, scope = own_config(invocation), Scope.of()
     target = own.file.path
     places = [*user_places(sys.platform, os.environ), *(project_places(scope.workspace) if project else ())]
-    gathered = gather([place for place in places if place.file != target], scope)
-    plan = plan_import(gathered.servers, own, scope)
-    _report_found(gathered, plan, scope)
-    sign_in = [name for name, one in plan.new.items() if one.signs_in and not one.disabled]
+    found, unreadable = gather([place for place in places if place.file != target], scope)
+    plan = plan_import(found, own, scope)
+    counts = Counter(one.place.describe(scope.home) for one in found)
+    lines = [f"Found {plural(number, 'server')}: {where}" for where, number in counts.items()]
+    lines += [f"Skipped: {problem}" for problem in unreadable]
+    lines += [
+        f"Not imported: {one.label} of {one.place.describe(scope.home)}: {reason}"
+        for one, reason in plan.refused
+    ]
+    lines += [f"Note: {text}" for text in plan.notes]
+    if lines:
+        note("\n".join(lines))
     written = bool(plan.new) and _write_import(own, plan, scope, invocation, yes=yes, dry_run=dry_run)
+    sign_in = [name for name, one in plan.new.items() if one.signs_in and not one.disabled]
     if written:
         note(f"Written: {target}")
     elif not plan.new and plan.present:
@@ -80,56 +87,41 @@ def init(
     if written:
         note("Next: `halflap doctor` checks the servers; `halflap install CLIENT` adds Halflap to a client.")
     if invocation.as_json:
-        print_json(
-            {
-                "file": str(target),
-                "written": written,
-                "added": [
-                    {"name": name, "disabled": one.disabled, "comments": list(one.notes)}
-                    for name, one in plan.new.items()
-                ],
-                "present": [
-                    {"name": name, "client": one.place.client.slug, "file": str(one.place.file)}
-                    for name, one in plan.present
-                ],
-                "kept_out": [{"name": one.name, "reason": reason} for one, reason in plan.refused],
-                "sign_in": sign_in,
-                "unreadable": list(gathered.unreadable),
-                "notes": plan.notes,
-            }
-        )
-
-
-def _report_found(gathered: Gathered, plan: Import, scope: Scope) -> None:
-    for where, number in Counter(one.place.describe(scope.home) for one in gathered.servers).items():
-        note(f"Found {plural(number, 'server')}: {where}")
-    for problem in gathered.unreadable:
-        note(f"Skipped: {problem}")
-    for one, reason in plan.refused:
-        note(f"Not imported: {one.label} of {one.place.describe(scope.home)}: {reason}")
-    for text in plan.notes:
-        note(f"Note: {text}")
+        added = [
+            {"name": name, "disabled": one.disabled, "comments": list(one.notes)}
+            for name, one in plan.new.items()
+        ]
+        present = [
+            {"name": name, "client": one.place.client.slug, "file": str(one.place.file)}
+            for name, one in plan.present
+        ]
+        kept_out = [{"name": one.name, "reason": reason} for one, reason in plan.refused]
+        data = {"file": str(target), "written": written, "added": added, "present": present}
+        more = {"kept_out": kept_out, "sign_in": sign_in, "unreadable": unreadable, "notes": plan.notes}
+        print_json({**data, **more})
 
 
 def _write_import(own: OwnConfig, plan: Import, scope: Scope, invocation: Invocation, **how: bool) -> bool:
     entries = {name: dict(one.entry) for name, one in plan.new.items()}
     document = own.document()
     try:
-        plan.apply(document, scope.home)
-    except CannotEditError as error:
-        raise ClientFileError(f"{error} Add this:\n\n{yaml_block({'mcpServers': entries})}") from None
-    shown, secrets = _without_secrets(entries)
+        for name, one in plan.new.items():
+            comments = (f"from {one.place.describe(scope.home)}", *one.notes)
+            document.put(("mcpServers", name), entries[name], comments)
+    except CannotEditError:
+        raise CannotEditError(own.file.path, {"mcpServers": entries}) from None
+    shown, secrets = _without_secrets(own.file.path, entries)
     preview = [f"To be added to {own.file.path}:", "", *shown.splitlines()]
-    before, after = own.file, document.text.encode()
+    before = own.file
     if secrets:
         note(f"These contain plain-text secrets; consider ${{NAME}}: {', '.join(map(one_line, secrets))}.")
         before = replace(before, mode=before.mode & 0o700)
-    shown_lines = () if invocation.as_json else preview
-    return write_change(before, lambda _: after, preview=shown_lines, **how) is not None
+    preview = [] if invocation.as_json else preview
+    return write_change(before, lambda _: document.text, preview=preview, **how)
 
 
-def _without_secrets(entries: Mapping[str, dict[str, Any]]) -> tuple[str, list[str]]:
-    """Return entries as YAML with their secrets redacted, and the names of those that have any."""
+def _without_secrets(path: Path, entries: Mapping[str, dict[str, Any]]) -> tuple[str, list[str]]:
+    """Return entries as in the file with their secrets redacted, and the names of those that have any."""
     from halflap.calls import Redactor, configured_secrets
 
     secrets = {}
@@ -137,7 +129,7 @@ def _without_secrets(entries: Mapping[str, dict[str, Any]]) -> tuple[str, list[s
         server, _ = read_entry(entry)
         found = configured_secrets(Config(servers=() if server is None else (server,)))
         secrets[name] = [one for one in found if "${" not in one]
-    text = Redactor(tuple(one for found in secrets.values() for one in found)).text(yaml_block(entries))
+    text = Redactor(tuple(one for found in secrets.values() for one in found)).text(snippet(path, entries))
     return visible(text, kept="\n"), [name for name, found in secrets.items() if found]
 
 
@@ -178,82 +170,54 @@ def _install(invocation: Invocation, place: Place, *, move: bool, **how: bool) -
     starting = own_command(sys.executable, config, scope.home)
     entry = entry_for(place.client.slug, starting, own_variables(os.environ))
     earlier, before = read_receipt(data_dir, place.file), read_file(place.file)
+    work: Installation
 
-    def install(file: FileText) -> Installation:
+    def install(file: FileText) -> str:
+        nonlocal work
         # Read again each time: a client must not get a command that fails, nor lose what Halflap no longer has.
-        configured = load_config(config).servers
-        return install_into(
-            file, place, entry, scope, configured=configured if move else None, earlier=earlier
-        )
+        servers = load_config(config).servers
+        work = install_into(file, place, entry, scope, configured=servers if move else None, earlier=earlier)
+        return work.after
 
-    try:
-        work = install(before)
-        for name, reason in work.stays:
-            note(f"`{one_line(name)}` stays: {reason}.")
-        if work.after == before.data:
-            note(f"Nothing to do: {place.file} stays as it is.")
-            written = None
-        else:
-            moved = (f"  - {one_line(one.name)}" for one in work.receipt.moved)
-            preview = [f"{place.file}:", f"  + {work.receipt.name}: {shlex.join(starting)}", *moved]
-            shown = () if invocation.as_json else preview
-            written = write_change(before, lambda file: install(file).after, preview=shown, **how)
-    except CannotEditError:
-        note(f"{place.file} can't be changed without losing its layout. Add this to it yourself:")
-        write(_snippet(place, entry))
-        raise Exit(1) from None
-    if written is not None:
-        first = earlier or work.receipt.model_copy(
-            update={"backup": written.backup, "original": written.before.digest}
-        )
-        now = {"backup": first.backup, "original": first.original, "written": read_file(place.file).digest}
-        write_receipt(data_dir, place.file, install(written.before).receipt.model_copy(update=now))
+    install(before)
+    for name, reason in work.stays:
+        note(f"`{one_line(name)}` stays: {reason}.")
+    moved = [path[-1] for path in work.receipt.moved]
+    written = work.after.encode() != before.data
+    if written:
+        lines = [f"{place.file}:", f"  + {work.receipt.name}: {shlex.join(starting)}"]
+        preview = [] if invocation.as_json else [*lines, *(f"  - {one_line(name)}" for name in moved)]
+        written = write_change(before, install, preview=preview, **how)
+    else:
+        note(f"Nothing to do: {place.file} stays as it is.")
+    if written:
+        write_receipt(data_dir, place.file, work.receipt)
         note(f"Installed in {place.client.label}. Restart it if it is running.")
-    return {
-        "name": work.receipt.name,
-        "moved": [one.name for one in work.receipt.moved],
-        "stays": [{"name": name, "why": reason} for name, reason in work.stays],
-        "written": written is not None,
-    }
-
-
-def _snippet(place: Place, entry: dict[str, Any]) -> str:
-    value = {place.client.key: {"halflap": entry}}
-    if place.file.suffix == ".toml":
-        import tomlkit
-
-        return str(tomlkit.dumps(value))
-    return yaml_block(value) if place.file.suffix == ".yaml" else json.dumps(value, indent=2) + "\n"
+    stays = [{"name": name, "why": reason} for name, reason in work.stays]
+    return {"name": work.receipt.name, "moved": moved, "stays": stays, "written": written}
 
 
 def _undo(invocation: Invocation, place: Place, **how: bool) -> dict[str, Any]:
     data_dir = user_data_dir()
-    receipt = read_receipt(data_dir, place.file)
+    receipt, before = read_receipt(data_dir, place.file), read_file(place.file)
     if receipt is None:
         raise UsageError(f"Nothing to undo: Halflap was not installed in {place.file}.")
-    before = read_file(place.file)
+    moved, is_exact = [path[-1] for path in receipt.moved], receipt.is_exact(before)
+    lines = [f"{place.file}:"]
+    if is_exact:
+        lines.append("  delete it: there was no such file" if receipt.original is None else "  restore it")
+    else:
+        lines.append("  It has changed since: those changes stay, and only Halflap's are undone.")
+        lines += [f"  - {receipt.name}", *(f"  + {one_line(name)}" for name in moved)]
+    preview = [] if invocation.as_json else lines
+    backups = f"Backups are in {data_dir / 'backups'}."
     if before.data is None:
-        where = f" Backup: {receipt.backup}" if receipt.backup else ""
-        raise ClientFileError(f"{place.file} no longer exists.{where}")
-    is_exact = receipt.exact and before.digest == receipt.written
-
-    def preview() -> Iterator[str]:
-        yield f"{place.file}:"
-        if is_exact:
-            yield f"  restore {receipt.backup}" if receipt.backup else "  delete it: there was no such file"
-        else:
-            yield "  It has changed since: those changes stay, and only Halflap's are undone."
-            yield f"  - {receipt.name}"
-            yield from (f"  + {one_line(one.name)}" for one in receipt.moved)
-
-    shown = () if invocation.as_json else preview()
-    written = write_change(before, lambda file: undo(receipt, file), preview=shown, **how)
-    if written is not None:
+        raise ClientFileError(f"{place.file} no longer exists. {backups}")
+    try:
+        written = write_change(before, lambda file: undo(receipt, file, place), preview=preview, **how)
+    except ClientFileError as error:
+        raise ClientFileError(f"{error} {backups}") from None
+    if written:
         write_receipt(data_dir, place.file, None)
         note(f"Restored{' byte for byte' if is_exact else ''}: {place.file}")
-    return {
-        "name": receipt.name,
-        "restored": [one.name for one in receipt.moved],
-        "exact": is_exact,
-        "written": written is not None,
-    }
+    return {"name": receipt.name, "restored": moved, "exact": is_exact, "written": written}

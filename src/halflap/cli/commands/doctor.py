@@ -1,4 +1,4 @@
-"""`halflap serve`, `doctor` and `explain`: run the MCP server, and find out what is wrong."""
+"""`halflap doctor` and `halflap explain`: find out what is wrong."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import asyncio
 import json
 import logging
 import re
-import sys
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
@@ -20,12 +19,10 @@ from halflap.cli.output import (
     Table,
     data_console,
     drift_line,
-    note,
     one_line,
     outline,
     print_json,
     print_lines,
-    set_up_logging,
     working,
 )
 from halflap.config import load_config
@@ -35,7 +32,7 @@ from halflap.core.text import plural
 from halflap.gateway import Gateway
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 _MAX_TEXT = 1000
 _TOKENIZER = "o200k_base"
@@ -43,43 +40,6 @@ _TO_COUNT = "install a tokenizer with `pip install 'halflap[tokens]'`"
 _HEADING = re.compile(r"^### ([a-z0-9-]+)\n+(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 _ROW = re.compile(r"^\| `([a-z-]+)` \| ([^|]+) \| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
-
-
-@command(shared=("config", "verbose"))
-async def serve(
-    invocation: Invocation,
-    http: Annotated[
-        str | None, Option("--http", metavar="HOST:PORT", help="Serve over HTTP instead of stdio.")
-    ] = None,
-    only: Annotated[
-        str | None,
-        Option("--only", metavar="NAME", help="Serve one server as it is, under its own names."),
-    ] = None,
-) -> None:
-    """Run the MCP server.
-
-    Over stdio for one client, or over HTTP for many. Changes of the configuration file apply while it runs; clients
-    stay connected.
-    """
-    set_up_logging(verbose=invocation.verbose, servers=True)
-    from halflap.server import run_http, run_stdio
-
-    config = invocation.config()
-    if http is not None and only is not None:
-        raise UsageError(
-            "Over HTTP, every server has an address of its own: /servers/<name>/mcp. Leave out --only."
-        )
-    if http is not None:
-        from halflap.cli.commands.web import page_maker
-
-        load = partial(load_config, invocation.config_file)
-        await run_http(config, http, note, load, page_maker(config))
-        return
-    if sys.stdin.isatty():
-        note(
-            "Serving MCP on stdin and stdout, for an MCP client. Ctrl-C stops it. To try Halflap: halflap list"
-        )
-    await run_stdio(config, lambda: load_config(invocation.config_file), only=only)
 
 
 @command()
@@ -119,31 +79,30 @@ async def doctor(
 
 
 @cache
-def _tokenizer() -> Callable[[str], int] | None:
+def _tokenizer() -> Any:
     if find_spec("splintr") is None:
         return None
-    vocabulary = import_module("splintr").Tokenizer.from_pretrained(_TOKENIZER)
-    # `encode` would read the names of special tokens in a text as such.
-    return lambda text: len(vocabulary.encode_ordinary(text))
+    return import_module("splintr").Tokenizer.from_pretrained(_TOKENIZER)
 
 
 def count_tokens(text: str) -> int | None:
     """Return the number of tokens that a text costs a model; None if no tokenizer is installed."""
-    count = _tokenizer()
-    # A server may send lone surrogates, which have no tokens.
-    return None if count is None else count(text.encode(errors="replace").decode())
+    if (tokenizer := _tokenizer()) is None:
+        return None
+    # `encode` would read the names of special tokens as such; a server may send lone surrogates, which have no tokens.
+    return len(tokenizer.encode_ordinary(text.encode(errors="replace").decode()))
 
 
 def _add_tokens(examined: dict[str, Any], gateway: Gateway) -> None:
     """Count what all definitions would cost a model, and what Halflap's own tools cost."""
     from halflap.server import Front
 
-    by_server = gateway.snapshot.by_server
-    costs = {row["name"]: _cost(by_server.get(row["name"], ())) for row in examined["servers"]}
+    rows, by_server = examined["servers"], gateway.snapshot.by_server
+    costs = [_cost(by_server.get(row["name"], ())) for row in rows]
+    for row, cost in zip(rows, costs, strict=True):
+        row["tokens"] = cost["tokens"]
     has_tokenizer = _tokenizer() is not None
-    for row in examined["servers"]:
-        row["tokens"] = costs[row["name"]]["tokens"]
-    total = {key: sum(cost[key] or 0 for cost in costs.values()) for key in ("tools", "characters", "tokens")}
+    total = {key: sum(cost[key] or 0 for cost in costs) for key in ("tools", "characters", "tokens")}
     examined["tokens"] = {
         "tokenizer": _TOKENIZER if has_tokenizer else None,
         "definitions": total if has_tokenizer else {**total, "tokens": None},
@@ -153,14 +112,10 @@ def _add_tokens(examined: dict[str, Any], gateway: Gateway) -> None:
 
 
 def _cost(tools: Iterable[Any]) -> dict[str, Any]:
-    texts = [
-        json.dumps(
-            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema},
-            ensure_ascii=False,
-            separators=(",", ":"),
-        )
-        for tool in tools
-    ]
+    shown = (
+        {"name": one.name, "description": one.description, "input_schema": one.input_schema} for one in tools
+    )
+    texts = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in shown]
     tokens = None if _tokenizer() is None else sum(count_tokens(text) or 0 for text in texts)
     return {"tools": len(texts), "characters": sum(map(len, texts)), "tokens": tokens}
 

@@ -16,7 +16,6 @@ from halflap.cli.command import Invocation, command
 from halflap.cli.editing import own_config, write_change
 from halflap.cli.options import YesOption, confirm, key_values, resolve, tool_names
 from halflap.cli.output import note, one_line, outline, print_json, visible
-from halflap.clients.documents import CannotEditError, yaml_block
 from halflap.clients.translate import read_entry
 from halflap.config import (
     PROJECT_FILES,
@@ -78,7 +77,7 @@ def add(
     if problem:
         raise UsageError(problem)
     form = _form(own, name) if name in own.servers else "mcpServers"
-    _write(own, lambda document: document.put((form, name), entry), {form: {name: entry}})
+    _write(own, lambda document: document.put((form, name), entry))
     note(f"Added {name!r} to {own.file.path}. Check it: halflap doctor {shlex.quote(name)}")
     if invocation.as_json:
         print_json({"file": str(own.file.path), "name": name, "entry": entry})
@@ -147,14 +146,10 @@ def _form(own: OwnConfig, name: str) -> str:
     raise ClientFileError(f"{own.file.path}: {name!r} is in a list of servers. Change it by hand.")
 
 
-def _write(own: OwnConfig, edit: Callable[[Document], None], by_hand: dict[str, Any] | None = None) -> None:
+def _write(own: OwnConfig, edit: Callable[[Document], None]) -> None:
     document = own.document()
-    try:
-        edit(document)
-    except CannotEditError as error:
-        more = f" Add this:\n\n{yaml_block(by_hand)}" if by_hand else ""
-        raise ClientFileError(f"{error}{more}") from None
-    write_change(own.file, lambda _: document.text.encode(), yes=True)
+    edit(document)
+    write_change(own.file, lambda _: document.text, yes=True)
 
 
 @command(shared=_SHARED)

@@ -2,36 +2,34 @@
 
 A client of the older era is asked while it waits. One of the newer era gets the questions as the result and repeats its
 request with the answers. Where the question came as the result of a server of the newer era, nothing has to be kept: its
-state travels with the client, signed by us for this client and this request. Otherwise the work goes on in a task that
-is parked until the client comes back: a bounded number for each principal, for a bounded time.
+state travels with the client. Otherwise the work continues in a task that is parked until the client comes back: a bounded
+number for each principal, for a bounded time. The SDK seals every state for this client and this request.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
-import json
 import secrets
 from collections import Counter
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
-from pydantic import TypeAdapter, ValidationError
+from mcp_types.methods import INPUT_REQUIRED_METHODS
 
 from halflap.core.errors import ClientRefusedError, InputRequiredError
-from halflap.core.values import Forwarded, canonical
-from halflap.server.passthrough.peer import ANSWER_SECONDS, LEVELS, Peer, is_modern
-from halflap.server.passthrough.results import AsItCame
-from halflap.server.principal import principal_of
+from halflap.core.values import Forwarded
+from halflap.server.passthrough.client import ANSWER_SECONDS, LEVELS, Client, is_answer, is_modern
+from halflap.server.tokens import principal_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from mcp.server import ServerRequestContext
 
-    T = TypeVar("T")
+    Context = ServerRequestContext[Any, Any]
+    Work = Callable[[Client], Awaitable[dict[str, Any]]]
 
 __all__ = ["Requests"]
 
@@ -40,60 +38,40 @@ MAX_OPEN = 64
 MAX_OPEN_EACH = 8
 """Of these, questions to one principal."""
 _PARKED, _FORWARDED = "parked.", "forwarded."
-_ANSWERS: Mapping[str, Any] = {
-    "elicitation/create": types.ElicitResult,
-    "sampling/createMessage": types.CreateMessageResult | types.CreateMessageResultWithTools,
-    "roots/list": types.ListRootsResult,
-}
+_tasks: set[asyncio.Task[dict[str, Any]]] = set()
+"""Keeps work alive until it ends: the event loop holds only weak references to tasks."""
 
 
 class Requests:
     """The requests under way on one front."""
 
     def __init__(self) -> None:
-        self._key = secrets.token_bytes(32)
+        security = RequestStateSecurity(
+            keys=[secrets.token_bytes(32)], ttl=ANSWER_SECONDS, bind_principal=principal_of
+        )
+        self.boundary = RequestStateBoundary(security, default_audience=None)
+        """The middleware that seals states on their way out and opens them on their way in."""
         self._parked: dict[str, _Conversation] = {}
-        self._each = Counter[str]()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._open = Counter[str]()
 
-    async def answer(
-        self,
-        context: ServerRequestContext[Any, Any],
-        work: Callable[[Peer, Forwarded], Awaitable[T]],
-    ) -> T:
-        """Do the work for a request and return its result; raises `AsItCame` with questions for the client."""
-        meta = (context.params or {}).get("_meta")
-        forwarded = Forwarded(meta={**meta} if isinstance(meta, dict) else {})
-        if not is_modern(context):
-            return await work(Peer(context), forwarded)
+    async def answer(self, context: Context, work: Work) -> dict[str, Any]:
+        """Do the work for a request and return its result, or questions for the client."""
+        if not is_modern(context) or context.method not in INPUT_REQUIRED_METHODS:
+            return await work(Client(context))
         params = context.params or {}
         state, answers = params.get("requestState"), params.get("inputResponses")
-        about = _about(context)
         if isinstance(state, str) and state.startswith(_PARKED):
-            conversation = self._resume(state, about, context)
+            conversation = self._resume(state, context)
             conversation.take(answers if isinstance(answers, dict) else {})
         else:
-            opened = None if state is None else self._opened(state, about)
-            forwarded = Forwarded(forwarded.meta, answers, opened, takes_questions=True)
-            conversation = _Conversation(context, about, self)
-            conversation.task = asyncio.create_task(self._work(work, conversation, forwarded))
-            self._tasks.add(conversation.task)
-            conversation.task.add_done_callback(self._tasks.discard)
-        result: T = await self._outcome(conversation)
-        return result
+            conversation = _Conversation(context, self)
+            inner = state.removeprefix(_FORWARDED) if isinstance(state, str) else None
+            meta = conversation.forwarded.meta
+            conversation.forwarded = Forwarded(meta, answers, inner, takes_questions=True)
+            conversation.start(work)
+        return await self._outcome(conversation)
 
-    async def _work(
-        self, work: Callable[[Peer, Forwarded], Awaitable[T]], peer: _Conversation, forwarded: Forwarded
-    ) -> T:
-        try:
-            return await work(peer, forwarded)
-        except InputRequiredError as required:
-            result = {**required.result}
-            if isinstance(result.get("requestState"), str):
-                result["requestState"] = self._sealed(result["requestState"], peer.about)
-            raise AsItCame(result) from None
-
-    async def _outcome(self, conversation: _Conversation) -> Any:
+    async def _outcome(self, conversation: _Conversation) -> dict[str, Any]:
         """Return the result of the work, or park it where there are questions."""
         task = conversation.task
         assert task is not None
@@ -111,22 +89,21 @@ class Requests:
             raise
         if task.done():
             return task.result()
-        # Of those still at work there are no more than questions; others ended meanwhile, and nobody asked for them.
         if len(self._parked) >= MAX_OPEN:
+            # Those still at work are no more than questions; the others ended while their clients were away.
             for old in [state for state, one in self._parked.items() if one.task is None or one.task.done()]:
                 self._expire(old)
         state = _PARKED + secrets.token_urlsafe(24)
         self._parked[state] = conversation
         conversation.expiry = asyncio.get_running_loop().call_later(ANSWER_SECONDS, self._expire, state)
-        raise AsItCame(
-            {"resultType": "input_required", "inputRequests": conversation.questions, "requestState": state}
-        )
+        questions = conversation.questions
+        return {"resultType": "input_required", "inputRequests": questions, "requestState": state}
 
-    def _resume(self, state: str, about: str, context: ServerRequestContext[Any, Any]) -> _Conversation:
-        conversation = self._parked.get(state)
-        if conversation is None or conversation.about != about:
-            raise _unknown_state()
-        del self._parked[state]
+    def _resume(self, state: str, context: Context) -> _Conversation:
+        conversation = self._parked.pop(state, None)
+        if conversation is None:
+            message = "This requestState is unknown or was used before. Send the request again without it."
+            raise MCPError(types.INVALID_PARAMS, message)
         conversation.context = context
         if conversation.expiry is not None:
             conversation.expiry.cancel()
@@ -139,29 +116,14 @@ class Requests:
 
     def reserve(self, principal: str) -> None:
         """Count a question; raises `ClientRefusedError` if there are too many."""
-        if self._each.total() >= MAX_OPEN or self._each[principal] >= MAX_OPEN_EACH:
+        if self._open.total() >= MAX_OPEN or self._open[principal] >= MAX_OPEN_EACH:
             raise ClientRefusedError(types.INVALID_REQUEST, "Too many questions wait for an answer already.")
-        self._each[principal] += 1
+        self._open[principal] += 1
 
     def release(self, principal: str) -> None:
-        self._each[principal] -= 1
-        if not self._each[principal]:
-            del self._each[principal]
-
-    def _sealed(self, state: str, about: str) -> str:
-        return f"{_FORWARDED}{self._signature(state, about)}.{state}"
-
-    def _opened(self, state: Any, about: str) -> str:
-        """Return a server's state that a client sends back, if we gave it to this client for this request."""
-        if isinstance(state, str) and state.startswith(_FORWARDED):
-            signature, _, inner = state.removeprefix(_FORWARDED).partition(".")
-            expected = self._signature(inner, about)
-            if hmac.compare_digest(signature.encode(errors="replace"), expected.encode()):
-                return inner
-        raise _unknown_state()
-
-    def _signature(self, state: str, about: str) -> str:
-        return hmac.new(self._key, json.dumps([state, about]).encode(), sha256).hexdigest()
+        self._open[principal] -= 1
+        if not self._open[principal]:
+            del self._open[principal]
 
     def close(self) -> None:
         """Give up what is parked."""
@@ -169,18 +131,30 @@ class Requests:
             self._expire(state)
 
 
-class _Conversation(Peer):
+class _Conversation(Client):
     """A client of the newer era: questions are kept until its request is answered with them."""
 
-    def __init__(self, context: ServerRequestContext[Any, Any], about: str, requests: Requests) -> None:
+    def __init__(self, context: Context, requests: Requests) -> None:
         super().__init__(context)
-        self.about = about
         self.asked = asyncio.Event()
-        self.task: asyncio.Task[Any] | None = None
+        self.task: asyncio.Task[dict[str, Any]] | None = None
         self.expiry: asyncio.TimerHandle | None = None
         self._requests = requests
-        self._principal = principal_of(context)
         self._open: dict[str, tuple[Mapping[str, Any], asyncio.Future[Mapping[str, Any]]]] = {}
+
+    def start(self, work: Work) -> None:
+        self.task = asyncio.create_task(self._do(work))
+        _tasks.add(self.task)
+        self.task.add_done_callback(_tasks.discard)
+
+    async def _do(self, work: Work) -> dict[str, Any]:
+        try:
+            return await work(self)
+        except InputRequiredError as required:
+            result = {**required.result}
+            if isinstance(result.get("requestState"), str):
+                result["requestState"] = _FORWARDED + result["requestState"]
+            return result
 
     @property
     def identity(self) -> object:
@@ -192,16 +166,13 @@ class _Conversation(Peer):
         level = (self.context.meta or {}).get(types.LOG_LEVEL_META_KEY)
         return level if level in LEVELS else None
 
-    def _wants(self, level: Any) -> bool:
-        return self.log_level is not None and super()._wants(level)
-
     @property
     def questions(self) -> dict[str, Mapping[str, Any]]:
         """The requests without an answer yet."""
         return {key: request for key, (request, answer) in self._open.items() if not answer.done()}
 
     async def ask(self, requests: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-        self._requests.reserve(self._principal)
+        self._requests.reserve(self.principal)
         loop = asyncio.get_running_loop()
         keys: dict[str, str] = {}
         try:
@@ -216,29 +187,11 @@ class _Conversation(Peer):
         finally:
             for unique in keys.values():
                 self._open.pop(unique, None)
-            self._requests.release(self._principal)
+            self._requests.release(self.principal)
 
     def take(self, answers: Mapping[str, Any]) -> None:
         """Take the client's answers; a question whose answer is missing or malformed is asked again."""
         for key, (request, future) in self._open.items():
             answer = answers.get(key)
-            try:
-                TypeAdapter(_ANSWERS[request["method"]]).validate_python(answer, by_name=False)
-            except (ValidationError, KeyError):
-                continue
-            if not future.done() and isinstance(answer, dict):
+            if not future.done() and isinstance(answer, dict) and is_answer(request["method"], answer):
                 future.set_result(answer)
-
-
-def _about(context: ServerRequestContext[Any, Any]) -> str:
-    """Return what a request and its repetition have in common: the principal, and all but what changes with it."""
-    changing = {"_meta", "inputResponses", "requestState"}
-    params = {key: value for key, value in (context.params or {}).items() if key not in changing}
-    return sha256(canonical([principal_of(context), context.method, params]).encode()).hexdigest()
-
-
-def _unknown_state() -> MCPError:
-    return MCPError(
-        types.INVALID_PARAMS,
-        "This requestState is unknown, expired, or belongs to another request. Send the request again without it.",
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -16,7 +16,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from halflap.core.errors import HalflapError, InputRequiredError, ToolFailedError, UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from mcp.server import ServerRequestContext
     from mcp.server.context import CallNext, HandlerResult
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 
     from halflap.core.codes import OtherCode
 
-__all__ = ["BLOCK", "AsItCame", "ResultMiddleware", "conform", "or_error_result", "protocol_errors"]
+    Handler = Callable[[Any, Any], Awaitable[Any]]
+
+__all__ = ["ResultMiddleware", "as_it_came", "conform", "or_error_result", "protocol_errors"]
 
 logger = logging.getLogger(__name__)
 
 _INTERNAL: OtherCode = "internal"
 
-BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock, config=ConfigDict(defer_build=True))
+_BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock, config=ConfigDict(defer_build=True))
 _NEWER_KEYS = ("resultType", "ttlMs", "cacheScope")
 
 
@@ -40,6 +42,15 @@ class AsItCame(Exception):  # noqa: N818 -- not an error: how a handler returns 
     def __init__(self, result: Mapping[str, Any]) -> None:
         super().__init__()
         self.result = result
+
+
+def as_it_came(handler: Handler) -> Handler:
+    """Make a request handler's result go to the client as it is."""
+
+    async def answer(context: Any, params: Any) -> NoReturn:
+        raise AsItCame(await handler(context, params))
+
+    return answer
 
 
 class ResultMiddleware:
@@ -75,8 +86,8 @@ def protocol_errors() -> Iterator[None]:
 
 
 async def or_error_result(
-    tool: str, answering: Awaitable[types.CallToolResult], *, passes_errors: bool
-) -> types.CallToolResult:
+    tool: str, answering: Awaitable[dict[str, Any]], *, passes_errors: bool
+) -> dict[str, Any]:
     """Return the answer to a call; our own errors become results that models can read.
 
     A server's protocol error passes as it came where a client calls its tool by name, and where clients know what to
@@ -84,22 +95,19 @@ async def or_error_result(
     """
     try:
         return await answering
-    except (AsItCame, MCPError, InputRequiredError):
+    except (MCPError, InputRequiredError):
         raise
     except HalflapError as error:
         if isinstance(error, ToolFailedError) and (
             passes_errors or error.rpc_code == types.URL_ELICITATION_REQUIRED
         ):
             raise MCPError(error.rpc_code, error.message, error.data) from error
-        return _error(str(error), error.code)
+        message, code = str(error), error.code
     except Exception as error:
         logger.exception("the call of %s failed", tool)
-        return _error(f"Halflap failed to answer ({type(error).__name__}). See its log.", _INTERNAL)
-
-
-def _error(message: str, code: str) -> types.CallToolResult:
-    text = types.TextContent(type="text", text=f"[{code}] {message}")
-    return types.CallToolResult(content=[text], is_error=True, _meta={"halflap": {"code": code}})
+        message, code = f"Halflap failed to answer ({type(error).__name__}). See its log.", _INTERNAL
+    block = {"type": "text", "text": f"[{code}] {message}"}
+    return {"content": [block], "isError": True, "_meta": {"halflap": {"code": code}}}
 
 
 def conform(method: str, version: str, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,7 +142,7 @@ def _conform_call(wire: dict[str, Any], *, is_modern: bool) -> None:
 def _block(block: Any) -> Any:
     """Return a content block; one that the protocol doesn't know reaches the model as text."""
     try:
-        BLOCK.validate_python(block, by_name=False)
+        _BLOCK.validate_python(block, by_name=False)
     except ValidationError:
         return {"type": "text", "text": json.dumps(block, ensure_ascii=False)}
     return block

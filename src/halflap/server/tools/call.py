@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from halflap.core.values import OWN
-from halflap.server.confirm import Word
-from halflap.server.passthrough.results import AsItCame
-from halflap.server.tools.tool import FrontTool
+from halflap.server.confirm import confirm
+from halflap.server.passthrough.client import Word
+from halflap.server.tools.tool import FrontTool, field, record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.gateway import Gateway
-    from halflap.server.caller import Caller
+    from halflap.server.passthrough.client import Client
 
 __all__ = ["call_directly", "call_tool"]
 
@@ -25,42 +25,35 @@ _OWN_PREFIXES = tuple(f"{own}__" for own in OWN)
 
 
 async def call_directly(
-    gateway: Gateway, name: str, arguments: Mapping[str, Any], caller: Caller
-) -> NoReturn:
-    """Call a tool for a client and pass on the result."""
+    gateway: Gateway, name: str, arguments: Mapping[str, Any], client: Client
+) -> dict[str, Any]:
+    """Call a tool for a client and return the result as it came."""
     await gateway.prepare()
     word = Word()
     if gateway.config.execution.confirm_destructive and name.isidentifier():
         # Confirmation is asked for the same call as a program would make.
         program = f"await {name}(**{json.dumps(arguments, ensure_ascii=False)})"
-        word = await caller.confirm(await gateway.needing_confirmation(program), program)
-    # Repeated with an answer, the request would be confirmed once more; and programs of ours make calls of their own.
+        word = await confirm(client, await gateway.needing_confirmation(program), program)
+    # Repeated with an answer, the request would be confirmed once more; and our own programs call other tools.
     forwards = word == Word() and not name.startswith(_OWN_PREFIXES)
-    context = gateway.under_rule(caller.on_behalf(word, forwards=forwards))
-    result = await gateway.call_tool(name, arguments, context)
-    tool = gateway.snapshot.tools.get(name)
-    if tool is not None:
-        caller.note(tool.server, result)
-    raise AsItCame(result.to_wire())
+    context = gateway.parts.executor.under_rule(client.on_behalf(word, forwards=forwards))
+    return (await gateway.call_tool(name, arguments, context)).to_wire()
 
 
 def call_tool(gateway: Gateway) -> FrontTool:
-    async def answer(arguments: Mapping[str, Any], caller: Caller) -> NoReturn:
-        await call_directly(gateway, arguments["name"], arguments.get("arguments") or {}, caller)
+    async def answer(arguments: Mapping[str, Any], client: Client) -> dict[str, Any]:
+        return await call_directly(gateway, arguments["name"], arguments.get("arguments") or {}, client)
 
     return FrontTool(
         name="call_tool",
         title="Call a tool",
         description=_DESCRIPTION,
-        input_schema={
-            "type": "object",
-            "properties": {
-                "name": {"type": "string", "description": "Namespaced tool name"},
-                "arguments": {"type": "object", "description": "As its inputSchema says"},
-            },
-            "required": ["name"],
-            "additionalProperties": False,
-        },
+        input_schema=record(
+            "name",
+            closed=True,
+            name=field("string", "Namespaced tool name"),
+            arguments=field("object", "As its inputSchema says"),
+        ),
         output_schema=None,
         read_only=False,
         handler=answer,

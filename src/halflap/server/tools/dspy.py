@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any, get_args
 
 from halflap.core.errors import ProgramInputsError, SeedCode
-from halflap.server.tools.tool import FrontTool, with_error_objects
+from halflap.server.confirm import confirm
+from halflap.server.tools.tool import FrontTool, array, field, record, with_error_objects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from halflap.core.codes import Code
     from halflap.gateway import Gateway
-    from halflap.server.caller import Caller
+    from halflap.server.passthrough.client import Client
     from halflap.server.tools.tool import Handler
 
 __all__ = ["dspy_family"]
@@ -29,8 +29,8 @@ _RELOAD = """\
 Reloads a saved DSPy program from disk. It replaces the old one only if it is valid; running executions finish with \
 the old one."""
 
-_FINDING: Sequence[Code] = ("dspy-program-not-found", "dspy-program-inputs", "dspy-program-broken")
-_RUNNING: Sequence[Code] = (
+_FINDING: Sequence[str] = ("dspy-program-not-found", "dspy-program-inputs", "dspy-program-broken")
+_RUNNING: Sequence[str] = (
     "dspy-program-failed",
     "dspy-program-timeout",
     "dspy-program-cache",
@@ -43,40 +43,33 @@ _INPUTS = "Program-specific inputs matching the DSPy signature"
 _BUNDLED = "Program name: worklet_selector, resource_router, anomaly_forensics, runtime_adaptation"
 
 
-def _field(kind: Any, description: str, **more: Any) -> dict[str, Any]:
-    return {"type": kind, "description": description, **more}
-
-
 def _list_of(description: str, **fields: Mapping[str, Any]) -> dict[str, Any]:
-    item = {"type": "object", "properties": fields, "required": list(fields)}
-    return _field("array", description, items=item)
+    return array(description, record(" ".join(fields), **fields))
 
 
-_NAME = _field("string", "The program's name")
-_VERSION = _field("string", "Its version")
-_HASH = _field("string", "SHA-256 over the program's two files")
-_STEPS = _field("integer", "How many predictors it has")
-_LOADED = _field("string", "When this version was loaded", format="date-time")
-_NAMES = _field("array", "Names", items={"type": "string"})
+_NAME = field("string", "The program's name")
+_VERSION = field("string", "Its version")
+_HASH = field("string", "SHA-256 over the program's two files")
+_STEPS = field("integer", "How many predictors it has")
+_LOADED = field("string", "When this version was loaded", format="date-time")
+_NAMES = field("array", "Names", items={"type": "string"})
 _ORIGIN: dict[str, dict[str, Any]] = {
-    "optimizer": _field("string", "What optimised it, or none"),
-    "validation_score": _field(["number", "null"], "Measured on held-out examples; null if not measured"),
-    "serialized_at": _field("string", "When it was saved", format="date-time"),
+    "optimizer": field("string", "What optimised it, or none"),
+    "validation_score": field(["number", "null"], "Measured on held-out examples; null if not measured"),
+    "serialized_at": field("string", "When it was saved", format="date-time"),
 }
 _TIMES = {
-    "execution_time_ms": _field("number", "In the program"),
-    "total_time_ms": _field("number", "In all"),
-    "cache_hit": _field("boolean", "All answers were cached"),
+    "execution_time_ms": field("number", "In the program"),
+    "total_time_ms": field("number", "In all"),
+    "cache_hit": field("boolean", "All answers were cached"),
     "program": _NAME,
 }
-_METADATA = _field(
-    "object", "Times, and whether the cache was used", properties=_TIMES, required=list(_TIMES)
-)
+_METADATA = {**record(" ".join(_TIMES), **_TIMES), "description": "Times, and whether the cache was used"}
 _FAILURE = {
     "properties": {
         "error": {"const": True, "description": "Always true"},
         "code": {"description": "Kind of error", "enum": list(get_args(SeedCode))},
-        "message": _field("string", "What went wrong, and what to do"),
+        "message": field("string", "What went wrong, and what to do"),
     },
     "required": ["error", "code", "message"],
 }
@@ -85,31 +78,33 @@ _FAILURE = {
 def dspy_family(gateway: Gateway) -> list[FrontTool]:
     """Return the tools of the family, bound to a gateway."""
 
-    async def execute(arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+    async def execute(arguments: Mapping[str, Any], client: Client) -> dict[str, Any]:
         name, inputs = _argument(arguments, "program", str), _argument(arguments, "inputs", dict)
-        program = await (await gateway.dspy()).find(name)
+        program = await (await gateway.prepare()).dspy.find(name)
         # Before the person is asked anything.
         program.check(inputs)
         version = f"{name} {program.saved.spec.version}, {program.saved.source_hash}"
         about = f"await dspy__{name}(**{json.dumps(inputs, ensure_ascii=False)})\n# {version}"
-        word = await caller.confirm(await gateway.dspy_needing_confirmation(name), about, saved=name)
-        return await gateway.execute_dspy(name, inputs, caller.on_behalf(word))
+        word = await confirm(
+            client, await gateway.parts.executor.dspy_needing_confirmation(name), about, saved=name
+        )
+        return await gateway.execute_dspy(name, inputs, client.on_behalf(word))
 
-    async def list_programs(_arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
-        programs, broken = await (await gateway.dspy()).usable()
+    async def list_programs(_arguments: Mapping[str, Any], _client: Client) -> dict[str, Any]:
+        programs, broken = await (await gateway.prepare()).dspy.usable()
         return {
             "programs": [program.summary() for program in programs.values()],
             "total_count": len(programs),
             "broken": [{"name": name, "reason": reason} for name, reason in broken.items()],
         }
 
-    async def info(arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
+    async def info(arguments: Mapping[str, Any], _client: Client) -> dict[str, Any]:
         name = _argument(arguments, "program", str)
-        return (await (await gateway.dspy()).find(name)).info()
+        return (await (await gateway.prepare()).dspy.find(name)).info()
 
-    async def reload(arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
+    async def reload(arguments: Mapping[str, Any], _client: Client) -> dict[str, Any]:
         name = _argument(arguments, "program", str)
-        return (await (await gateway.dspy()).reload(name)).reloaded()
+        return (await (await gateway.prepare()).dspy.reload(name)).reloaded()
 
     def tool(
         name: str,
@@ -125,16 +120,8 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
             name=f"dspy_{name}",
             title=title,
             description=description,
-            input_schema={
-                "type": "object",
-                **({"required": list(takes)} if takes else {}),
-                "properties": takes,
-            },
-            output_schema={
-                "type": "object",
-                "properties": returns,
-                "anyOf": [{"required": list(returns)}, _FAILURE],
-            },
+            input_schema=record(" ".join(takes), **takes),
+            output_schema={**record(**returns), "anyOf": [{"required": list(returns)}, _FAILURE]},
             handler=with_error_objects(handler),
             checks=False,
             **more,
@@ -147,7 +134,7 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
             "Execute a DSPy program",
             _EXECUTE,
             execute,
-            takes={"program": _field("string", known), "inputs": _field("object", _INPUTS)},
+            takes={"program": field("string", known), "inputs": field("object", _INPUTS)},
             returns={"_metadata": _METADATA},
             read_only=False,
             errors=(*_FINDING, *_RUNNING),
@@ -166,11 +153,11 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
                     predictor_count=_STEPS,
                     **_ORIGIN,
                 ),
-                "total_count": _field("integer", "How many can be executed"),
+                "total_count": field("integer", "How many can be executed"),
                 "broken": _list_of(
                     "Folders that cannot be used as they are",
                     name=_NAME,
-                    reason=_field("string", "What is wrong"),
+                    reason=field("string", "What is wrong"),
                 ),
             },
             read_only=True,
@@ -180,20 +167,20 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
             "Get DSPy program info",
             _INFO,
             info,
-            takes={"program": _field("string", "Program name to get info for")},
+            takes={"program": field("string", "Program name to get info for")},
             returns={
                 "name": _NAME,
                 "version": _VERSION,
-                "dspy_version": _field("string", "The DSPy that it was saved with"),
+                "dspy_version": field("string", "The DSPy that it was saved with"),
                 "source_hash": _HASH,
                 **_ORIGIN,
                 "loaded_at": _LOADED,
                 "predictors": _list_of(
                     "Its steps, in their order",
-                    name=_field("string", "Name of the predictor"),
+                    name=field("string", "Name of the predictor"),
                     input_fields=_NAMES,
                     output_fields=_NAMES,
-                    few_shot_example_count=_field("integer", "Examples in its prompt"),
+                    few_shot_example_count=field("integer", "Examples in its prompt"),
                 ),
             },
             read_only=True,
@@ -204,9 +191,9 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
             "Reload a DSPy program",
             _RELOAD,
             reload,
-            takes={"program": _field("string", "Program name to reload")},
+            takes={"program": field("string", "Program name to reload")},
             returns={
-                "status": _field("string", "Always reloaded", enum=["reloaded"]),
+                "status": field("string", "Always reloaded", enum=["reloaded"]),
                 "name": _NAME,
                 "source_hash": _HASH,
                 "predictor_count": _STEPS,

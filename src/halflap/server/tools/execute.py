@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from halflap.core.codes import RunCode
 from halflap.core.errors import SandboxError, UsageError
-from halflap.server.tools.tool import Answer, FrontTool
+from halflap.server.confirm import confirm
+from halflap.server.tools.tool import Answer, FrontTool, field, record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.gateway import Gateway
     from halflap.sandbox.run.report import Execution
-    from halflap.server.caller import Caller
+    from halflap.server.passthrough.client import Client
 
 __all__ = ["execute_program"]
 
@@ -35,11 +36,11 @@ def execute_program(gateway: Gateway) -> FrontTool:
         kilobytes=limits.max_output_bytes / 1024,
     )
 
-    async def answer(arguments: Mapping[str, Any], caller: Caller) -> Answer:
+    async def answer(arguments: Mapping[str, Any], client: Client) -> Answer:
         code = arguments["code"]
-        word = await caller.confirm(await gateway.needing_confirmation(code), code)
+        word = await confirm(client, await gateway.needing_confirmation(code), code)
         try:
-            execution = await gateway.execute(code, caller.on_behalf(word))
+            execution = await gateway.execute(code, client.on_behalf(word))
         except (SandboxError, UsageError) as error:
             return Answer(
                 f"[Script execution failed]\n{error} [{error.code}]", is_error=True, code=error.code
@@ -56,12 +57,7 @@ def execute_program(gateway: Gateway) -> FrontTool:
         name="execute_program",
         title="Execute a program",
         description=description,
-        input_schema={
-            "type": "object",
-            "properties": {"code": {"type": "string", "description": "Python source"}},
-            "required": ["code"],
-            "additionalProperties": False,
-        },
+        input_schema=record("code", closed=True, code=field("string", "Python source")),
         output_schema=None,
         read_only=False,
         handler=answer,

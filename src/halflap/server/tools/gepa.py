@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halflap.server.principal import principal_of
-from halflap.server.tools.tool import FrontTool, with_error_objects
+from halflap.server.tools.tool import FrontTool, array, field, record, with_error_objects
 from halflap.workflows.answers import Optimization, Scores, Verdict
 from halflap.workflows.run.process import Jobs
 
@@ -14,9 +13,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from halflap.core.codes import Code
     from halflap.gateway import Gateway
-    from halflap.server.caller import Caller
+    from halflap.server.passthrough.client import Client
 
 __all__ = ["gepa_family"]
 
@@ -35,13 +33,8 @@ _NET = """\
 {id, input, output, tasks: [{id, label, join, split, duration, cost, reads, writes, resource}], flows: [{from, to, \
 predicate, probability, default}], conditions, rules}; or {"yawl": "<the XML of a YAWL specification>"}"""
 
-_ERRORS: Sequence[Code] = ("workflow", "workflow-failed", "workflow-timeout", "workflow-busy")
-_PATTERNS = {
-    "type": "array",
-    "items": {"type": "string"},
-    "description": "Reference patterns: sequential, parallel, choice, loop",
-}
-_WEIGHT = {"type": "number", "minimum": 0, "maximum": 1}
+_ERRORS: Sequence[str] = ("workflow", "workflow-failed", "workflow-timeout", "workflow-busy")
+_PATTERNS = array("Reference patterns: sequential, parallel, choice, loop", {"type": "string"})
 _FAILURE = {
     "properties": {
         "error": {"const": True, "description": "Present if there is no answer"},
@@ -78,8 +71,8 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
     def tool(
         job: str, name: str, title: str, described: str, *, answers: type[BaseModel], takes: Mapping[str, Any]
     ) -> FrontTool:
-        async def answer(arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
-            return await jobs.run(job, arguments, principal_of(caller.context))
+        async def answer(arguments: Mapping[str, Any], client: Client) -> dict[str, Any]:
+            return await jobs.run(job, arguments, client.principal)
 
         return FrontTool(
             name=name,
@@ -93,29 +86,31 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
             checks=False,
         )
 
+    targets = (
+        "Primary optimization objective: behavioral keeps all traces, performance takes every change that data, rules and "
+        "constraints permit, balanced keeps most of the footprint"
+    )
+    constraints = (
+        "Optional constraints: max_cost, max_parallel, keep_order (true, or pairs of tasks), fixed (tasks)"
+    )
+    modes = (
+        "strict: the same traces; balanced, the default: 0.8 of the footprint agrees, and no dependent order is reversed; "
+        "lenient: 0.5, and the same activities"
+    )
+    weights = "Weights of the dimensions, scaled to sum to 1; by default performance 0.4, maintainability 0.3, compliance 0.3"
     return [
         tool(
             "optimize",
             "gepa_optimize_workflow",
             "Optimise a workflow",
             _OPTIMIZE,
-            takes={
-                "type": "object",
-                "required": ["workflow_spec", "optimization_target"],
-                "properties": {
-                    "workflow_spec": {"type": "object", "description": f"Workflow specification: {_NET}"},
-                    "optimization_target": {
-                        "type": "string",
-                        "enum": ["performance", "behavioral", "balanced"],
-                        "description": "Primary optimization objective: behavioral keeps all traces, performance takes every change that data, rules and constraints permit, balanced keeps most of the footprint",
-                    },
-                    "constraints": {
-                        "type": "object",
-                        "description": "Optional constraints: max_cost, max_parallel, keep_order (true, or pairs of tasks), fixed (tasks)",
-                    },
-                    "reference_patterns": _PATTERNS,
-                },
-            },
+            takes=record(
+                "workflow_spec optimization_target",
+                workflow_spec=field("object", f"Workflow specification: {_NET}"),
+                optimization_target=field("string", targets, enum=["performance", "behavioral", "balanced"]),
+                constraints=field("object", constraints),
+                reference_patterns=_PATTERNS,
+            ),
             answers=Optimization,
         ),
         tool(
@@ -123,19 +118,12 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
             "gepa_validate_footprint",
             "Compare two workflows",
             _VALIDATE,
-            takes={
-                "type": "object",
-                "required": ["original_workflow", "optimized_workflow"],
-                "properties": {
-                    "original_workflow": {"type": "object", "description": f"A workflow: {_NET}"},
-                    "optimized_workflow": {"type": "object", "description": "Another, in the same form"},
-                    "validation_mode": {
-                        "type": "string",
-                        "enum": ["strict", "balanced", "lenient"],
-                        "description": "strict: the same traces; balanced, the default: 0.8 of the footprint agrees, and no dependent order is reversed; lenient: 0.5, and the same activities",
-                    },
-                },
-            },
+            takes=record(
+                "original_workflow optimized_workflow",
+                original_workflow=field("object", f"A workflow: {_NET}"),
+                optimized_workflow=field("object", "Another, in the same form"),
+                validation_mode=field("string", modes, enum=["strict", "balanced", "lenient"]),
+            ),
             answers=Verdict,
         ),
         tool(
@@ -143,22 +131,19 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
             "gepa_score_workflow",
             "Score a workflow",
             _SCORE,
-            takes={
-                "type": "object",
-                "required": ["workflow", "reference_patterns"],
-                "properties": {
-                    "workflow": {"type": "object", "description": f"A workflow: {_NET}"},
-                    "reference_patterns": _PATTERNS,
-                    "scoring_weights": {
-                        "type": "object",
-                        "description": "Weights of the dimensions, scaled to sum to 1; by default performance 0.4, maintainability 0.3, compliance 0.3",
-                        "properties": {
-                            name: {**_WEIGHT, "description": f"Weight of {name}"}
-                            for name in ("performance", "maintainability", "compliance")
-                        },
+            takes=record(
+                "workflow reference_patterns",
+                workflow=field("object", f"A workflow: {_NET}"),
+                reference_patterns=_PATTERNS,
+                scoring_weights=field(
+                    "object",
+                    weights,
+                    properties={
+                        name: field("number", f"Weight of {name}", minimum=0, maximum=1)
+                        for name in ("performance", "maintainability", "compliance")
                     },
-                },
-            },
+                ),
+            ),
             answers=Scores,
         ),
     ]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from halflap.server.tools.tool import Answer, FrontTool
+from halflap.server.tools.tool import Answer, FrontTool, array, field, record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.gateway import Gateway
-    from halflap.server.caller import Caller
+    from halflap.server.passthrough.client import Client
 
 __all__ = ["suggest_workflow"]
 
@@ -23,7 +22,7 @@ _DESCRIPTION = (
 
 
 def suggest_workflow(gateway: Gateway) -> FrontTool:
-    async def answer(arguments: Mapping[str, Any], _caller: Caller) -> Answer:
+    async def answer(arguments: Mapping[str, Any], _client: Client) -> Answer:
         found = await gateway.suggest_workflow(
             arguments.get("goal"),
             arguments.get("have"),
@@ -31,42 +30,22 @@ def suggest_workflow(gateway: Gateway) -> FrontTool:
             arguments.get("limit"),
             may_change=bool(arguments.get("may_change")),
         )
-        return Answer(json.dumps(found, indent=2, ensure_ascii=False), found)
+        return Answer.json(found)
 
     return FrontTool(
         name="suggest_workflow",
         title="Suggest a workflow",
         description=_DESCRIPTION,
-        input_schema={
-            "type": "object",
-            "properties": {
-                "goal": {
-                    "type": ["string", "null"],
-                    "description": "Words to search for",
-                },
-                "have": {
-                    "type": ["object", "null"],
-                    "description": "Values by name; null for one you'll supply later",
-                },
-                "want": {
-                    "type": ["string", "array", "null"],
-                    "items": {"type": "string"},
-                    "description": "Tools or fields; overrides goal",
-                },
-                "may_change": {
-                    "type": "boolean",
-                    "default": False,
-                    "description": "Allow changes",
-                },
-                "limit": {
-                    "type": ["integer", "null"],
-                    "minimum": 1,
-                    "maximum": 10,
-                    "description": "Maximum",
-                },
-            },
-            "additionalProperties": False,
-        },
+        input_schema=record(
+            closed=True,
+            goal=field(["string", "null"], "Words to search for"),
+            have=field(["object", "null"], "Values by name; null for one you'll supply later"),
+            want=field(
+                ["string", "array", "null"], "Tools or fields; overrides goal", items={"type": "string"}
+            ),
+            may_change=field("boolean", "Allow changes", default=False),
+            limit=field(["integer", "null"], "Maximum", minimum=1, maximum=10),
+        ),
         output_schema=_OUTPUT,
         read_only=True,
         handler=answer,
@@ -74,61 +53,44 @@ def suggest_workflow(gateway: Gateway) -> FrontTool:
     )
 
 
-def _objects(required: str, **properties: Any) -> dict[str, Any]:
-    return {
-        "type": "array",
-        "items": {"type": "object", "properties": properties, "required": required.split()},
-    }
-
-
-_TEXT = {"type": "string"}
-_NUMBER = {"type": "number"}
-_TEXT_OR_NULL = {"type": ["string", "null"]}
-_OBJECTS = {"type": "array", "items": {"type": "object"}}
-_STEPS = _objects(
+_OBJECT = {"type": "object"}
+_STEP = record(
     "id tool server arguments fan_out paginates only_where crosses_servers",
-    id={**_TEXT, "description": "Name of the step"},
-    tool={**_TEXT, "description": "Namespaced"},
-    server={**_TEXT, "description": "Its server"},
-    may_change_something={"type": "boolean", "description": "May write"},
-    arguments={"type": "object", "description": "Where each comes from"},
-    fan_out={
-        "type": ["array", "null"],
-        "items": {"type": "object"},
-        "description": "One call per item of these",
-    },
-    paginates={"type": ["object", "null"], "description": "Cursor and its parameter"},
-    only_where={**_OBJECTS, "description": "Filters"},
-    crosses_servers={**_OBJECTS, "description": "From another server"},
+    id=field("string", "Name of the step"),
+    tool=field("string", "Namespaced"),
+    server=field("string", "Its server"),
+    may_change_something=field("boolean", "May write"),
+    arguments=field("object", "Where each comes from"),
+    fan_out=field(["array", "null"], "One call per item of these", items=_OBJECT),
+    paginates=field(["object", "null"], "Cursor and its parameter"),
+    only_where=array("Filters", _OBJECT),
+    crosses_servers=array("From another server", _OBJECT),
 )
-_SUGGESTIONS = _objects(
+_SUGGESTION = record(
     "tools confidence cost steps missing unused mermaid",
-    tools={"type": "array", "items": _TEXT, "description": "Ordered"},
-    confidence={**_NUMBER, "description": "From 0 to 1"},
-    cost={**_NUMBER, "description": "Lower is better"},
-    steps={**_STEPS, "description": "Calls"},
-    missing={**_OBJECTS, "description": "Parameters to fill in"},
-    unused={**_OBJECTS, "description": "Values not used, and why"},
-    mermaid={**_TEXT, "description": "Diagram"},
-    program={**_TEXT, "description": "For execute_program"},
-    signature={**_TEXT, "description": "Of a candidate"},
+    tools=array("Ordered", {"type": "string"}),
+    confidence=field("number", "From 0 to 1"),
+    cost=field("number", "Lower is better"),
+    steps=array("Calls", _STEP),
+    missing=array("Parameters to fill in", _OBJECT),
+    unused=array("Values not used, and why", _OBJECT),
+    mermaid=field("string", "Diagram"),
+    program=field("string", "For execute_program"),
+    signature=field("string", "Of a candidate"),
 )
-_MISSING = _objects(
+_MISSING = record(
     "tool parameter could_provide near",
-    tool={**_TEXT_OR_NULL, "description": "Which needs it"},
-    parameter={**_TEXT, "description": "Its name"},
-    type={**_TEXT, "description": "JSON type"},
-    description={**_TEXT, "description": "Its own"},
-    could_provide={**_OBJECTS, "description": "Tools"},
-    near={**_OBJECTS, "description": "Similar names"},
-    note={**_TEXT, "description": "Why"},
+    tool=field(["string", "null"], "Which needs it"),
+    parameter=field("string", "Its name"),
+    type=field("string", "JSON type"),
+    description=field("string", "Its own"),
+    could_provide=array("Tools", _OBJECT),
+    near=array("Similar names", _OBJECT),
+    note=field("string", "Why"),
 )
-_OUTPUT = {
-    "type": "object",
-    "properties": {
-        "suggestions": {**_SUGGESTIONS, "description": "Best first"},
-        "changes": {**_OBJECTS, "description": "Like suggestions"},
-        "missing": {**_MISSING, "description": "What no tool could supply"},
-    },
-    "required": ["suggestions", "changes", "missing"],
-}
+_OUTPUT = record(
+    "suggestions changes missing",
+    suggestions=array("Best first", _SUGGESTION),
+    changes=array("Like suggestions", _OBJECT),
+    missing=array("What no tool could supply", _MISSING),
+)

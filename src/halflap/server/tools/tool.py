@@ -8,25 +8,41 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import mcp_types as types
-
 from halflap.core.errors import HalflapError, InvalidArgumentsError
-from halflap.server.passthrough.results import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from halflap.core.codes import Code, OtherCode
+    from halflap.core.codes import OtherCode
     from halflap.core.errors import ArgumentProblem
-    from halflap.server.caller import Caller
+    from halflap.server.passthrough.client import Client
 
-    Handler = Callable[[Mapping[str, Any], Caller], Awaitable[dict[str, Any]]]
+    Handler = Callable[[Mapping[str, Any], Client], Awaitable[dict[str, Any]]]
 
-__all__ = ["Answer", "FrontTool", "Handler", "with_error_objects"]
+__all__ = ["Answer", "FrontTool", "Handler", "array", "field", "record", "with_error_objects"]
 
 logger = logging.getLogger(__name__)
 
 _INTERNAL: OtherCode = "internal"
+
+
+def field(kind: str | list[str], description: str, **more: Any) -> dict[str, Any]:
+    """Return the schema of a field."""
+    return {"type": kind, **more, "description": description}
+
+
+def record(required: str = "", *, closed: Any = False, **properties: Any) -> dict[str, Any]:
+    """Return the schema of an object; `closed` if it has no other properties."""
+    return {
+        "type": "object",
+        "properties": properties,
+        **({"required": required.split()} if required else {}),
+        **({"additionalProperties": False} if closed else {}),
+    }
+
+
+def array(description: str, items: Mapping[str, Any]) -> dict[str, Any]:
+    return field("array", description, items=items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +56,25 @@ class Answer:
     blocks: Sequence[Mapping[str, Any]] = ()
     """Further content: images, sounds, resources."""
     meta: Mapping[str, Any] | None = None
-    code: Code | str | None = None
+    code: str | None = None
     """The error code, if it is an error; goes into `_meta`, since some texts are prescribed."""
+
+    @classmethod
+    def json(cls, value: Any, **more: Any) -> Answer:
+        """Return a value as structured content and as text."""
+        return cls(json.dumps(value, indent=2, ensure_ascii=False), value, **more)
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the answer as the protocol's result."""
+        texts = [self.text] if self.note is None else [self.text, self.note]
+        blocks = [{"type": "text", "text": text} for text in texts]
+        wire: dict[str, Any] = {"content": [*blocks, *self.blocks], "isError": self.is_error}
+        if self.structured is not None:
+            wire["structuredContent"] = self.structured
+        code = {} if self.code is None else {"code": self.code}
+        if code or self.meta:
+            wire["_meta"] = {"halflap": {**code, **(self.meta or {})}}
+        return wire
 
 
 @dataclass(frozen=True)
@@ -54,8 +87,9 @@ class FrontTool:
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any] | None
     read_only: bool
-    handler: Callable[[Mapping[str, Any], Caller], Awaitable[Answer]]
-    errors: Sequence[Code] = ()
+    handler: Callable[[Mapping[str, Any], Client], Awaitable[Answer | dict[str, Any]]]
+    """Returns an answer, or another server's result as it came."""
+    errors: Sequence[str] = ()
     """The error codes of its answers, besides those that every tool can return."""
     destroys: bool = True
     """Whether it may destroy something, or act outside Halflap, if it is not read-only."""
@@ -63,36 +97,28 @@ class FrontTool:
     """Whether arguments are validated before the handler gets them; if not, the handler does it."""
 
     @cached_property
-    def definition(self) -> types.Tool:
-        """The tool in the protocol's own form."""
-        return types.Tool(
-            name=self.name,
-            title=self.title,
-            description=self.description,
-            input_schema=dict(self.input_schema),
-            output_schema=None if self.output_schema is None else dict(self.output_schema),
-            annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
-            if self.read_only
-            else types.ToolAnnotations(destructive_hint=self.destroys, open_world_hint=self.destroys),
-        )
+    def definition(self) -> dict[str, Any]:
+        """The tool as `tools/list` shows it."""
+        effect = {"readOnlyHint": True} if self.read_only else {"destructiveHint": self.destroys}
+        annotations = {**effect, "openWorldHint": not self.read_only and self.destroys}
+        output = {} if self.output_schema is None else {"outputSchema": self.output_schema}
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            **output,
+            "annotations": annotations,
+        }
 
-    async def answer(self, arguments: Mapping[str, Any], caller: Caller) -> types.CallToolResult:
+    async def answer(self, arguments: Mapping[str, Any], client: Client) -> dict[str, Any]:
         """Validate the arguments and answer."""
         if self.checks and _problems(self.input_schema, arguments):
             # An extra argument alone is harmless; together with a missing one, it is probably that one misspelled.
             closed = {**self.input_schema, "additionalProperties": False}
             raise InvalidArgumentsError(self.name, _problems(closed, arguments))
-        answer = await self.handler(arguments, caller)
-        texts = [answer.text] if answer.note is None else [answer.text, answer.note]
-        content: list[types.ContentBlock] = [types.TextContent(type="text", text=text) for text in texts]
-        content += [BLOCK.validate_python(dict(block)) for block in answer.blocks]
-        result = types.CallToolResult(content=content, is_error=answer.is_error)
-        if answer.structured is not None:
-            result.structured_content = answer.structured
-        code = {} if answer.code is None else {"code": answer.code}
-        if code or answer.meta:
-            result.meta = {"halflap": {**code, **(answer.meta or {})}}
-        return result
+        answer = await self.handler(arguments, client)
+        return answer.to_wire() if isinstance(answer, Answer) else answer
 
 
 def _problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Sequence[ArgumentProblem]:
@@ -102,27 +128,18 @@ def _problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Sequen
     return [] if validator is None else validator.problems(dict(arguments))
 
 
-def with_error_objects(
-    handler: Handler,
-) -> Callable[[Mapping[str, Any], Caller], Awaitable[Answer]]:
+def with_error_objects(handler: Handler) -> Callable[[Mapping[str, Any], Client], Awaitable[Answer]]:
     """Return a handler of a dspy or gepa tool, whose failures are error objects."""
 
-    async def answer(arguments: Mapping[str, Any], caller: Caller) -> Answer:
+    async def answer(arguments: Mapping[str, Any], client: Client) -> Answer:
         try:
-            value = await handler(arguments, caller)
+            return Answer.json(await handler(arguments, client))
         except HalflapError as error:
             failure, code = {"code": error.seed_code, "message": str(error)}, error.code
         except Exception as error:
             logger.exception("one of our own tools failed")
             message = f"Halflap failed to answer ({type(error).__name__}). See its log."
             failure, code = {"code": "EXECUTION_ERROR", "message": message}, _INTERNAL
-        else:
-            return Answer(_text(value), value)
-        answered = {"error": True, **failure}
-        return Answer(_text(answered), answered, is_error=True, code=code)
+        return Answer.json({"error": True, **failure}, is_error=True, code=code)
 
     return answer
-
-
-def _text(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,9 +1,9 @@
 """Starts the processes of stdio servers and ends them, with all that they started, however the gateway dies.
 
-`guardian.py` is the gateway's side. `process.py` is run as a separate program, with the standard library alone; its
-docstring explains how the processes watch each other.
+`process.py` is the gateway's side. `guardian.py` runs as a separate program, one per server, with the standard library
+alone; its docstring explains how.
 """
 
-from halflap.upstream.guardian.guardian import GuardedProcess, Guardian
+from halflap.upstream.guardian.process import GuardedProcess
 
-__all__ = ["GuardedProcess", "Guardian"]
+__all__ = ["GuardedProcess"]

@@ -1,220 +1,206 @@
-"""The gateway's side of the guardian: start a server process that cannot outlive the gateway."""
+"""The guardian of one stdio server: starts it, and makes sure that nothing of it outlives the gateway.
+
+It is run as a script by path, in isolated mode, with the standard library alone; the gateway never imports it.
+
+    gateway ──(control socket)──► guardian ──fork, exec──► server
+
+The server's stdin, stdout and stderr are the guardian's own. The guardian is a child subreaper: whatever the server
+starts, in whatever session, becomes the guardian's own child once its parent is gone. "Kill my children until I have none"
+therefore ends all of it, and can never hit any other process. Without a subreaper (macOS), the server's process group is
+ended.
+
+The control socket brings the command, environment and folder, and later how long the server may take to exit. It closes
+when the gateway dies, in whatever way; the guardian then ends the server. In the other direction it carries the server's
+process id, its exit code when it has ended, and it closes when nothing is left of what the server started.
+"""
 
 from __future__ import annotations
 
-import array
-import asyncio
 import contextlib
-import fcntl
-import json
+import ctypes
+import errno
+import marshal
 import os
+import select
 import signal
-import socket
-import struct
 import sys
-import termios
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import time
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_LINUX = sys.platform == "linux"
+_LENGTH_BYTES = 4
 
-__all__ = ["GuardedProcess", "Guardian"]
+_TERM_SECONDS = 1.5
+"""How long a server may take to end after SIGTERM."""
+_KILL_SECONDS = 3.0
+"""How long to keep killing. Longer does not help: what is left by then runs as another user."""
+_ORPHANED_SECONDS = 0.3
+"""How long a server may take to exit on end of input when the gateway is gone."""
+_LEFTOVER_SECONDS = 0.2
+"""How long children may outlive the server's main process."""
 
-_PROGRAM = Path(__file__).with_name("process.py")
-_REQUEST_SECONDS = 10.0
-"""How long the guardian may take to read a request."""
-_EXIT_SECONDS = 5.0
-"""How long the guardian may take to exit."""
-_KILL_SECONDS = 4.0
-"""How long a supervisor may need, after the server's grace, to end everything by force."""
+
+def _prctl(option: int, value: int) -> None:
+    if _LINUX:
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
-class GuardedProcess:
-    """A running server: its process id, our ends of its pipes, and the socket to its supervisor."""
+def _receive(control: int) -> Any:
+    """Read what to start: a length, then that many bytes; None if the gateway is gone."""
+    data, wanted = b"", _LENGTH_BYTES
+    while len(data) < wanted:
+        part = os.read(control, wanted - len(data))
+        if not part:
+            return None
+        data += part
+        if len(data) == _LENGTH_BYTES:
+            wanted += int.from_bytes(data, "big")
+    return marshal.loads(data[_LENGTH_BYTES:])  # noqa: S302 -- the gateway wrote it
 
-    def __init__(self, pid: int, pipes: tuple[int, int, int], control: socket.socket) -> None:
-        self.pid = pid
-        self.stdin, self.stdout, self.stderr = pipes
-        self._stdin_copy: int | None = os.dup(self.stdin)
-        """Still open when the event loop has closed `stdin`, to ask how much was left unread."""
-        self.returncode: int | None = None
-        self.exited = asyncio.Event()
-        """The server's own process has ended; processes that it started may still be ending."""
-        self._control = control
-        self._supervisor_ended = asyncio.create_task(self._watch(), name=f"guard {pid}")
 
-    def unread_input(self) -> int:
-        """Return how many of the bytes that we wrote were never read."""
-        if self._stdin_copy is None:
-            return 0
-        count = array.array("i", [0])
-        fcntl.ioctl(self._stdin_copy, termios.FIONREAD, count)
-        return count[0]
+def _exec(argv: list[str], env: dict[str, str], cwd: str | None, failure: int) -> None:
+    """Become the server, or report why that failed. Runs in the forked child."""
+    try:
+        os.setsid()
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        signal.set_wakeup_fd(-1)
+        # The server must not inherit signals that we, or our parent, ignore.
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            with contextlib.suppress(OSError, ValueError):
+                signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if cwd is not None:
+            os.chdir(cwd)
+        os.execvpe(argv[0], argv, env)  # noqa: S606 -- the user's own command
+    except OSError as error:
+        os.write(failure, marshal.dumps((error.errno, error.strerror, error.filename)))
+    except ValueError as error:
+        os.write(failure, marshal.dumps((errno.EINVAL, str(error), None)))
+    finally:
+        os._exit(127)
 
-    async def stop(self, grace_seconds: float) -> None:
-        """End the process and all that it started, by force after the grace. Close its stdin before."""
-        if self._stdin_copy is not None:
-            # While it is open, the server does not see the end of its input.
-            os.close(self._stdin_copy)
-            self._stdin_copy = None
-        with contextlib.suppress(OSError):
-            await asyncio.get_running_loop().sock_sendall(self._control, f"{grace_seconds}\n".encode())
-        await asyncio.wait([self._supervisor_ended], timeout=grace_seconds + _KILL_SECONDS)
-        self._supervisor_ended.cancel()
-        # A supervisor that still runs takes this as the gateway's end.
-        self._control.close()
 
-    async def _watch(self) -> None:
-        while (message := await _receive(self._control)) is not None:
-            code = message.get("exit")
-            self.returncode = code if isinstance(code, int) else None
-            self.exited.set()
-        self.exited.set()
+def _children() -> list[int]:
+    """Return our children that have not ended; only Linux can tell."""
+    me, found = str(os.getpid()).encode(), []
+    for entry in os.listdir("/proc") if _LINUX else ():  # noqa: PTH208 -- pathlib is slow to import here
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/stat", "rb") as stat:  # noqa: PTH123 -- pathlib is slow to import here
+                state, parent = stat.read().rpartition(b")")[2].split()[:2]
+        except OSError:
+            continue
+        if parent == me and state != b"Z":
+            found.append(int(entry))
+    return found
 
 
 class Guardian:
-    """Starts servers through a guardian process, which is itself started with the first server."""
+    """Runs one server, and returns when nothing is left of it."""
 
-    def __init__(self) -> None:
-        self._socket: socket.socket | None = None
-        self._process: asyncio.subprocess.Process | None = None
-        self._lock = asyncio.Lock()
-        self._requests: set[asyncio.Task[None]] = set()
+    def __init__(self, control: int) -> None:
+        self._control = control
+        self._server = 0
+        self._status: int | None = None
+        self._is_terminated = False
 
-    async def start(self, argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> GuardedProcess:
-        """Start a server; raises the `OSError` of a failed start."""
-        ours, theirs = _open_pipes()
-        control, their_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        control.setblocking(False)
-        body = json.dumps({"argv": list(argv), "env": dict(env), "cwd": cwd}).encode()
-        # In a separate task, which continues if we are cancelled: half a request would corrupt all that follow.
-        # A server that is started in vain finds its control socket closed, and ends.
-        request = asyncio.create_task(self._request(body, theirs, their_control), name="ask guardian")
-        self._requests.add(request)
-        request.add_done_callback(self._requested)
-        try:
-            await asyncio.shield(request)
-            pid = _process_id(await _receive(control), argv[0])
-        except BaseException:
-            for descriptor in ours:
-                os.close(descriptor)
-            control.close()
-            raise
-        return GuardedProcess(pid, ours, control)
-
-    def _requested(self, request: asyncio.Task[None]) -> None:
-        self._requests.discard(request)
-        if not request.cancelled():
-            # Its caller may be gone; asyncio complains about exceptions that are never retrieved.
-            request.exception()
-
-    async def close(self) -> None:
-        """End the guardian process, and any server that was not stopped before."""
-        if self._requests:
-            await asyncio.wait(self._requests, timeout=_EXIT_SECONDS)
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-        process, self._process = self._process, None
-        if process is None:
+    def run(self) -> None:
+        os.set_inheritable(self._control, False)
+        request = _receive(self._control)
+        if request is None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            # A server may have stopped it; stopped, it would not notice that the socket is closed.
-            process.send_signal(signal.SIGCONT)
-        try:
-            async with asyncio.timeout(_EXIT_SECONDS):
-                await process.wait()
-        except TimeoutError:
-            # It waits for a process that it may not kill. The supervisors take care of the rest.
-            await _kill(process)
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+        wakeup, writer = os.pipe()
+        for descriptor in (wakeup, writer):
+            os.set_blocking(descriptor, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        if self._start(*request):
+            self._end(self._wait_for_end(wakeup))
 
-    async def _request(self, body: bytes, theirs: list[int], their_control: socket.socket) -> None:
-        """Send a request, and with it the server's ends of the pipes and of the control socket."""
-        descriptors = [*theirs, their_control.fileno()]
-        try:
-            async with self._lock:
+    def _on_signal(self, number: int, _frame: object) -> None:
+        self._is_terminated |= number != signal.SIGCHLD
+
+    def _start(self, argv: list[str], env: dict[str, str], cwd: str | None) -> bool:
+        failed, failure = os.pipe()
+        self._server = os.fork()
+        if self._server == 0:
+            _exec(argv, env, cwd, failure)
+        os.close(failure)
+        # Ends without a word when the server's program has replaced our copy.
+        error = os.read(failed, 65536)
+        os.close(failed)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
+        self._send(("error", *marshal.loads(error)) if error else ("pid", self._server))  # noqa: S302 -- ours
+        return not error
+
+    def _send(self, message: tuple[Any, ...]) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._control, ascii(message).encode() + b"\n")
+
+    def _wait_for_end(self, wakeup: int) -> float:
+        """Wait until the server ended or has to; return how long to wait for what is left of it."""
+        while not self._is_terminated:
+            readable, _, _ = select.select([self._control, wakeup], [], [])
+            if wakeup in readable:
+                os.read(wakeup, 4096)
+            self._reap()
+            if self._status is not None:
+                return _LEFTOVER_SECONDS
+            if self._control in readable:
                 try:
-                    await asyncio.to_thread(_send, await self._connect(), body, descriptors)
-                except OSError:
-                    # The guardian was killed or stopped. Its supervisors live on without it; start another.
-                    await self._abandon()
-                    await asyncio.to_thread(_send, await self._connect(), body, descriptors)
-        finally:
-            for descriptor in theirs:
-                os.close(descriptor)
-            their_control.close()
+                    return float(os.read(self._control, 256))
+                except (OSError, ValueError):
+                    break
+        return _ORPHANED_SECONDS
 
-    async def _abandon(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-        if self._process is not None:
-            await _kill(self._process)
-            self._process = None
+    def _reap(self) -> bool:
+        """Collect the children that have ended; False when there is none left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self._server:
+                self._status = os.waitstatus_to_exitcode(status)
+                self._send(("exit", self._status))
 
-    async def _connect(self) -> socket.socket:
-        """Return the socket to the guardian process, which is started if there is none."""
-        if self._socket is None:
-            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-            ours.settimeout(_REQUEST_SECONDS)
-            # All that an interpreter may need to find its own library.
-            library_paths = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-            with theirs:
-                # In a separate session: Ctrl-C in the terminal is for the gateway, which then stops the servers.
-                self._process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-I", "-S", str(_PROGRAM), str(theirs.fileno())),
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=asyncio.subprocess.DEVNULL,
-                    stderr=asyncio.subprocess.DEVNULL,
-                    env={name: os.environ[name] for name in library_paths if name in os.environ},
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,
-                )
-            self._socket = ours
-        return self._socket
+    def _have_ended(self, seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while self._reap():
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.01)
+        return True
 
+    def _end(self, grace: float) -> None:
+        if self._have_ended(grace):
+            return
+        self._signal_all(signal.SIGTERM)
+        if self._have_ended(_TERM_SECONDS):
+            return
+        until = time.monotonic() + _KILL_SECONDS
+        while time.monotonic() < until:
+            self._signal_all(signal.SIGKILL)
+            if self._have_ended(0.05):
+                return
 
-async def _kill(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()
-    await process.wait()
-
-
-def _send(guardian: socket.socket, body: bytes, descriptors: list[int]) -> None:
-    """Send the length with the descriptors attached, then the body; waits while the guardian is busy."""
-    socket.send_fds(guardian, [struct.pack("!I", len(body))], descriptors)
-    guardian.sendall(body)
+    def _signal_all(self, number: int) -> None:
+        kills = [(os.kill, pid) for pid in _children()]
+        if self._status is None:
+            kills.append((os.killpg, self._server))
+        for kill, pid in kills:
+            with contextlib.suppress(OSError):
+                kill(pid, number)
 
 
-def _process_id(answer: dict[str, Any] | None, command: str) -> int:
-    """Return the process id in a supervisor's first message, or raise the error that it reports."""
-    if answer is None:
-        raise OSError("the guardian process ended unexpectedly")
-    if not isinstance(answer.get("pid"), int):
-        raise OSError(answer.get("errno"), answer.get("error"), answer.get("filename") or command)
-    return int(answer["pid"])
-
-
-def _open_pipes() -> tuple[tuple[int, int, int], list[int]]:
-    """Return our ends of stdin, stdout and stderr, and the server's ends."""
-    server_in, our_in = os.pipe()
-    our_out, server_out = os.pipe()
-    our_err, server_err = os.pipe()
-    return (our_in, our_out, our_err), [server_in, server_out, server_err]
-
-
-async def _receive(control: socket.socket) -> dict[str, Any] | None:
-    """Read one line of JSON from a supervisor; None when it has exited."""
-    loop = asyncio.get_running_loop()
-    line = b""
-    while not line.endswith(b"\n"):
-        try:
-            part = await loop.sock_recv(control, 1)
-        except OSError:
-            return None
-        if not part:
-            return None
-        line += part
-    message = json.loads(line)
-    return message if isinstance(message, dict) else None
+if __name__ == "__main__":
+    Guardian(int(sys.argv[1])).run()

@@ -15,7 +15,7 @@ import httpx2
 from mcp.client import streamable_http
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
-from pydantic import ValidationError
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
 from halflap.core.errors import UpstreamUnavailableError
 from halflap.core.text import visible
@@ -37,30 +37,17 @@ _GOODBYE_SECONDS = 1.5
 _MAX_SHOWN = 200
 
 
-class _LenientReader:
-    """Reads messages as the SDK does and, where that fails, with our own reader.
+class _Reader:
+    """Reads messages with our own reader: otherwise a tool with a deep schema or half an emoji would cost its whole page."""
 
-    Without it, one tool with a deep schema or half an emoji would cost all others of its page.
-    """
-
-    def __init__(self, adapter: Any) -> None:
-        self._adapter = adapter
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._adapter, name)
-
-    def validate_json(self, data: str | bytes, **settings: Any) -> Any:
-        try:
-            return self._adapter.validate_json(data, **settings)
-        except ValidationError:
-            message = read_message(data.encode() if isinstance(data, str) else data)
-            if message is None:
-                raise
-            return message
+    @staticmethod
+    def validate_json(data: str | bytes, **settings: Any) -> JSONRPCMessage:
+        message = read_message(data.encode() if isinstance(data, str) else data)
+        return jsonrpc_message_adapter.validate_json(data, **settings) if message is None else message
 
 
-# The SDK's transport has no hook for this. Messages that it can read are read as before.
-streamable_http.jsonrpc_message_adapter = _LenientReader(streamable_http.jsonrpc_message_adapter)  # type: ignore[assignment, attr-defined]
+# The SDK's transport has no hook for this.
+streamable_http.jsonrpc_message_adapter = _Reader  # type: ignore[assignment, attr-defined]
 
 
 class _Client(httpx2.AsyncClient):

@@ -1,4 +1,4 @@
-"""Talk to a server over its stdin and stdout. The guardian starts and ends its process."""
+"""Talk to a server over its stdin and stdout. A guardian starts and ends its process."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import json
 import os
 import signal
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
@@ -19,6 +18,7 @@ from halflap.core.environment import machine_environment
 from halflap.core.errors import UpstreamUnavailableError
 from halflap.core.text import visible
 from halflap.upstream.connection import Failure
+from halflap.upstream.guardian import GuardedProcess
 from halflap.upstream.messages import read_message
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from halflap.config import ServerConfig
     from halflap.upstream.connection import Connection
-    from halflap.upstream.guardian import GuardedProcess, Guardian
     from halflap.upstream.log import ServerLog
 
 _MAX_MESSAGE_BYTES = 32 * 1024 * 1024
@@ -40,48 +39,47 @@ _EXIT_SECONDS = 1.0
 _DRAIN_SECONDS = 0.5
 """How long we wait for an ended server's exit code and the rest of its stderr."""
 _MAX_NOISE_LINES = 3
-_MAX_SHOWN = 200
-_MAX_PATH = 400
+_MAX_SHOWN = 400
 
 
 @asynccontextmanager
 async def stdio_streams(
-    guardian: Guardian, server: ServerConfig, connection: Connection, log: ServerLog
-) -> AsyncIterator[
-    tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
-]:
-    """Start the server and yield its streams; on exit, stop it and everything that it started."""
-    process = await _start(guardian, server, connection)
+    server: ServerConfig, connection: Connection, log: ServerLog
+) -> AsyncIterator[tuple[Any, Any]]:
+    """Start the server and yield its message streams; on exit, stop it and everything that it started."""
+    process = await _start(server, connection)
     connection.pid = process.pid
     connection.sent = {}
     incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-    with anyio.CancelScope(shield=True):
-        pipes = await _Pipes.open(process)
+    pipes = _Pipes(process, connection, log)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_read_messages, process, pipes.stdout, incoming, connection, log)
-            tasks.start_soon(_write_messages, pipes.stdin, outgoing, connection)
-            tasks.start_soon(_copy_stderr, pipes, log)
+            tasks.start_soon(pipes.read, incoming)
+            tasks.start_soon(pipes.write, outgoing)
+            tasks.start_soon(pipes.copy_stderr)
             try:
                 yield read_stream, write_stream
             finally:
                 # The tasks continue while it stops: it may still write something.
                 with anyio.CancelScope(shield=True):
-                    await _stop(process, pipes, _EXIT_SECONDS if connection.ready else 0.0)
+                    await process.stop(_EXIT_SECONDS if connection.ready else 0.0)
+                    with anyio.move_on_after(_DRAIN_SECONDS):
+                        await pipes.stderr_ended.wait()
                 tasks.cancel_scope.cancel()
     finally:
-        pipes.close()
+        with anyio.CancelScope(shield=True):
+            await process.close()
         for stream in (incoming, read_stream, write_stream, outgoing):
             stream.close()
 
 
-async def _start(guardian: Guardian, server: ServerConfig, connection: Connection) -> GuardedProcess:
+async def _start(server: ServerConfig, connection: Connection) -> GuardedProcess:
     assert server.command is not None
-    environment = server_environment(server)
+    argv, environment = [server.command, *server.args], server_environment(server)
     try:
-        return await guardian.start([server.command, *server.args], environment, server.cwd)
-    except (OSError, ValueError) as error:
+        return await GuardedProcess.start(argv, environment, server.cwd, line_limit=_MAX_MESSAGE_BYTES)
+    except OSError as error:
         connection.failure = _explain_start(error, server, environment.get("PATH", os.defpath))
         raise UpstreamUnavailableError(server.name, connection.failure.message) from error
 
@@ -94,117 +92,93 @@ def server_environment(server: ServerConfig) -> dict[str, str]:
     return {**machine_environment(), **named, **server.env}
 
 
-def _explain_start(error: OSError | ValueError, server: ServerConfig, path: str) -> Failure:
+def _explain_start(error: OSError, server: ServerConfig, path: str) -> Failure:
     command = server.command or ""
-    if isinstance(error, OSError) and server.cwd is not None and error.filename == server.cwd:
+    if server.cwd is not None and error.filename == server.cwd:
         message = f"its folder `cwd: {server.cwd}` cannot be entered ({error.strerror}). Correct `cwd`."
     elif isinstance(error, FileNotFoundError):
         split = " What follows its first word belongs in `args`." if " " in command else ""
         # Whatever starts Halflap often has a shorter PATH than a terminal.
-        searched = "" if "/" in command else f" The PATH here is {visible(path, _MAX_PATH)!r}."
+        searched = "" if "/" in command else f" The PATH here is {visible(path, _MAX_SHOWN)!r}."
         return Failure(
             "command-not-found",
             f"the command {command!r} was not found. Install it, or set `command` to its full path in the "
             f"configuration.{split}{searched}",
         )
     elif isinstance(error, PermissionError):
-        message = f"the command {command!r} may not be run ({error.strerror}). It must be a file that is executable."
+        message = f"the command {command!r} may not be run ({error.strerror}). It must be an executable file."
     else:
         message = f"the command {command!r} could not be started: {error}."
     return Failure("command-not-run", message)
 
 
-@dataclass
 class _Pipes:
-    """Our ends of the server's three pipes, on the event loop."""
+    """Moves messages between a server's pipes and our streams."""
 
-    stdin: asyncio.StreamWriter
-    stdout: asyncio.StreamReader
-    stderr: asyncio.StreamReader
-    readers: list[asyncio.BaseTransport]
-    stderr_ended: asyncio.Event = field(default_factory=asyncio.Event)
+    def __init__(self, process: GuardedProcess, connection: Connection, log: ServerLog) -> None:
+        self.stderr_ended = anyio.Event()
+        self._process = process
+        self._connection = connection
+        self._log = log
 
-    @classmethod
-    async def open(cls, process: GuardedProcess) -> _Pipes:
-        loop = asyncio.get_running_loop()
-        writer, protocol = await loop.connect_write_pipe(
-            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(process.stdin, "wb", 0)
-        )
-        # `drain` must return when everything is written, not when there is room for more.
-        writer.set_write_buffer_limits(high=0)
-        stdout, stderr = asyncio.StreamReader(limit=_MAX_MESSAGE_BYTES), asyncio.StreamReader()
-        readers: list[asyncio.BaseTransport] = []
-        for reader, descriptor in ((stdout, process.stdout), (stderr, process.stderr)):
-            transport, _ = await loop.connect_read_pipe(
-                lambda reader=reader: asyncio.StreamReaderProtocol(reader),  # type: ignore[misc]
-                os.fdopen(descriptor, "rb", 0),
-            )
-            readers.append(transport)
-        return cls(asyncio.StreamWriter(writer, protocol, None, loop), stdout, stderr, readers)
+    async def read(self, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        connection, process = self._connection, self._process
+        async with incoming:
+            with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                while (line := await self._line()) is not None:
+                    await self._take(line, incoming)
+            ended = "it closed its stdout, so it cannot answer."
+            with anyio.move_on_after(_DRAIN_SECONDS):
+                await process.exited.wait()
+                connection.unread = process.unread_input()
+                ended = f"its process ended {_describe_exit(process.returncode)}."
+            connection.failure = connection.failure or Failure("process-ended", ended)
+        connection.closed.set()
 
-    def close(self) -> None:
-        for transport in self.readers:
-            transport.close()
-
-
-async def _stop(process: GuardedProcess, pipes: _Pipes, grace_seconds: float) -> None:
-    if not pipes.stdin.transport.is_closing():
-        # `abort`, not `close`: that would wait for a server that no longer reads.
-        pipes.stdin.transport.abort()
-    await process.stop(grace_seconds)
-    with anyio.move_on_after(_DRAIN_SECONDS):
-        await pipes.stderr_ended.wait()
-
-
-async def _read_messages(
-    process: GuardedProcess,
-    stdout: asyncio.StreamReader,
-    incoming: MemoryObjectSendStream[SessionMessage | Exception],
-    connection: Connection,
-    log: ServerLog,
-) -> None:
-    async with incoming:
-        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await _forward_messages(stdout, incoming, connection, log)
-        with anyio.move_on_after(_DRAIN_SECONDS):
-            await process.exited.wait()
-            connection.unread = process.unread_input()
-            exited = Failure("process-ended", f"its process ended {_describe_exit(process.returncode)}.")
-            connection.failure = connection.failure or exited
-        connection.failure = connection.failure or Failure(
-            "process-ended", "it closed its stdout, so it cannot answer."
-        )
-    connection.closed.set()
-
-
-async def _forward_messages(
-    stdout: asyncio.StreamReader,
-    incoming: MemoryObjectSendStream[SessionMessage | Exception],
-    connection: Connection,
-    log: ServerLog,
-) -> None:
-    """Pass messages on until stdout ends."""
-    while True:
+    async def _line(self) -> bytes | None:
         try:
-            line = await stdout.readline()
+            return await self._process.stdout.readline() or None
         except ValueError:
             megabytes = _MAX_MESSAGE_BYTES // 1024 // 1024
-            connection.failure = Failure("process-ended", f"it wrote a message of more than {megabytes} MiB.")
-            return
-        if not line:
-            return
-        if not line.strip():
-            continue
+            message = f"it wrote a message of more than {megabytes} MiB."
+            self._connection.failure = Failure("process-ended", message)
+            return None
+
+    async def _take(self, line: bytes, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         is_large = len(line) > _LARGE_MESSAGE_BYTES
         message = await asyncio.to_thread(read_message, line) if is_large else read_message(line)
-        if message is None:
+        noise = self._connection.noise
+        if message is not None:
+            noise.clear()
+            await incoming.send(SessionMessage(message))
+        elif text := line.decode(errors="replace").strip():
             # Many servers print a greeting or their log to stdout; it is logged like their stderr.
-            await asyncio.to_thread(log.append, b"[stdout] " + line[:2000].rstrip(b"\n") + b"\n")
-            if len(connection.noise) < _MAX_NOISE_LINES:
-                connection.noise.append(log.show(line.decode(errors="replace").strip(), _MAX_SHOWN))
-            continue
-        connection.heard = True
-        await incoming.send(SessionMessage(message))
+            await asyncio.to_thread(self._log.append, b"[stdout] " + line[:2000].rstrip(b"\n") + b"\n")
+            if len(noise) < _MAX_NOISE_LINES:
+                noise.append(self._log.show(text, _MAX_SHOWN))
+
+    async def write(self, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        connection, stdin = self._connection, self._process.stdin
+        assert connection.sent is not None
+        async with outgoing:
+            async for session_message in outgoing:
+                message = session_message.message
+                line = _encode(message)
+                if stdin.transport.is_closing():
+                    break
+                if isinstance(message, types.JSONRPCRequest):
+                    connection.sent[message.id] = connection.written
+                connection.written += len(line)
+                if not await _write(stdin, line):
+                    if isinstance(message, types.JSONRPCRequest):
+                        connection.sent.pop(message.id, None)
+                    break
+        connection.closed.set()
+
+    async def copy_stderr(self) -> None:
+        while data := await self._process.stderr.read(65536):
+            await asyncio.to_thread(self._log.append, data)
+        self.stderr_ended.set()
 
 
 def _describe_exit(code: int | None) -> str:
@@ -213,28 +187,6 @@ def _describe_exit(code: int | None) -> str:
     if -code in signal.valid_signals():
         return f"by signal {signal.Signals(-code).name}"
     return f"with exit code {code}"
-
-
-async def _write_messages(
-    stdin: asyncio.StreamWriter,
-    outgoing: MemoryObjectReceiveStream[SessionMessage],
-    connection: Connection,
-) -> None:
-    assert connection.sent is not None
-    async with outgoing:
-        async for session_message in outgoing:
-            message = session_message.message
-            line = _encode(message)
-            if stdin.transport.is_closing():
-                break
-            if isinstance(message, types.JSONRPCRequest):
-                connection.sent[message.id] = connection.written
-            connection.written += len(line)
-            if not await _write(stdin, line):
-                if isinstance(message, types.JSONRPCRequest):
-                    connection.sent.pop(message.id, None)
-                break
-    connection.closed.set()
 
 
 def _encode(message: types.JSONRPCMessage) -> bytes:
@@ -257,9 +209,3 @@ async def _write(stdin: asyncio.StreamWriter, line: bytes) -> bool:
     except OSError:
         return is_whole
     return True
-
-
-async def _copy_stderr(pipes: _Pipes, log: ServerLog) -> None:
-    while data := await pipes.stderr.read(65536):
-        await asyncio.to_thread(log.append, data)
-    pipes.stderr_ended.set()

@@ -39,7 +39,9 @@ class Jobs:
     async def run(self, job: str, arguments: Mapping[str, Any], client: str = "") -> dict[str, Any]:
         """Run a job. Raises `WorkflowError` for invalid arguments, and other errors if it is refused, too slow or fails."""
         if self._running[client] >= MAX_PER_CLIENT:
-            raise WorkflowBusyError(MAX_PER_CLIENT)
+            raise WorkflowBusyError(
+                f"{MAX_PER_CLIENT} analyses are running for you already. Wait for one to end."
+            )
         self._running[client] += 1
         try:
             asked = {"job": job, "arguments": arguments, "seconds": self._seconds}
@@ -49,18 +51,19 @@ class Jobs:
         except TimeoutError:
             if not clock.expired():
                 raise
-            raise WorkflowTimeoutError(
-                self._seconds, await asyncio.to_thread(_unstructured, arguments)
-            ) from None
+            stopped = f"The analysis was stopped after {self._seconds:g} s, the limit in `workflows.timeout_seconds`."
+            raise WorkflowTimeoutError(f"{stopped} {await asyncio.to_thread(_hint, arguments)}") from None
         finally:
             self._running[client] -= 1
         return await asyncio.to_thread(_answer, output, code)
 
 
-def _unstructured(arguments: Mapping[str, Any]) -> str | None:
+def _hint(arguments: Mapping[str, Any]) -> str:
     from halflap.workflows.run.jobs import unstructured  # noqa: PLC0415 -- loads much, and is rarely needed
 
-    return unstructured(arguments)
+    if (name := unstructured(arguments)) is None:
+        return "Ask about a part of it, or raise the limit."
+    return f"'{name}' is not block-structured; block-structured workflows are analysed much faster."
 
 
 async def _worked(data: bytes) -> tuple[bytes, int]:
@@ -87,13 +90,17 @@ def _answer(output: bytes, code: int) -> dict[str, Any]:
     try:
         found = json.loads(output)
     except ValueError:
-        raise WorkflowFailedError(f"its process ended with {code}. Halflap's log has its output.") from None
+        raise _failed(f"its process ended with {code}. Halflap's log has its output.") from None
     if "problems" in found:
         raise WorkflowError([(path, message) for path, message in found["problems"]], found["what"])
     if "failed" in found:
-        raise WorkflowFailedError(found["failed"])
+        raise _failed(found["failed"])
     answer: dict[str, Any] = found["answer"]
     return answer
+
+
+def _failed(reason: str) -> WorkflowFailedError:
+    return WorkflowFailedError(f"The workflow could not be analysed: {reason}")
 
 
 # In the process ---------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, Wit
 from halflap.config.expand import Scope
 from halflap.config.paths import with_home
 from halflap.config.reader import problem
-from halflap.config.source import show
+from halflap.config.syntax import show
 from halflap.core.codes import ConfigCode
 from halflap.core.values import OWN
 
@@ -23,12 +23,10 @@ def _scope(info: ValidationInfo) -> Scope | None:
     return info.context if isinstance(info.context, Scope) else None
 
 
-def _matching(
-    pattern: str, message: str, suggestion: str, code: ConfigCode = "config-wrong-value"
-) -> AfterValidator:
+def _matching(pattern: str, message: str, code: ConfigCode = "config-wrong-value") -> AfterValidator:
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
-            raise problem(code, message, suggestion)
+            raise problem(code, message)
         return text
 
     return AfterValidator(check)
@@ -39,7 +37,7 @@ def _absolute(value: Any, info: ValidationInfo) -> Any:
     if not isinstance(value, str):
         return value
     if not value.strip():
-        raise problem("config-wrong-value", "it must not be empty.", "Leave it out instead.")
+        raise problem("config-wrong-value", "it must not be empty.")
     scope = _scope(info)
     return Path(value) if scope is None else scope.path(value)
 
@@ -73,17 +71,13 @@ def _web_address(url: str, info: ValidationInfo) -> str:
     except ValueError:
         is_valid = False
     if not is_valid or not url.isprintable() or " " in url:
-        raise problem(
-            "config-wrong-value",
-            "it must be a URL that starts with http:// or https://.",
-            "Write it in full, such as `https://mcp.example.com/mcp`.",
-        )
+        raise problem("config-wrong-value", "it must be a URL such as `https://mcp.example.com/mcp`.")
     return url
 
 
 def _different(tokens: dict[str, str]) -> dict[str, str]:
     if len(set(tokens.values())) < len(tokens):
-        raise problem("config-wrong-value", "two people have the same token.", "Give each their own.")
+        raise problem("config-wrong-value", "two people have the same token.")
     return tokens
 
 
@@ -138,26 +132,12 @@ _Scalar = Annotated[
     BeforeValidator(_number_as_text),
     WithJsonSchema({"type": ["string", "integer", "boolean"]}),
 ]
-_VariableName = Annotated[
-    str, _matching(r"[^=\0]+", "this can't be the name of a variable.", "Remove the `=`.")
-]
+_VariableName = Annotated[str, _matching(r"[^=\0]+", "the name of a variable can't contain `=`.")]
 _HeaderName = Annotated[
-    str,
-    _matching(
-        r"[!#$%&'*+.^_`|~0-9A-Za-z-]+",
-        "this is not a header name.",
-        "Use letters, digits and `-`.",
-        "config-header",
-    ),
+    str, _matching(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", "this is not a header name.", "config-header")
 ]
 _HeaderValue = Annotated[
-    _Scalar,
-    _matching(
-        r"[\t -~]*",
-        "a header can only contain printable ASCII characters.",
-        "A variable may end in a line break.",
-        "config-header",
-    ),
+    _Scalar, _matching(r"[\t -~]*", "it must be printable ASCII, without a line break.", "config-header")
 ]
 Environment = dict[_VariableName, _Scalar]
 InheritedEnvironment = Annotated[bool | tuple[str, ...], BeforeValidator(_inherited)]
@@ -165,30 +145,16 @@ Headers = dict[_HeaderName, _HeaderValue]
 
 DatabaseUrl = Annotated[
     str,
-    _matching(
-        r"postgresql(\+psycopg)?://\S+",
-        "it must be the URL of a PostgreSQL database.",
-        "Write `postgresql://user@host/database`; a SQLite file goes into `store.path`.",
-    ),
+    _matching(r"postgresql(\+psycopg)?://\S+", "it must be of the form `postgresql://user@host/database`."),
 ]
 ApiBase = Annotated[
-    WebAddress, _matching(r"[^@]*", "it must not contain a user or password.", "The key goes into `api_key`.")
+    WebAddress, _matching(r"[^@]*", "it must not contain a user or password; the key goes into `api_key`.")
 ]
 ModelName = Annotated[
-    str,
-    _matching(
-        r"[^\s/]+/\S+",
-        "it must be a provider and a model.",
-        "Put the provider in front, as DSPy does: `openai/gpt-4o-mini`.",
-    ),
+    str, _matching(r"[^\s/]+/\S+", "it must be a provider and a model, such as `openai/gpt-4o-mini`.")
 ]
 _Token = Annotated[
-    str,
-    _matching(
-        r"[!-~]{16,}",
-        "a token needs at least 16 ASCII characters without blanks.",
-        'Make one with `python -c "import secrets; print(secrets.token_urlsafe(32))"`.',
-    ),
+    str, _matching(r"[!-~]{16,}", "a token needs at least 16 ASCII characters without blanks.")
 ]
 Tokens = Annotated[dict[str, _Token], AfterValidator(_different)]
 Pattern = Annotated[Text, AfterValidator(_tool_pattern)]

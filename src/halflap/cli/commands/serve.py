@@ -1,8 +1,9 @@
-"""`halflap web`: open the web page, and serve it unless a running server does."""
+"""`halflap serve` and `halflap web`: run the MCP server, and open the web page."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import urllib.request
 import webbrowser
@@ -10,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from halflap.cli.command import Invocation, command
 from halflap.cli.output import note, set_up_logging
@@ -23,29 +24,50 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.web import WebPage
 
-_SECONDS = 5.0
 _ADDRESS = "127.0.0.1:8765"
+_ANSWER_SECONDS = 5.0
+_SHARED = ("config", "verbose")
 
 
-def page_maker(
-    config: Config, opened: Callable[[str], object] | None = None
-) -> Callable[..., WebPage] | None:
-    """Return what makes the page for a server; None if it is switched off."""
-    if not config.web.enabled:
-        return None
-    from halflap.web import WebPage
+@command(shared=_SHARED)
+async def serve(
+    invocation: Invocation,
+    http: Annotated[
+        str | None, Option("--http", metavar="HOST:PORT", help="Serve over HTTP instead of stdio.")
+    ] = None,
+    only: Annotated[
+        str | None, Option("--only", metavar="NAME", help="Serve one server as it is, under its own names.")
+    ] = None,
+) -> None:
+    """Run the MCP server.
 
-    return partial(WebPage, opened=opened)
+    Over stdio for one client, or over HTTP for many. Changes of the configuration file apply while it runs; clients
+    stay connected.
+    """
+    set_up_logging(verbose=invocation.verbose, servers=True)
+    from halflap.server import run_http, run_stdio
+
+    config, load = invocation.config(), partial(load_config, invocation.config_file)
+    if http is not None:
+        if only is not None:
+            raise UsageError("Leave out --only: over HTTP, each server has its address, /servers/<name>/mcp.")
+        await run_http(config, http, note, load, _page(config))
+        return
+    if sys.stdin.isatty():
+        note(
+            "Serving MCP on stdin and stdout, for an MCP client. Ctrl-C stops it. To try Halflap: halflap list"
+        )
+    await run_stdio(config, load, only=only)
 
 
-@command(shared=("config", "verbose"))
+@command(shared=_SHARED)
 async def web(
     invocation: Invocation,
     http: Annotated[
-        str, typer.Option("--http", metavar="HOST:PORT", help="Where the page is served, or will be.")
+        str, Option("--http", metavar="HOST:PORT", help="Where the page is served, or will be.")
     ] = _ADDRESS,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open a browser, or only print the link.")
+        bool, Option("--browser/--no-browser", help="Open a browser, or only print the link.")
     ] = True,
 ) -> None:
     """Open the web page.
@@ -71,8 +93,16 @@ async def web(
         if opened is not None:
             await asyncio.to_thread(webbrowser.open, link)
         return
-    load = partial(load_config, invocation.config_file)
-    await run_http(config, http, note, load, page_maker(config, opened))
+    await run_http(config, http, note, partial(load_config, invocation.config_file), _page(config, opened))
+
+
+def _page(config: Config, opened: Callable[[str], object] | None = None) -> Callable[..., WebPage] | None:
+    """Return what makes the page for a server; None if it is switched off."""
+    if not config.web.enabled:
+        return None
+    from halflap.web import WebPage
+
+    return partial(WebPage, opened=opened)
 
 
 def _open(link: str) -> None:
@@ -83,6 +113,6 @@ def _open(link: str) -> None:
 def _is_served(url: str) -> bool:
     """Return whether a page of Halflap's answers at this address."""
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with suppress(OSError, ValueError), direct.open(f"{url}/sign-in", timeout=_SECONDS) as answer:
+    with suppress(OSError, ValueError), direct.open(f"{url}/sign-in", timeout=_ANSWER_SECONDS) as answer:
         return answer.headers.get("Halflap-Page") is not None
     return False

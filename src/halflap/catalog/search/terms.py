@@ -1,0 +1,160 @@
+"""The terms of the catalogue: what each adds to the score of each tool (BM25F), and which others are like it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from functools import cache
+from heapq import nsmallest
+from math import ceil, log
+from typing import TYPE_CHECKING
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+from halflap.catalog.search.document import MAX_NAME
+from halflap.catalog.search.words import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from halflap.catalog.search.document import Document
+
+_WEIGHTS = (2.0, 0.5, 2.0, 1.0, 0.5, 0.25)
+"""How much a word counts in each field of `_fields`; halving or doubling any of these hardly changes what is found."""
+_LENGTH_PENALTY = 0.4
+_SATURATION = 1.2
+_MIN_BEGINNING = 4
+_MIN_BEGINNING_ELSEWHERE = 3
+"""In other than Latin letters, where fewer say more."""
+_COMMON_SHARE = 0.55
+"""Words that share this much of their beginning count as inflections of each other."""
+_MAX_KIN = 16
+_LAST_CHARACTER = "\U0010ffff"
+_MIN_FOR_ONE_TYPO = 5
+_MIN_FOR_TWO_TYPOS = 8
+_MAX_SIMILAR = 100
+_MAX_CORRECTED = 4
+
+
+class TypoIndex:
+    """Texts by length, since only texts of about the same length can be a typo or two apart."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._by_length: dict[int, list[str]] = defaultdict(list)
+        for text in texts:
+            self._by_length[len(text)].append(text)
+
+    def find(self, text: str, typos: int) -> list[tuple[str, int]]:
+        """Return the texts at most this many typos away, each with its distance, nearest first."""
+        found: list[tuple[str, int]] = []
+        for length in range(len(text) - typos, len(text) + typos + 1):
+            near = process.extract(
+                text,
+                self._by_length.get(length, ()),
+                scorer=OSA.distance,
+                score_cutoff=typos,
+                limit=_MAX_SIMILAR,
+            )
+            found += [(candidate, int(distance)) for candidate, distance, _ in near]
+        return sorted(found, key=lambda one: (one[1], one[0]))[:_MAX_SIMILAR]
+
+
+class Terms:
+    """For every term, the tools that have it and what it adds to each. Tools are numbered in order."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        counted = cache(lambda text: Counter(terms(text)))
+        lengths = cache(lambda text: counted(text).total())
+        table = [_fields(document) for document in documents]
+        averages = [sum(map(lengths, column)) / len(table) or 1.0 for column in zip(*table, strict=True)]
+        postings: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+        for number, row in enumerate(table):
+            amounts: dict[str, float] = defaultdict(float)
+            for text, weight, average in zip(row, _WEIGHTS, averages, strict=True):
+                share = weight / (1 - _LENGTH_PENALTY + _LENGTH_PENALTY * lengths(text) / average)
+                for term, count in counted(text).items():
+                    amounts[term] += share * count
+            for term, amount in amounts.items():
+                numbers, gains = postings[term]
+                numbers.append(number)
+                gains.append(amount / (_SATURATION + amount))
+        self._unknown_weight = _rarity(len(table), 0)
+        self._weights = {term: _rarity(len(table), len(numbers)) for term, (numbers, _) in postings.items()}
+        self._postings = {
+            term: (numbers, [self._weights[term] * gain for gain in gains])
+            for term, (numbers, gains) in postings.items()
+        }
+        self._sorted = sorted(self._postings)
+        self._typos = TypoIndex(self._sorted)
+
+    def __contains__(self, term: object) -> bool:
+        return term in self._postings
+
+    def weight(self, term: str) -> float:
+        """Return the most that a term can add, by its rarity."""
+        return self._weights.get(term, self._unknown_weight)
+
+    def gains(self, term: str, among: range) -> Iterator[tuple[int, float]]:
+        """Return the tools in a range that have the term, with what it adds to each."""
+        numbers, gains = self._postings.get(term, ([], []))
+        first, last = bisect_left(numbers, among.start), bisect_left(numbers, among.stop)
+        return zip(numbers[first:last], gains[first:last], strict=True)
+
+    def kin(self, term: str) -> list[str]:
+        """Return other terms that a word may mean: longer words that begin with it, and its inflections.
+
+        English endings are gone already. Words of other languages mostly change at their end, so a word that is
+        unknown, or not in Latin letters, also finds those that share most of its beginning.
+        """
+        shortest = _MIN_BEGINNING if term.isascii() else _MIN_BEGINNING_ELSEWHERE
+        if len(term) < shortest or not term.isalpha():
+            return []
+        inflects = not term.isascii() or term not in self
+        beginning = term[: max(shortest, ceil(_COMMON_SHARE * len(term)))] if inflects else term
+        shared = {word: _shared(term, word) for word in self._beginning(beginning) if word != term}
+        kin = [
+            word
+            for word, length in shared.items()
+            if length == len(term) or length >= _COMMON_SHARE * len(word)
+        ]
+        return sorted(kin, key=lambda word: (-shared[word], len(word), word))[:_MAX_KIN]
+
+    def completions(self, beginning: str) -> list[str]:
+        """Return the most frequent terms that begin with an unfinished word, however short."""
+        return nsmallest(_MAX_KIN, self._beginning(beginning), key=lambda word: (self._weights[word], word))
+
+    def corrected(self, asked: Sequence[str]) -> list[str]:
+        """Return the known words that were probably meant. Only for queries that find nothing otherwise."""
+        return [self._corrected(term) for term in asked[:_MAX_CORRECTED]]
+
+    def _corrected(self, term: str) -> str:
+        if len(term) < _MIN_FOR_ONE_TYPO:
+            return term
+        near = self._typos.find(term, 2 if len(term) >= _MIN_FOR_TWO_TYPOS else 1)
+        return near[0][0] if near else term
+
+    def _beginning(self, beginning: str) -> list[str]:
+        start = bisect_left(self._sorted, beginning)
+        return self._sorted[start : bisect_left(self._sorted, beginning + _LAST_CHARACTER, lo=start)]
+
+
+def _rarity(count: int, having: int) -> float:
+    return log(1 + (count - having + 0.5) / (having + 0.5))
+
+
+def _fields(document: Document) -> tuple[str, ...]:
+    return (
+        document.server[:MAX_NAME],
+        document.server_text,
+        f"{document.original_name[:MAX_NAME]} {document.title}",
+        document.description,
+        document.parameters,
+        document.parameter_texts,
+    )
+
+
+def _shared(one: str, other: str) -> int:
+    """Count the letters with which both begin."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

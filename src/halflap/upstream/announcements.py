@@ -1,0 +1,142 @@
+"""Follow what a server announces: lists that changed, and resources that clients watch, also across reconnections."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import anyio
+
+from halflap.core.errors import UsageError
+from halflap.core.values import CallContext, ServerEvent
+from halflap.upstream.connection import RequestFailedError
+from halflap.upstream.definitions import list_features, list_tools
+from halflap.upstream.questions import Pending
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection
+
+    from halflap.config import ServerConfig
+    from halflap.core.values import Listing
+    from halflap.upstream.connection import Hooks
+    from halflap.upstream.session import Session, What
+
+logger = logging.getLogger(__name__)
+
+_MAX_WATCHED = 1_000
+"""Resources of one server that are watched at the same time."""
+_LISTEN_SECONDS = 30.0
+"""When a stream of changes ended, how long until the next one is opened."""
+_SETTLE_SECONDS = 0.05
+"""Servers tend to announce several changes at once: how long to wait before listing again."""
+_REST_SECONDS = 2.0
+"""How long not to list again, however many changes a server announces."""
+
+
+class Announcements:
+    """Counts who watches what: the server is asked for the first, and told after the last."""
+
+    def __init__(
+        self, config: ServerConfig, hooks: Hooks, on_listing: Callable[[Listing], Awaitable[None]]
+    ) -> None:
+        self.has_features = asyncio.Event()
+        """Set when it is known what the server offers besides tools."""
+        self._server = config.name
+        self._list_seconds = config.start_timeout_seconds
+        self._hooks = hooks
+        self._on_listing = on_listing
+        self._changed_lists: set[What] = set()
+        self._list_changed = asyncio.Event()
+        self._watched = Counter[str]()
+        self._watched_changed = asyncio.Event()
+        self._watching = asyncio.Lock()
+        self._log_level: str | None = None
+
+    def on_change(self, what: What, uri: str) -> None:
+        """Take a server's announcement."""
+        if what != "updated":
+            self._changed_lists.add(what)
+            self._list_changed.set()
+        elif uri in self._watched:
+            self._hooks.on_event(ServerEvent(self._server, what, uri))
+
+    async def follow(self, session: Session) -> None:
+        """List and watch until the session ends."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._keep_listed, session)
+            tasks.start_soon(self._keep_watching, session)
+
+    async def _keep_listed(self, session: Session) -> None:
+        await self._list_features(session, ())
+        while True:
+            await self._list_changed.wait()
+            await anyio.sleep(_SETTLE_SECONDS)
+            self._list_changed.clear()
+            changed, self._changed_lists = self._changed_lists, set()
+            if "tools" in changed:
+                try:
+                    with anyio.fail_after(self._list_seconds):
+                        await self._on_listing(await list_tools(session, self._server))
+                except Exception:  # noqa: BLE001 -- the old listing stays; the next request lists again
+                    logger.warning("server %r announced changed tools but did not list them", self._server)
+                self._hooks.on_event(ServerEvent(self._server, "tools"))
+            if changed - {"tools"}:
+                await self._list_features(session, changed)
+            await anyio.sleep(_REST_SECONDS)
+
+    async def _list_features(self, session: Session, changed: Collection[What]) -> None:
+        with anyio.move_on_after(self._list_seconds):
+            are_new = await self._hooks.on_features(self._server, await list_features(session))
+            self.has_features.set()
+            for what in ("prompts", "resources"):
+                if are_new or what in changed:
+                    self._hooks.on_event(ServerEvent(self._server, what))
+
+    # Resources
+
+    async def watch(self, uri: str, session: Session, *, on: bool) -> None:
+        """Count a client that watches a resource, or one that does no more."""
+        async with self._watching:
+            if on and uri not in self._watched:
+                if len(self._watched) >= _MAX_WATCHED:
+                    raise UsageError(f"{_MAX_WATCHED} resources of this server are watched already.")
+                await self._subscribe("resources/subscribe", uri, session)
+            self._watched[uri] += 1 if on else -1
+            if self._watched[uri] <= 0:
+                del self._watched[uri]
+                await self._subscribe("resources/unsubscribe", uri, session)
+
+    async def set_log_level(self, level: str, session: Session | None) -> None:
+        """Ask a server of the older era for log messages from this level; the newer era asks with each request."""
+        self._log_level = level
+        if session is not None and not session.is_modern and session.capabilities.logging is not None:
+            await session.request("logging/setLevel", {"level": level}, Pending(CallContext()))
+
+    async def _subscribe(self, method: str, uri: str, session: Session) -> None:
+        if session.is_modern:
+            self._watched_changed.set()
+        else:
+            await session.request(method, {"uri": uri}, Pending(CallContext()))
+
+    async def _keep_watching(self, session: Session) -> None:
+        """Watch on a new session what was watched before."""
+        try:
+            if self._log_level is not None:
+                await self.set_log_level(self._log_level, session)
+            for uri in () if session.is_modern else list(self._watched):
+                await self._subscribe("resources/subscribe", uri, session)
+        except RequestFailedError as failed:
+            logger.debug("a subscription was not renewed: %s", failed.message)
+        while session.is_modern:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._listen, session)
+                await self._watched_changed.wait()
+                self._watched_changed.clear()
+                tasks.cancel_scope.cancel()
+
+    async def _listen(self, session: Session) -> None:
+        while True:
+            await session.listen(tuple(self._watched))
+            await anyio.sleep(_LISTEN_SECONDS)
