@@ -10,6 +10,13 @@ NEW_ENOUGH := import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Halfla
 DSPY_READY := $(VENV)/.dspy-ready
 NODE_READY := tests/real/node_modules/.ready
 SUITE_READY := tests/conformance/node_modules/.ready
+# MCP clients that other people wrote: from npm in one folder, from PyPI in an environment each.
+CLIENTS_READY := tests/real/clients/node_modules/.ready
+CLIENTS := $(VENV)/clients
+fastmcp := fastmcp==4.1.2
+sdk_of_2025 := mcp==1.23.3
+langchain := langchain-mcp-adapters==0.3.2 langchain==1.4.7
+PYTHON_CLIENTS := $(addprefix $(CLIENTS)/,fastmcp sdk_of_2025 langchain)
 # The JSON Schema test suite comes with the source of a package that we do not use otherwise.
 SUITE := $(VENV)/json-schema-suite
 SUITE_SOURCE := jsonschema==4.26.0
@@ -69,6 +76,21 @@ $(NODE_READY): tests/real/package.json tests/real/package-lock.json
 		echo "npm is not there; the tests against the npm servers will be skipped."; \
 	fi
 
+$(CLIENTS_READY): tests/real/clients/package.json tests/real/clients/package-lock.json
+	@if command -v npm >/dev/null 2>&1; then \
+		echo "Installing MCP clients from npm …"; \
+		npm ci --prefix tests/real/clients --no-audit --no-fund --silent && touch $@ \
+			|| echo "npm could not install them; the tests that need them will be skipped."; \
+	else \
+		echo "npm is not there; the tests of its MCP clients will be skipped."; \
+	fi
+
+$(PYTHON_CLIENTS): Makefile
+	@echo "Installing the MCP client $(notdir $@) …"
+	@rm -rf $@ && $(PYTHON) -m venv $@
+	@$@/bin/python -m pip install --quiet $($(notdir $@)) && touch $@ \
+		|| { rm -rf $@; echo "It could not be installed; the tests that need it will be skipped."; }
+
 $(SUITE): $(READY)
 	@echo "Fetching the JSON Schema test suite …"
 	@rm -rf $@.part && mkdir -p $@.part
@@ -107,7 +129,7 @@ golden: $(DSPY_READY) $(NODE_READY)
 	@HALFLAP_GOLDEN=write $(PYTEST) $(patsubst %,tests/acceptance/test_%.py,commands mcp_tools config_problems) -m "not slow"
 	@git diff --stat -- tests/acceptance/golden
 
-test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL) $(PACKAGES_READY)
+test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL) $(PACKAGES_READY) $(CLIENTS_READY) $(PYTHON_CLIENTS)
 	@HALFLAP_THOROUGH=1 $(PYTEST)
 	@$(MAKE) --no-print-directory bench
 
@@ -130,4 +152,4 @@ format: $(READY)
 	@$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) tests/real/node_modules tests/conformance/node_modules tests/conformance/results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) tests/real/node_modules tests/real/clients/node_modules tests/conformance/node_modules tests/conformance/results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -8,6 +8,7 @@ import resource
 from collections import defaultdict, deque
 from contextlib import asynccontextmanager
 from itertools import islice
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import mcp_types
@@ -55,10 +56,13 @@ class Replay:
 
 @asynccontextmanager
 async def opened(servers: Mapping[str, Replay], **config: Any) -> AsyncIterator[Gateway]:
-    """Open a gateway before these servers, with all of their tools listed."""
-    async with Gateway.open(config, servers={name: one.server for name, one in servers.items()}) as gateway:
-        await gateway.refresh()
-        yield gateway
+    """Open a gateway before these servers, with all of their tools listed, and with nothing learned before."""
+    memory = {name: one.server for name, one in servers.items()}
+    with TemporaryDirectory() as folder:
+        settings = {"store": {"path": f"{folder}/store.db"}, **config}
+        async with Gateway.open(settings, servers=memory) as gateway:
+            await gateway.refresh()
+            yield gateway
 
 
 async def replayed(gateway: Gateway, replay: Replay, calls: Iterable[Call]) -> None:

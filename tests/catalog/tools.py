@@ -36,7 +36,7 @@ OFFICE = [
     document("files", "write_file", "Write text to a file.", "path", "content"),
     document("files", "list_directory", "List what is in a folder.", "path"),
     document("tracker", "createIssue", "Open a new issue in a project.", "title", about="Track bugs."),
-    document("tracker", "set_user", "Assign somebody to an issue.", "user"),
+    document("tracker", "set_user", "Assign a person to an issue.", "user"),
     document("weather", "forecast", "Tell the weather of the coming days.", "city"),
 ]
 

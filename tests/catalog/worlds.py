@@ -32,7 +32,7 @@ def listing(server: str, *tools: str | dict[str, Any], **more: Any) -> Listing:
 
 
 class Clock:
-    """A clock that goes when it is told to."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.now = 1_000_000.0

@@ -23,7 +23,7 @@ DRAWING = r"printf '\033[2J\033]0;owned\007 it cannot \302\233[31mgo on\n' >&2; 
 HANGING = python_server("hangs", "hang.py", start_timeout_seconds=1)
 KEYS = {
     "healthy", "summary", "findings", "version", "python", "configuration", "configurationWarnings",
-    "untrustedProjectFiles", "servers", "tools", "callable", "outputs", "collisions", "drift", "driftDays",
+    "untrustedProjectFiles", "servers", "tools", "callable", "outputs", "collisions", "drift",
     "brokenScripts", "brokenPrograms", "sandbox", "store", "edges", "learning", "unfinished", "interrupted", "tokens",
 }  # fmt: skip
 SERVER_KEYS = {

@@ -36,7 +36,7 @@ def test_control_characters_are_removed(tmp_path: Path) -> None:
     fields: dict[str, Any] = {evil: {"type": "number"}, "amount": {"type": "number"}}
     one = {"name": evil, "description": evil, "inputSchema": record(**fields)}
     ignored = {**one, "name": evil + "2", "_meta": {"x-halflap-lint-ignore": {"no-output-schema": evil}}}
-    text = text_of(tmp_path, one, ignored, options=("--all", "--show-ignored"))
+    text = text_of(tmp_path, one, ignored, options=("--all",))
     assert not set(text) & set("\x1b\x07\u202e")
     assert "[bold]" in text
 
@@ -44,7 +44,7 @@ def test_control_characters_are_removed(tmp_path: Path) -> None:
 def test_ignored_findings_are_shown_on_request(tmp_path: Path) -> None:
     one = {**tool("get_it"), "_meta": {"x-halflap-lint-ignore": {"no-output-schema": "It returns prose."}}}
     assert "It returns prose." not in text_of(tmp_path, one)
-    assert "ignored by the author: no-output-schema" in text_of(tmp_path, one, options=("--show-ignored",))
+    assert "ignored by the author: no-output-schema" in text_of(tmp_path, one, options=("--all",))
 
 
 @pytest.fixture

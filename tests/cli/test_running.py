@@ -119,8 +119,6 @@ def test_the_check_alone_runs_nothing(place: Path, file: str, code: int, shown: 
 
 
 def test_stubs_are_python(place: Path) -> None:
-    done = halflap("schema", "stubs", "--server", "plain", "-o", "__builtins__.pyi", *CONFIG, home=place)
-    assert (done.code, done.out) == (0, "")
-    stubs = (place / "__builtins__.pyi").read_text()
-    assert "async def mcp__plain__add(*, a: int, b: int)" in stubs
-    ast.parse(stubs)
+    done = halflap("schema", "stubs", "--server", "plain", *CONFIG, home=place)
+    assert "async def mcp__plain__add(*, a: int, b: int)" in done.out
+    ast.parse(done.out)

@@ -89,18 +89,6 @@ def replaced(self: Any, question: str) -> Any:
     return dspy.Prediction(reply=self.answer(question=question).reply + "!")
 
 
-def bare(self: Any, question: str) -> Any:
-    return self.answer(question=question).reply
-
-
-def crossed(self: Any, question: str, hint: str) -> Any:
-    return self.answer(question=hint, hint=question)
-
-
-class Own(dspy.Predict):  # type: ignore[misc]
-    pass
-
-
 class Strict(pydantic.BaseModel):
     name: str
 
@@ -117,20 +105,15 @@ class Judged(dspy.Signature):  # type: ignore[misc]
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "derived": (lambda: made(derived), "ask something else"),
-    "crossed": (lambda: made(crossed, answer=dspy.Predict("question, hint -> reply")), "ask something else"),
     "other outputs": (lambda: made(replaced), "return other values"),
     "renamed outputs": (travel, "returns no field 'counts'.*--wiring"),
     "other inputs": (lambda: made(renamed), "sample values.*--wiring"),
-    "no field": (lambda: made(bare), "sample values"),
-    "nested": (lambda: made(bare, inner=made(bare)), "attributes of the module"),
-    "list": (lambda: made(bare, steps=[dspy.Predict("question -> reply")]), "no lists"),
-    "subclass": (lambda: made(bare, answer=Own("question -> reply")), "no subclasses"),
+    "list": (lambda: made(renamed, steps=[dspy.Predict("question -> reply")]), "no lists"),
     "validators": (lambda: dspy.Predict(Judged), "validators"),
     "kind": (lambda: dspy.BestOfN(dspy.Predict("question -> reply"), 2, len, 1.0), "sample values"),
     "image": (lambda: dspy.Predict("question, picture: dspy.Image -> reply"), "Image"),
     "tool": (lambda: dspy.ReAct("question -> reply", [len]), "len, which is not in the catalogue"),
     "settings": (lambda: dspy.Predict("question -> reply", temperature=0.5), r"programs\.lm"),
     "reserved": (lambda: dspy.Predict("config -> reply"), '"config" is reserved'),
-    "no step": (lambda: made(bare, answer=len), "as an attribute"),
     "class": (lambda: Travel, r"dspy\.Module"),
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dspy_programs import saved
+from dspy_programs.chat_server import Asked, ChatServer, chatting
 from halflap.config import LmConfig, ProgramsConfig
 from halflap.core.values import CallContext, Result, Tool
 from halflap.dspy.library import SavedProgram
@@ -17,9 +18,9 @@ from halflap.dspy.runner import Outcome, Runner
 from halflap.dspy.spec import read_spec
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 
-    from dspy_programs.chat_server import Asked
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 KEY = "sk-of-the-test-0123456789"
 QUESTION = {"question": "Where is it warm?"}
@@ -91,3 +92,22 @@ async def running(config: ProgramsConfig, folder: Path, tools: Tools | None = No
         yield Running(runner, tools)
     finally:
         await runner.close()
+
+
+def play(
+    run: Run,
+    folder: Path,
+    answer: Callable[[Asked], Any],
+    story: Callable[[Running, ChatServer], Coroutine[Any, Any, None]],
+    tools: Tools | None = None,
+    **lm: Any,
+) -> ChatServer:
+    """Play a story with a runner and a model that answers so; return the model."""
+
+    async def inside() -> None:
+        async with running(configured(model.url, **lm), folder, tools) as programs:
+            await story(programs, model)
+
+    with chatting(answer) as model:
+        run(inside())
+    return model

@@ -86,8 +86,8 @@ def say_worklet(_asked: Asked) -> Mapping[str, Any]:
     return WORKLET_OUTPUTS
 
 
-def settings(root: Path, chat: ChatServer, **more: Any) -> dict[str, Any]:
+def settings(root: Path, chat: ChatServer, *, key: str = "sk-test", **more: Any) -> dict[str, Any]:
     """Return a configuration with this folder, and this model."""
-    lm = {"model": "openai/test", "api_base": chat.url, "api_key": "sk-test"}
+    lm = {"model": "openai/test", "api_base": chat.url, "api_key": key}
     programs = {"root": str(root), "lm": lm, **more.pop("programs", {})}
     return {"programs": programs, **more}

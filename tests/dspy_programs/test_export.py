@@ -101,23 +101,14 @@ def test_what_cannot_be_saved_is_refused(live: Any, exporting: Any) -> None:
             exporting.describe(make(), "refused", tools=TOOLS)
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("mine", "does not name an object"),
-        ("mine_not_there:x", "No module named 'mine_not_there'"),
-        ("mine_broken:x", "ZeroDivisionError"),
-        ("mine_exits:x", "SystemExit"),
-        ("mine_broken2:y", "AttributeError"),
-    ],
-)
+@pytest.mark.parametrize("name", ["mine", "mine_not_there:x", "mine_broken:x", "mine_exits:x", "json:y"])
 def test_an_object_that_cannot_be_loaded_is_reported(
-    name: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
-    for key, code in {"broken": "1 / 0", "exits": "raise SystemExit(3)", "broken2": "x = 1"}.items():
-        (tmp_path / f"mine_{key}.py").write_text(code)
-    with pytest.raises(UsageError, match=reason):
+    (tmp_path / "mine_broken.py").write_text("1 / 0")
+    (tmp_path / "mine_exits.py").write_text("raise SystemExit(3)")
+    with pytest.raises(UsageError):
         import_module("halflap.dspy.child.modules").load_object(name, tmp_path)
 
 

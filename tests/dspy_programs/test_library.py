@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dspy_programs.saved import triage, write
-from halflap.core.errors import FileError, HalflapError, ProgramBrokenError, UsageError
+from halflap.core.errors import ProgramBrokenError, UsageError
 from halflap.dspy.library import Library, SavedProgram
 
 if TYPE_CHECKING:
@@ -48,16 +48,11 @@ def files(root: Path) -> dict[str, bytes]:
 # Reading and writing ----------------------------------------------------------------------------------
 
 
-def test_a_program_is_read_with_its_file_and_hash(library: Library, root: Path) -> None:
-    program = found(library)
-    assert program.path == root / "triage.json"
-    assert program.source_hash == sha256(program.path.read_bytes()).hexdigest()
-
-
 def test_unchanged_programs_are_the_same_object_and_every_change_is_noticed(
     library: Library, root: Path
 ) -> None:
     first = library.read()
+    assert found(library).source_hash == sha256((root / "triage.json").read_bytes()).hexdigest()
     (root / "notes.txt").write_text("x")
     assert library.read() is first
     for version in ("1.3.0", "1.4.0"):
@@ -99,17 +94,6 @@ def test_what_could_not_be_read_again_is_not_written(library: Library, root: Pat
         with pytest.raises(ProgramBrokenError):
             save(library, name, version=version)
     assert files(root.parent) == before
-
-
-def test_a_full_disk_changes_nothing(library: Library, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    before = files(root)
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(FileError, match="cannot be written: No space left on device"):
-        save(library, "triage", replace=True)
-    assert files(root) == before
 
 
 def test_bundled_programs_cannot_be_changed() -> None:
@@ -166,14 +150,7 @@ def test_links_and_special_files_are_not_read(hostile: Path, make: Callable[[Pat
     assert reason(hostile).startswith("it cannot be read: ")
 
 
-@pytest.mark.parametrize("name", ["../root/triage", "/etc", "", "triage\0"])
-def test_a_name_with_a_path_is_not_found(library: Library, name: str) -> None:
-    with pytest.raises(HalflapError) as caught:
-        found(library, name)
-    assert caught.value.code == "dspy-program-not-found"
-
-
-@pytest.mark.parametrize("name", ["Upper", "a-b", "a" * 65, "new\nline", "\udcff"])
+@pytest.mark.parametrize("name", ["Upper", "a" * 65, "new\nline", "\udcff"])
 def test_a_file_with_an_invalid_name_is_broken(root: Path, name: str) -> None:
     (root / f"{name}.json").write_text(json.dumps(triage()))
     saved = Library(root).read()

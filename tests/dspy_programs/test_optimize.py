@@ -20,7 +20,7 @@ from dspy_programs.chat_server import Answer, Asked, chatting, said
 from dspy_programs.running import Tools, configured, program, running, step
 from dspy_programs.saved import WORKLET_INPUTS, WORKLET_OUTPUTS, settings, worklet, write
 from halflap.cli.app import app
-from halflap.core.errors import FileError, ProgramFailedError, UsageError
+from halflap.core.errors import ProgramFailedError, UsageError
 from halflap.core.values import CallContext
 from halflap.dspy.library import Library
 from halflap.dspy.optimize import optimize, read_examples, split
@@ -97,9 +97,7 @@ def test_the_result_is_saved_with_its_score_on_held_out_examples(
     assert library.read().find("answerer") == before
     made = library.read().find("better").spec
     assert (made.version, made.optimizer, made.validation_score) == ("1.1.0", optimizer, 1.0)
-    assert {phase for phase, _, _ in phases} == {"measuring the old", "optimising", "measuring the new"}
     assert phases[-1] == ("measuring the new", 3, 3)
-    assert all(done <= total for _, done, total in phases)
     assert capfd.readouterr().out == ""
 
 
@@ -133,20 +131,14 @@ def test_a_failing_model_or_a_cancellation_saves_nothing(run: Callable[..., Any]
     assert [*library.read().programs] == ["answerer"]
 
 
-# Examples and metrics ---------------------------------------------------------------------------------
-
-
 def test_examples_are_read_once_each_and_a_wrong_line_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "data.jsonl"
     file.write_text("\n\n".join(map(json.dumps, [*EXAMPLES, {**EXAMPLES[0], "reply": "again"}])))
     assert read_examples(file, SPEC) == EXAMPLES
-    wrong = [{"question": "a"}, {"question": 1, "reply": "A"}, {"question": "c", "reply": 3}, {"replly": "b"}]
-    for line in (*map(json.dumps, wrong), "nonsense", "[]"):
+    for line in ('{"question": "a"}', '{"question": "c", "reply": 3}', '{"replly": "b"}', "nonsense"):
         file.write_text(f"{json.dumps(EXAMPLES[0])}\n{line}")
         with pytest.raises(UsageError, match="line 2: "):
             read_examples(file, SPEC)
-    with pytest.raises(FileError, match="cannot be read"):
-        read_examples(tmp_path / "none", SPEC)
 
 
 @pytest.mark.parametrize(("share", "count"), [(0.01, 1), (0.3, 3), (0.99, 9)])
@@ -154,8 +146,7 @@ def test_held_out_examples_are_not_learned_from(share: float, count: int) -> Non
     learned, held_out = split(EXAMPLES, 3, share)
     assert len(held_out) == count
     assert sorted(one["reply"] for one in [*learned, *held_out]) == sorted(one["reply"] for one in EXAMPLES)
-    assert split(EXAMPLES, 3, share) == (learned, held_out)
-    with pytest.raises(UsageError, match="different inputs"):
+    with pytest.raises(UsageError):
         split(EXAMPLES[:1], 3, share)
 
 
@@ -168,8 +159,6 @@ def test_exact_scores_equality_and_unknown_metrics_are_reported(tmp_path: Path) 
         with pytest.raises(UsageError):
             find_metric(wrong, SPEC, str(tmp_path))
 
-
-# On the command line ----------------------------------------------------------------------------------
 
 KEY = "sk-very-secret-0123456789"
 METRICS = f"""\
@@ -218,23 +207,13 @@ def test_stdout_is_the_answer_and_stderr_shows_progress_and_prints(folder: Path)
     with chatting(answer) as chat:
         configure(folder, chat)
         done = CliRunner().invoke(app, [*ASKED, "--metric=mine_told:prints", "--save-as=better", "--json"])
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    assert (found["name"], found["score"], found["old_score"]) == ("better", 1.0, 0.0)
-    lines = done.stderr.splitlines()
-    assert {"a line of the metric", "bytes of the metric", "a process of the metric"} <= {*lines}
-    assert sum(line.startswith("Measuring the old: ") for line in lines) >= 1
-    assert not any("Bootstrapped" in line for line in lines)
-
-
-@slow
-def test_a_failing_metric_is_reported_without_the_key(folder: Path) -> None:
-    with chatting(answer) as chat:
-        configure(folder, chat)
-        for metric, told in (("exits", "SystemExit: 3"), ("leaks", "ValueError: boom [api_key]")):
+        found = json.loads(done.stdout)
+        assert (found["name"], found["score"], found["old_score"]) == ("better", 1.0, 0.0)
+        printed = {"a line of the metric", "bytes of the metric", "a process of the metric"}
+        assert printed <= {*done.stderr.splitlines()}
+        for metric, reason in (("exits", "SystemExit: 3"), ("leaks", "ValueError: boom [api_key]")):
             done = CliRunner().invoke(app, [*ASKED, f"--metric=mine_told:{metric}"])
-            assert done.exit_code == 2
-            assert f"mine_told:{metric} failed: {told}" in done.stderr
+            assert (done.exit_code, reason in done.stderr) == (2, True)
             assert KEY not in done.output
 
 

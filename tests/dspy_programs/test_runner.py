@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dspy_programs.chat_server import Answer, Asked, chatting, said
-from dspy_programs.running import KEY, QUESTION, Tools, configured, echo, program, running, step
+from dspy_programs.running import KEY, QUESTION, Tools, echo, play, program, step
 from halflap.core.errors import ProgramFailedError, ProgramTimeoutError, ToolRefusedError
 from halflap.core.values import CallContext, Result
 from halflap.dspy.library import Library
+from support import alive, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from dspy_programs.chat_server import ChatServer
+    from dspy_programs.running import Run, Running
 
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
-
-pytestmark = pytest.mark.skipif(
-    find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'"
-)
-slow = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'"),
+]
 
 AGENT = program("agent", predictors=[step("ask", "ReAct", tools=["mcp__desk__weather"], max_iterations=3)])
 
@@ -42,28 +42,21 @@ def react(asked: Asked) -> dict[str, Any]:
     return {"next_thought": "Look.", "next_tool_name": "mcp__desk__weather", "next_tool_args": city}
 
 
-# Programs ---------------------------------------------------------------------------------------------
-
-
-@slow
 def test_demos_and_instructions_of_the_state_are_in_the_prompt(run: Run, tmp_path: Path) -> None:
     demo = {"augmented": True, "question": "Two and two?", "reply": "Four."}
     state = {"answer": {"demos": [demo], "instructions": "Solve the riddle."}}
 
-    async def story() -> None:
-        with chatting(echo) as model:
-            async with running(configured(model.url), tmp_path) as programs:
-                await programs.run(program(state=state), QUESTION)
-        system, question, answer, now = (message["content"] for message in model.requests[0].messages)
-        assert "Solve the riddle." in system
-        assert "Do what answer does." not in system
-        assert ("Two and two?" in question, "Four." in answer, QUESTION["question"] in now) == (True,) * 3
+    async def story(programs: Running, _: ChatServer) -> None:
+        await programs.run(program(state=state), QUESTION)
 
-    run(story())
+    asked = play(run, tmp_path, echo, story).requests[0]
+    system, question, answer, now = (message["content"] for message in asked.messages)
+    assert ("Solve the riddle." in system, "Do what answer does." in system) == (True, False)
+    assert ("Two and two?" in question, "Four." in answer, QUESTION["question"] in now) == (True,) * 3
 
 
-@slow
-def test_steps_are_fed_as_wired_and_outputs_are_plain_json(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("adapter", ["chat", "json"])
+def test_steps_are_fed_as_wired_and_outputs_are_plain_json(run: Run, tmp_path: Path, adapter: str) -> None:
     place = {
         "type": "object",
         "title": "Place",
@@ -83,75 +76,55 @@ def test_steps_are_fed_as_wired_and_outputs_are_plain_json(run: Run, tmp_path: P
         "predictors": {"judge": {"claim": "answer.reply"}},
         "outputs": {"reply": "answer.reply", "why": "judge.reasoning", **named},
     }
-    judged: dict[str, Any] = {
-        "places": [{"kind": "city", "km": 12}, {"kind": "sea", "km": 3, "note": "far"}],
-        "mood": "good",
-        "count": None,
-        "remark": None,
-        "more": {"a": 1.5},
-    }
+    places = [{"kind": "city", "km": 12}, {"kind": "sea", "km": 3, "note": "far"}]
+    judged: dict[str, Any] = {"mood": "good", "count": None, "remark": None, "more": {"a": 1.5}}
 
     def answer(asked: Asked) -> dict[str, Any]:
         # Models often write null for what is only optional.
-        places = [{"note": None, **one} for one in judged["places"]]
-        said = {"reasoning": "South.", **judged, "places": places}
-        return {"reply": "Rome"} if "reply" in asked.wanted else said
+        nulled = [{"note": None, **one} for one in places]
+        judging = {"reasoning": "South.", "places": nulled, **judged}
+        return {"reply": "Rome"} if "reply" in asked.wanted else judging
 
-    async def story() -> None:
-        with chatting(answer) as model:
-            for adapter in ("chat", "json"):
-                async with running(configured(model.url, adapter=adapter), tmp_path) as programs:
-                    outcome = await programs.run(program(predictors=[step(), judge], wiring=wiring), QUESTION)
-                assert outcome.outputs == {"reply": "Rome", "why": "South.", **judged}
-            assert model.requests[1].inputs == {"claim": "Rome"}
-            assert [asked.wants_json for asked in model.requests] == [False, False, True, True]
+    async def story(programs: Running, _: ChatServer) -> None:
+        outcome = await programs.run(program(predictors=[step(), judge], wiring=wiring), QUESTION)
+        assert outcome.outputs == {"reply": "Rome", "why": "South.", "places": places, **judged}
 
-    run(story())
+    model = play(run, tmp_path, answer, story, adapter=adapter)
+    assert "Rome" in model.requests[1].last
+    assert [asked.wants_json for asked in model.requests] == [adapter == "json"] * 2
 
 
-@slow
 def test_bundled_programs_run(run: Run, tmp_path: Path) -> None:
     """The inputs are those of a demo, so the model can answer with the demo's own outputs."""
     demo: dict[str, Any] = {}
-    bundled_programs = Library(None).read().programs.values()
+    bundled = Library(None).read().programs.values()
 
-    async def story() -> None:
-        with chatting(lambda asked: {name: demo[name] for name in asked.wanted}) as model:
-            async with running(configured(model.url), tmp_path) as programs:
-                for bundled in bundled_programs:
-                    demo.clear()
-                    for state in bundled.spec.state.values():
-                        demo.update(state.demos[0])
-                    inputs = {field.name: demo[field.name] for field in bundled.spec.inputs}
-                    outcome = await programs.run(bundled, inputs)
-                    assert outcome.outputs == {field.name: demo[field.name] for field in bundled.spec.outputs}
-                    assert len(model.requests[-1].messages) == 8
+    async def story(programs: Running, model: ChatServer) -> None:
+        for one in bundled:
+            demo.clear()
+            for state in one.spec.state.values():
+                demo.update(state.demos[0])
+            outcome = await programs.run(one, {field.name: demo[field.name] for field in one.spec.inputs})
+            assert outcome.outputs == {field.name: demo[field.name] for field in one.spec.outputs}
+            assert len(model.requests[-1].messages) == 8
 
-    run(story())
+    play(run, tmp_path, lambda asked: {name: demo[name] for name in asked.wanted}, story)
 
 
-@slow
 def test_concurrent_executions_do_not_mix(run: Run, tmp_path: Path) -> None:
     tools = Tools(answer=lambda _, arguments: f"weather of {arguments['city']}")
 
-    async def story() -> None:
-        with chatting(lambda asked: Answer(said(react(asked)), delay=0.02)) as model:
-            async with running(configured(model.url), tmp_path, tools) as programs:
-                outcomes = await asyncio.gather(
-                    *(
-                        programs.run(AGENT, {"question": f"city {n}"}, CallContext(f"user {n}"))
-                        for n in range(20)
-                    )
-                )
+    async def story(programs: Running, _: ChatServer) -> None:
+        asked = (programs.run(AGENT, {"question": f"city {n}"}, CallContext(f"user {n}")) for n in range(20))
+        outcomes = await asyncio.gather(*asked)
         assert [one.outputs["reply"] for one in outcomes] == [f"weather of city {n}" for n in range(20)]
-        called = {(arguments["city"], context.principal) for _, arguments, context in tools.called}
-        assert called == {(f"city {n}", f"user {n}") for n in range(20)}
-        assert model.most_at_once > 1
 
-    run(story())
+    model = play(run, tmp_path, lambda asked: Answer(said(react(asked)), delay=0.02), story, tools)
+    called = {(arguments["city"], context.principal) for _, arguments, context in tools.called}
+    assert called == {(f"city {n}", f"user {n}") for n in range(20)}
+    assert model.most_at_once > 1
 
 
-@slow
 def test_the_result_of_a_call_is_an_observation(run: Run, tmp_path: Path) -> None:
     answers = {
         "refused": (ToolRefusedError("Not without the person's word."), "Error: Not without the person's word."),
@@ -159,74 +132,57 @@ def test_the_result_of_a_call_is_an_observation(run: Run, tmp_path: Path) -> Non
         "structured": (Result(structured_content={"warm": True}, has_structured_content=True), '{"warm": true}'),
     }  # fmt: skip
 
-    async def story() -> None:
-        with chatting(react) as model:
-            tools = Tools(answer=lambda _, arguments: answers[arguments["city"]][0])
-            async with running(configured(model.url), tmp_path, tools) as programs:
-                for city, (_, observation) in answers.items():
-                    assert observation in (await programs.run(AGENT, {"question": city})).outputs["reply"]
+    async def story(programs: Running, _: ChatServer) -> None:
+        for city, (_answer, observation) in answers.items():
+            assert observation in (await programs.run(AGENT, {"question": city})).outputs["reply"]
 
-    run(story())
+    play(run, tmp_path, react, story, Tools(answer=lambda _, arguments: answers[arguments["city"]][0]))
 
 
-# The child process ------------------------------------------------------------------------------------
-
-
-@slow
 def test_a_crash_fails_the_running_calls_and_the_next_call_starts_a_new_process(
     run: Run, tmp_path: Path
 ) -> None:
-    def answer(asked: Asked) -> Any:
-        return Answer(delay=100) if asked.inputs["question"] != "quick" else echo(asked)
+    async def story(programs: Running, model: ChatServer) -> None:
+        await programs.run(program(), {"question": "quick"})
+        tasks = [asyncio.create_task(programs.run(program(), {"question": f"{n}"})) for n in range(2)]
+        while model.count < 3:
+            await asyncio.sleep(0.01)
+        os.kill(programs.pid, signal.SIGKILL)
+        for task in tasks:
+            with pytest.raises(ProgramFailedError, match="SIGKILL"):
+                await task
+        assert (await programs.run(program(), {"question": "quick"})).cache_hit
 
-    async def story() -> None:
-        with chatting(answer) as model:
-            async with running(configured(model.url), tmp_path) as programs:
-                await programs.run(program(), {"question": "quick"})
-                tasks = [asyncio.create_task(programs.run(program(), {"question": f"{n}"})) for n in range(2)]
-                while model.count < 3:
-                    await asyncio.sleep(0.01)
-                os.kill(programs.pid, signal.SIGKILL)
-                for task in tasks:
-                    with pytest.raises(ProgramFailedError, match="ended by SIGKILL"):
-                        await task
-                assert (await programs.run(program(), {"question": "quick"})).cache_hit
-
-    run(story())
+    quick = {"question": "quick"}
+    play(run, tmp_path, lambda asked: echo(asked) if asked.inputs == quick else Answer(delay=100), story)
 
 
-@slow
 def test_a_deadline_ends_only_its_own_call_and_a_hung_process_is_replaced(run: Run, tmp_path: Path) -> None:
     def answer(asked: Asked) -> Answer:
         return Answer(said(echo(asked)), delay=100 if asked.inputs["question"] == "slow" else 1)
 
-    async def story() -> None:
-        loop = asyncio.get_running_loop()
-        with chatting(answer) as model:
-            async with running(configured(model.url), tmp_path) as programs:
-                await programs.run(program(), QUESTION)
-                child = programs.pid
-                other = asyncio.create_task(programs.run(program(), {"question": "other"}))
-                with pytest.raises(ProgramTimeoutError):
-                    await programs.run(
-                        program(), {"question": "slow"}, CallContext(deadline=loop.time() + 0.3)
-                    )
-                assert (await other).outputs["reply"]
-                assert programs.pid == child
-                os.kill(child, signal.SIGSTOP)
-                other = asyncio.create_task(programs.run(program(), QUESTION))
-                with pytest.raises(ProgramTimeoutError):
-                    await programs.run(program(), QUESTION, CallContext(deadline=loop.time() + 0.1))
-                with pytest.raises(ProgramFailedError, match="stopped responding"):
-                    await other
-                assert (await programs.run(program(), QUESTION)).cache_hit
+    async def story(programs: Running, _: ChatServer) -> None:
+        now = asyncio.get_running_loop().time
+        await programs.run(program(), QUESTION)
+        child = programs.pid
+        other = asyncio.create_task(programs.run(program(), {"question": "other"}))
+        with pytest.raises(ProgramTimeoutError):
+            await programs.run(program(), {"question": "slow"}, CallContext(deadline=now() + 0.3))
+        assert (await other).outputs["reply"]
+        assert programs.pid == child
+        os.kill(child, signal.SIGSTOP)
+        other = asyncio.create_task(programs.run(program(), QUESTION))
+        with pytest.raises(ProgramTimeoutError):
+            await programs.run(program(), QUESTION, CallContext(deadline=now() + 0.1))
+        with pytest.raises(ProgramFailedError):
+            await other
+        assert (await programs.run(program(), QUESTION)).cache_hit
 
-    run(story())
+    play(run, tmp_path, answer, story)
 
 
-@slow
 def test_cancelling_an_execution_cancels_the_tool_that_it_waits_for(run: Run, tmp_path: Path) -> None:
-    async def story() -> None:
+    async def story(programs: Running, _: ChatServer) -> None:
         begun, ended = asyncio.Event(), asyncio.Event()
 
         async def call(*_: Any) -> Result:
@@ -237,17 +193,14 @@ def test_cancelling_an_execution_cancels_the_tool_that_it_waits_for(run: Run, tm
                 ended.set()
             raise AssertionError
 
-        with chatting(react) as model:
-            async with running(configured(model.url), tmp_path) as programs:
-                task = asyncio.create_task(programs.runner.run(AGENT, QUESTION, CallContext(), call))
-                await begun.wait()
-                task.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await task
-                await ended.wait()
-        assert model.count == 1
+        task = asyncio.create_task(programs.runner.run(AGENT, QUESTION, CallContext(), call))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await ended.wait()
 
-    run(story())
+    assert play(run, tmp_path, react, story).count == 1
 
 
 GATEWAY = """
@@ -283,7 +236,6 @@ def gateway(model: Any, folder: Path, name: str, *more: str) -> subprocess.Popen
     )  # fmt: skip
 
 
-@slow
 @pytest.mark.parametrize("model_name", ["openai/tiny", "azure/tiny"])
 def test_nothing_is_printed_to_stdout_or_written_to_the_home(model_name: str, tmp_path: Path) -> None:
     """DSPy leaves providers without a client of its own, such as azure, to LiteLLM."""
@@ -298,7 +250,6 @@ def test_nothing_is_printed_to_stdout_or_written_to_the_home(model_name: str, tm
     assert not list((tmp_path / "user").iterdir())
 
 
-@slow
 def test_the_child_never_outlives_the_gateway(tmp_path: Path) -> None:
     with chatting(echo) as model:
         process = gateway(model, tmp_path, "openai/tiny", "stay")
@@ -306,11 +257,4 @@ def test_the_child_never_outlives_the_gateway(tmp_path: Path) -> None:
         child = next(int(line.split()[1]) for line in process.stderr if line.startswith("child"))
         process.kill()
         process.communicate()
-    for _ in range(200):
-        try:
-            os.kill(child, 0)
-        except ProcessLookupError:
-            break
-        signal.sigtimedwait([], 0.05)
-    else:
-        pytest.fail("the child is still running")
+    assert eventually(lambda: not alive(child))

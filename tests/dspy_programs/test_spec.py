@@ -82,10 +82,7 @@ ELSEWHERE = {"model": "openai/x", "api_base": "http://elsewhere/", "api_key": "k
 STRUCTURAL: list[tuple[dict[str, Any], str]] = [
     ({"name": "Triage"}, "name"),
     ({"version": "1.0"}, "version"),
-    ({"version": "1.0.0\n"}, "version"),
-    ({"optimizer": None}, "optimizer"),
     ({"validation_score": "0.9"}, "validation_score"),
-    ({"serialized_at": "2026-02-28T00:00:00+02:00"}, "serialized_at"),
     ({"lm": ELSEWHERE}, "lm"),
     ({"predictors": [triage()["predictors"][0]] * 21}, "predictors"),
     ({"predictors": ["question -> answer"]}, "predictors[0]"),
@@ -93,29 +90,21 @@ STRUCTURAL: list[tuple[dict[str, Any], str]] = [
     (_sort(kind="Chain"), "predictors[0].kind"),
     (_sort(signature="a: os.PathLike -> b: subprocess.Popen"), "predictors[0].signature"),
     ({"wiring": {"predictors": {"sort": {"message": "__import__('os')"}}}}, "wiring.predictors.sort.message"),
-    (_demos("x"), "state.sort.predict.demos[0]"),
     (_demos(*[{}] * 101), "state.sort.predict.demos"),
     (_demos(config=ELSEWHERE), "state.sort.predict.config"),
     (_demos(lm=ELSEWHERE), "state.sort.predict.lm"),
 ]
 SEMANTIC: list[tuple[dict[str, Any], str]] = [
     ({"name": "other"}, "name"),
-    ({"predictors": []}, "needs a predictor."),
-    ({"validation_score": True}, "validation_score"),
-    (_sort(inputs=[]), "predictors[0]"),
     (_sort(inputs=[{"name": "config"}]), "predictors[0].inputs[0].name"),
-    (_sort(inputs=[{"name": "lm"}]), "predictors[0].inputs[0].name"),
     (_sort(outputs=[{"name": "message"}]), "predictors[0]"),
     (_sort(outputs=[{"name": "reasoning"}]), "predictors[0]"),
     (_sort(name="inputs"), "predictors[0]"),
     (_sort(tools=["mcp__a__b"]), "predictors[0]"),
     (_schema(type="text"), SCHEMA_PATH),
-    (_schema(type="array", items={"type": "x"}), SCHEMA_PATH),
     (_schema(**{"$ref": "http://127.0.0.1/schema"}), SCHEMA_PATH),
     (_schema(type="integer", default="1"), SCHEMA_PATH),
     ({"wiring": {"predictors": {"sort": {"message": None}}}}, "wiring.predictors.sort.message"),
-    ({"wiring": {"predictors": {"x": {}}}}, "wiring.predictors.x"),
-    ({"wiring": {"predictors": {"sort": {"x": "inputs.message"}}}}, "wiring.predictors.sort.x"),
     ({"wiring": {"predictors": {"sort": {"message": "reply.answer"}}}}, "wiring.predictors.sort.message"),
     ({"wiring": {"outputs": {"error": "reply.answer"}}}, "wiring.outputs.error"),
     ({"wiring": {"outputs": {"x": "sort.x"}}}, "wiring.outputs.x"),
@@ -164,9 +153,6 @@ def test_programs_round_trip_and_fit_the_published_schema(changes: dict[str, Any
     assert write_spec(read_spec(written, "triage")) == written
 
 
-# Inputs -----------------------------------------------------------------------------------------------
-
-
 def test_definitions_of_fields_are_shared_and_must_agree() -> None:
     spec = read(triage(**_sort(inputs=[_place("string"), _place("string", "far")])))
     with pytest.raises(ProgramInputsError) as caught:
@@ -193,11 +179,8 @@ GOOD: dict[str, Any] = {"message": "m", "count": 2}
 @pytest.mark.parametrize(
     ("changes", "path"),
     [
-        ({"message": None}, "message"),
         ({"count": "1"}, "count"),
-        ({"count": True}, "count"),
         ({"count": float("nan")}, "count"),
-        ({"kind": "C"}, "kind"),
         ({"tags": ["a", 1]}, "tags[1]"),
         ({"lm": "openai/x"}, "lm"),
     ],

@@ -60,11 +60,3 @@ def test_names_taken_by_dspy_are_reserved(dspy: Any) -> None:
     assert passed_on <= RESERVED
     of_react = {*inspect.signature(dspy.ReAct._async_call_with_potential_trajectory_truncation).parameters}
     assert of_react - {"input_args"} <= RESERVED | {*ADDED_FIELDS["ReAct"]}
-
-
-@pytest.mark.filterwarnings("ignore:Field name")
-@pytest.mark.parametrize("name", ["append", "copy", "json", "schema", "history", "items"])
-def test_other_names_of_dspy_and_pydantic_work_as_fields(dspy: Any, name: str) -> None:
-    signature = dspy.Signature({name: (str, dspy.InputField()), "reply": (str, dspy.OutputField())}, "Do.")
-    messages = dspy.ChatAdapter().format(signature, [], {name: "a value"})
-    assert "a value" in messages[-1]["content"]

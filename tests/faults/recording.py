@@ -18,10 +18,10 @@ RUN = "0198" + "a" * 24
 async def main(config: str, how: str) -> None:
     async with Gateway.open(config) as gateway:
         await gateway.refresh()
-        gateway.recorder.begin_run(
+        gateway.parts.recorder.begin_run(
             RunRecord(RUN, "local", "program", None, "await mcp__s__t()", "hash", time.time())
         )
-        await gateway.recorder.flush()
+        await gateway.parts.recorder.flush()
         if how == "full":
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))

@@ -73,7 +73,7 @@ def test_a_full_disk_keeps_no_call_from_being_answered(tmp_path: Path) -> None:
 
 async def make_unwritable(gateway: Gateway) -> None:
     """Have the database refuse every change from now on."""
-    store: Any = gateway._prepared.store
+    store: Any = gateway.parts.store
 
     await store._in_thread(lambda: store._connection.execute("PRAGMA query_only = ON"))
 
@@ -86,7 +86,7 @@ async def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered(
         await make_unwritable(gateway)
         for _ in range(3):
             assert not (await gateway.call("mcp__s__t", text="x")).is_error
-        await gateway.recorder.end_run(run_of(1))
+        await gateway.parts.recorder.end_run(run_of(1))
     assert caplog.text.count("Calls are not recorded until it works again.") == 1
 
 

@@ -30,10 +30,10 @@ def asked(run: Run, server: Any, question: Callable[[Gateway], Coroutine[Any, An
 
 
 def test_one_session_is_shared_by_calls_that_run_in_parallel(run: Run) -> None:
-    everybody = asyncio.Barrier(8)
+    all_of_them = asyncio.Barrier(8)
 
     async def wait(_name: str, _arguments: Any) -> Any:
-        await everybody.wait()
+        await all_of_them.wait()
         return text("met")
 
     server = Memory("t", answer=wait)
@@ -132,8 +132,8 @@ def test_a_program_with_very_many_unknown_names_asks_the_server_once(run: Run) -
 def test_one_malformed_tool_does_not_hide_the_others(run: Run) -> None:
     async def ask(gateway: Gateway) -> Any:
         await gateway.refresh()
-        (report,) = await gateway.reports()
-        return gateway.snapshot.callable, len(report.status.warnings)
+        (status,) = await gateway.statuses()
+        return gateway.snapshot.callable, len(status.warnings)
 
     server = Memory("first", {"name": 42, "description": "Malformed."}, "last")
     assert asked(run, server, ask) == (("mcp__s__first", "mcp__s__last"), 1)
@@ -159,17 +159,6 @@ def test_schemas_of_a_server_that_was_never_listed_need_one_listing_however_many
     assert add.format_compact() == "mcp__s__add(a: string, b: string)"
     assert not add.stale
     assert (server.starts, server.listings) == (1, 1)
-
-
-def test_a_schema_that_appeared_since_the_last_listing_is_found(run: Run) -> None:
-    server = Memory("old")
-
-    async def ask(gateway: Gateway) -> str:
-        await gateway.refresh()
-        server.tools.append(definition("new"))
-        return (await gateway.get_schema("mcp__s__new")).tool_name
-
-    assert asked(run, server, ask) == "mcp__s__new"
 
 
 async def test_an_unknown_name_among_several_raises_after_the_others_are_resolved() -> None:

@@ -84,18 +84,6 @@ async def test_a_server_that_gives_its_list_no_lifetime_is_not_listed_for_every_
     assert server.listings == 1
 
 
-async def test_a_stale_list_is_refreshed_in_the_background() -> None:
-    server = Memory("a")
-    async with opened({"one": server}, ttl={"list_seconds": 0}) as gateway:
-        await gateway.refresh()
-        await gateway.tools()
-
-        async def again() -> bool:
-            return server.listings >= 2
-
-        assert await comes(again)
-
-
 async def test_a_stale_schema_is_returned_marked_and_refreshed_in_the_background() -> None:
     server = Memory("aa", "b")
     async with opened({"one": server}, ttl={"per_tool": {"mcp__one__a*": 0}}) as gateway:

@@ -32,15 +32,6 @@ WITH_LIBRARY = python_server("echo", "echo.py")
 # Starting ---------------------------------------------------------------------------------------------
 
 
-async def test_no_server_starts_before_it_is_needed_and_a_disabled_one_never() -> None:
-    async with Gateway.open(config(ECHO, {**ECHO, "name": "off", "disabled": True})) as gateway:
-        (report, _) = await gateway.reports()
-        assert report.status.state == "idle"
-        await gateway.refresh()
-        states = {one.status.name: (one.status.state, one.status.starts) for one in await gateway.reports()}
-        assert states == {"echo": ("ready", 1), "off": ("disabled", 0)}
-
-
 async def test_servers_start_in_parallel(tmp_path: Path) -> None:
     (tmp_path / "started").mkdir()
     # None is ready before all have been started.
@@ -59,8 +50,8 @@ def test_a_hanging_server_delays_no_other_and_ends_with_the_gateway(run: Run) ->
         async with Gateway.open(config(hang, ECHO)) as gateway:
             await gateway.warm_up()
             await gateway.call("mcp__echo__echo", text="hello")
-            states = {one.status.name: one.status.state for one in await gateway.reports()}
-            # Had anybody waited for it, it would not be.
+            states = {one.name: one.state for one in await gateway.statuses()}
+            # It would not be if a call had waited for it.
             assert states == {"hang": "starting", "echo": "ready"}
             children = [pid for pid in children_of(os.getpid()) if pid not in others]
             assert len(children) >= 3
@@ -108,7 +99,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             for _ in range(ATTEMPTS):
                 with pytest.raises(UpstreamError):
                     await gateway.refresh("dies")
-            found: dict[str, Any] = {one.status.name: one.status for one in await gateway.reports()}
+            found: dict[str, Any] = {one.name: one for one in await gateway.statuses()}
         async with Gateway.open(config(old, store=store)) as gateway:
             assert (await gateway.call("mcp__old__hello")).text
         heard = await asyncio.to_thread((place / "heard").read_text)
@@ -156,8 +147,8 @@ async def test_both_eras_of_the_protocol_are_spoken(tmp_path: Path, *, protocol:
     settings = config({**WITH_LIBRARY, "protocol": protocol}, roots=[str(tmp_path)])
     async with Gateway.open(settings) as gateway:
         assert (await gateway.call("mcp__echo__add", a=2, b=3)).structured_content == {"result": 5}
-        (report,) = await gateway.reports()
-        assert report.status.protocol_version == spoken
+        (status,) = await gateway.statuses()
+        assert status.protocol_version == spoken
         assert tmp_path.as_uri() in (await gateway.call("mcp__echo__roots")).text
         call = await under_way(gateway, "mcp__echo__sleep")
         call.cancel()
@@ -179,7 +170,7 @@ async def test_tools_that_a_server_announces_appear_without_a_refresh(protocol: 
         await gateway.refresh()
 
         async def announced() -> bool:
-            # What it announces before it is listened to, it announces to nobody.
+            # What it announces before we listen is lost.
             await gateway.call("mcp__changing__grow")
             return await comes(shown, 1)
 
@@ -196,8 +187,8 @@ async def test_noise_on_stdout_is_logged_and_disturbs_nothing() -> None:
         assert len((await gateway.call("mcp__echo__big", bytes=5_000_000)).text) == 5_000_000
 
         async def logged() -> bool:
-            (report,) = await gateway.reports()
-            return {"[stdout] this is not JSON", "noise on stderr"} <= {*report.log}
+            (row,) = (await gateway.health())["servers"]
+            return {"[stdout] this is not JSON", "noise on stderr"} <= {*row["log"]}
 
         assert await comes(logged)
 
@@ -209,29 +200,8 @@ async def test_an_answer_that_is_not_the_protocol_fails_its_call_alone() -> None
             with pytest.raises(ToolFailedError):
                 await gateway.call("mcp__old__bare", raw=answer)
         assert (await gateway.call("mcp__old__bare", surrogate=True)).text == "half ? pair"
-        (report,) = await gateway.reports()
-        assert report.status.starts == 1
-
-
-async def test_a_server_gets_a_minimal_environment_and_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_SECRET", "hidden")
-    async with Gateway.open(config({**ECHO, "env": {"GIVEN": "yes"}})) as gateway:
-        assert (await gateway.call("mcp__echo__env", name="MY_SECRET")).text == "null"
-        assert (await gateway.call("mcp__echo__env", name="GIVEN")).text == '"yes"'
-        assert (await gateway.call("mcp__echo__env", name="PATH")).text != "null"
-
-
-@pytest.mark.slow
-async def test_the_server_without_the_library_offers_what_the_one_with_it_does() -> None:
-    async def definitions(server: dict[str, Any]) -> list[Any]:
-        async with Gateway.open(config(server)) as gateway:
-            await gateway.refresh()
-            return [
-                (tool.description, tool.input_schema, tool.output_schema)
-                for tool in gateway.snapshot.tools.values()
-            ]
-
-    assert await definitions(ECHO) == await definitions({**WITH_LIBRARY, "name": "library"})
+        (status,) = await gateway.statuses()
+        assert status.starts == 1
 
 
 # Losing a server --------------------------------------------------------------------------------------
@@ -247,9 +217,9 @@ async def test_a_call_that_may_have_arrived_is_repeated_only_if_it_changes_nothi
         with pytest.raises(UpstreamLostError, match="exit code 3"):
             await gateway.call("mcp__echo__crash")
         assert (await gateway.call("mcp__echo__pid")).text != before
-        (report,) = await gateway.reports()
+        (status,) = await gateway.statuses()
         # The first start, each repeated call, and the one that brought it back.
-        assert report.status.starts == starts
+        assert status.starts == starts
 
 
 async def test_a_call_made_after_the_server_was_killed_succeeds() -> None:

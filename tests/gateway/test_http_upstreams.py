@@ -78,16 +78,6 @@ def test_streamable_http_is_spoken_in_both_eras(run: Run, web: str, protocol: st
     assert eventually(lambda: open_descriptors() <= before + 1)
 
 
-@pytest.mark.slow
-def test_the_older_http_with_sse_is_spoken(run: Run) -> None:
-    async def scenario(url: str) -> None:
-        async with Gateway.open(config(url, transport="sse")) as gateway:
-            assert (await gateway.call("mcp__web__add", a=20, b=22)).structured_content == {"result": 42}
-
-    with listening("sse") as url:
-        run(scenario(url))
-
-
 @pytest.mark.parametrize("kind", [pytest.param("http", marks=pytest.mark.slow), "sse"])
 def test_a_url_without_transport_finds_the_one_that_the_server_speaks(run: Run, kind: str) -> None:
     async def scenario(url: str) -> None:
@@ -139,7 +129,7 @@ def test_servers_that_refuse_or_are_not_there_are_reported_without_secrets(run: 
         ]
         async with Gateway.open({"servers": servers}) as gateway:
             await gateway.refresh()
-            status = {one.status.name: one.status for one in await gateway.reports()}
+            status = {one.name: one for one in await gateway.statuses()}
             assert (status["locked"].state, status["away"].trouble) == ("needs-sign-in", "not-reached")
             with pytest.raises(ToolNotFoundError) as caught:
                 await gateway.call("mcp__away__x")

@@ -1,4 +1,4 @@
-"""The linter over live servers: what is on record of them is used, and one that is down is told."""
+"""The linter over live servers: it uses what is on record, and reports servers that are down."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway
-from halflap.core.errors import UsageError
+from halflap.core.errors import ServerNotFoundError
 from halflap.lint import drafts_of
 from support import ROOT
 
@@ -71,5 +71,5 @@ async def test_a_server_that_is_down_is_reported_and_the_others_are_linted() -> 
         linted = await gateway.lint()
         assert list(linted.unavailable) == ["gone"]
         assert [one.server for one in linted.report.servers] == ["shop"]
-        with pytest.raises(UsageError, match=r"There is no server named 'shoop'. There are: shop, gone"):
+        with pytest.raises(ServerNotFoundError, match="shop, gone"):
             await gateway.lint(["shoop"])

@@ -2,100 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from graph.making import NOTHING, tool
 from halflap.graph.edges import Graph
 from halflap.graph.lineage import Count, Flow, Lineage
-from halflap.graph.naming import subject_of
 from halflap.graph.naming.vocabulary import CHANGE_VERBS
-from halflap.graph.paths import EACH, NAME, VALUE, key, path_text
+from halflap.graph.paths import path_text
 from halflap.graph.plan import workflow_json
-from halflap.graph.ports import Place, Ports, Slot
-from halflap.graph.types import form_of
-from halflap.schema import Type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from halflap.graph.paths import Path
     from halflap.graph.plan import Planned
+    from halflap.graph.ports import Ports
 
-__all__ = ["graph_of", "path", "ports", "shown"]
+__all__ = ["graph_of", "ports", "shown"]
 
-STRING = Type("string")
-
-
-def path(text: str) -> Path:
-    """Read a path: `customers[].id`, `methods.{key}`, `map.{}.x`."""
-    steps = []
-    for part in text.replace("[]", ".[]").split("."):
-        if part == "[]":
-            steps.append(EACH)
-        elif part == "{}":
-            steps.append(VALUE)
-        elif part == "{key}":
-            steps.append(NAME)
-        elif part and part != "$":
-            steps.append(key(part))
-    return tuple(steps)
+Schema = dict[str, Any]
 
 
 def ports(
-    tool: str,
+    name: str,
     takes: str = "",
     gives: str = "",
     *,
     server: str = "shop",
     destructive: bool = False,
     latency: float | None = None,
-    types: Mapping[str, Type] | None = None,
+    types: Mapping[str, Any] | None = None,
 ) -> Ports:
-    """Make a tool: `takes` and `gives` are paths; `?` marks what is optional, `=` what is required and has a default.
+    """Make a tool: `takes` and `gives` are paths such as `customers[].id`, `methods.{key}`, `map.{}.x`.
 
-    It only reads, unless its name has a verb of change.
+    `?` marks what is optional, `=` what is required and has a default. It only reads, unless its name has a verb of change.
     """
-    known = types or {}
-    slots = [
-        Slot(
-            path(text.rstrip("?=")),
-            known.get(text.rstrip("?="), STRING),
-            "?" not in text,
-            "=" in text,
-            default="usual" if "=" in text else None,
-        )
-        for text in takes.split()
-    ]
-    places = [
-        Place(
-            path(text.rstrip("?")),
-            known.get(text.rstrip("?"), STRING),
-            is_seldom="?" in text,
-            form=form_of(known.get(text.rstrip("?"), STRING)),
-        )
-        for text in gives.split()
-    ]
-    # As with real tools, what has parts is a slot, too.
-    inner = {one.path for one in slots}
-    around = {
-        one.path[:size]: one
-        for one in slots
-        for size in range(1, len(one.path))
-        if one.path[size].kind == "key" and one.path[:size] not in inner
-    }
-    slots += [Slot(part, Type("object"), required=True) for part in around]
-    required = {one.parameter for one in slots if one.required and not one.has_default}
-    verb = subject_of(tool).verb
-    return Ports(
-        f"mcp__{server}__{tool}",
-        server,
-        tuple(places),
-        tuple(slots),
-        frozenset(required),
-        original_name=tool,
-        is_destructive=destructive,
-        changes=None if destructive or verb in CHANGE_VERBS else False,
-        latency_ms=latency,
-    )
+    output = _schema(gives, types or {}) if gives else NOTHING
+    made = tool(server, name, gives=output, schema_=_schema(takes, types or {}))
+    changes = None if destructive or made.subject.verb in CHANGE_VERBS else False
+    return replace(made, is_destructive=destructive, changes=changes, latency_ms=latency)
+
+
+def _schema(paths: str, types: Mapping[str, Any]) -> Schema:
+    whole: Schema = {"type": "object"}
+    for text in paths.split():
+        at = whole
+        *around, last = text.rstrip("?=").replace("[]", ".[]").removeprefix(".").split(".")
+        for part in around:
+            at = _inside(at, part, required=True)
+        leaf = _inside(at, last, required="?" not in text)
+        leaf |= types.get(text, {"type": "string"}) if not leaf else {}
+        leaf |= {"default": "usual"} if "=" in text else {}
+    return whole
+
+
+def _inside(at: Schema, part: str, *, required: bool) -> Schema:
+    inner: Schema
+    if part == "[]":
+        at["type"] = "array"
+        inner = at.setdefault("items", {})
+        return inner
+    at["type"] = "object"
+    if part in {"{}", "{key}"}:
+        inner = at.setdefault("additionalProperties", {})
+        return inner
+    if required and part not in at.setdefault("required", []):
+        at["required"].append(part)
+    inner = at.setdefault("properties", {}).setdefault(part, {})
+    return inner
 
 
 def graph_of(*tools: Ports, links: Iterable[tuple[str, Path, str, Path]] = ()) -> Graph:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from halflap.graph.ports import Ports
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
+SCHEMA_TYPES = {*PLAIN.values(), "object", "array"}
 NOTHING: Any = object()
 
 
@@ -33,11 +34,8 @@ def schema(template: Any) -> dict[str, Any]:  # noqa: PLR0911 -- one for each ki
         return {"type": "array", "items": schema(template[0])}
     if template.keys() == {...}:
         return {"type": "object", "additionalProperties": schema(template[...])}
-    if (
-        "type" in template
-        and isinstance(template["type"], str)
-        and template["type"] in {*PLAIN.values(), "object", "array"}
-    ):
+    kind = template.get("type")
+    if "anyOf" in template or isinstance(kind, list) or (isinstance(kind, str) and kind in SCHEMA_TYPES):
         return dict(template)
     properties = {name.rstrip("?"): schema(inner) for name, inner in template.items()}
     required = [name for name in template if not name.endswith("?")]

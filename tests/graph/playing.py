@@ -95,7 +95,7 @@ def _made(ports: Ports, numbers: Any) -> Any:
         node = tree
         for step in place.path:
             node = node.setdefault((step.kind, step.key), {})
-        node["leaf"] = (f"{ports.tool}|{path_text(place.path)}", place.is_seldom)
+        node["leaf"] = (f"{ports.tool}|{path_text(place.path)}", place.is_optional)
     return _value(tree, numbers)
 
 

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 
 from graph.made import graph_of
 from graph.playing import play
+from halflap.core.values import Tool
 from halflap.graph.draw import edges_dot, edges_mermaid, workflow_mermaid
 from halflap.graph.emit import program
+from halflap.graph.inputs import ports_of
 from halflap.graph.paths import EACH, key
 from halflap.graph.plan import plan
-from halflap.graph.ports import Place, Ports, Slot
+from halflap.graph.ports import Ports, Slot
 from halflap.graph.workflow import Target, Workflow
 from halflap.schema import Type
 from support import examples
@@ -37,34 +39,27 @@ TEXT = st.sampled_from(HOSTILE) | st.text(max_size=12)
 SOURCE, TARGET = "mcp__x__source", "mcp__x__target"
 
 
-def world(tool: str, server: str, field: str, parameter: str, inner: str) -> Graph:
-    """Make a tool that returns a list, and one that takes an item of it, both with names of somebody else's choice."""
-    source = Ports(
-        SOURCE,
-        server,
-        (
-            Place((key(field), EACH, key(inner)), Type("string")),
-            Place((key("next_cursor"),), Type("string"), is_seldom=True),
-        ),
-        (
-            Slot((key(field),), Type("any"), required=True),
-            Slot((key("cursor"),), Type("any"), required=False),
-        ),
-        frozenset({field}),
-        original_name=tool,
-        changes=False,
+TEXT_SCHEMA = {"type": "string"}
+
+
+def world(name: str, server: str, field: str, parameter: str, inner: str) -> Graph:
+    """Make a tool that returns a list, and one that takes an item of it, both with hostile names."""
+    row = {"type": "object", "properties": {inner: TEXT_SCHEMA}, "required": [inner]}
+    rows = {field: {"type": "array", "items": row}}
+    source = ports_of(
+        Tool(
+            SOURCE,
+            server,
+            name,
+            "",
+            {"type": "object", "properties": {field: {}, "cursor": {}}, "required": [field]},
+            {"type": "object", "properties": {"next_cursor": TEXT_SCHEMA, **rows}, "required": [field]},
+        )
     )
-    target = Ports(
-        TARGET,
-        server + "2",
-        (),
-        (Slot((key(parameter),), Type("string"), required=True),),
-        frozenset({parameter}),
-        original_name=inner,
-        changes=False,
-    )
+    takes = {"type": "object", "properties": {parameter: TEXT_SCHEMA}, "required": [parameter]}
+    target = ports_of(Tool(TARGET, server + "2", inner, "", takes))
     links = [(SOURCE, (key(field), EACH, key(inner)), TARGET, (key(parameter),))]
-    return graph_of(source, target, links=links)
+    return graph_of(*(replace(one, changes=False) for one in (source, target)), links=links)
 
 
 def workflow(graph: Graph, have: dict[str, Any]) -> Workflow:

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graph.made import ports
 from halflap.graph.lineage import NO_LINEAGE, Count, Flow, Lineage, fitted
-from halflap.graph.paths import VALUE, Path, key
-from halflap.graph.ports import Place, Ports, Slot
-from halflap.schema import Type
 
 _tools = st.sampled_from(["a", "b", ("one", "t", "h"), ("two", "t", "")])
 _paths = st.sampled_from(["id", "users[].id", "$", "by.{key}", "['a b']"])
@@ -75,21 +73,9 @@ def test_malformed_lineage_is_refused(wrong: Any) -> None:
         Lineage.from_json(wrong)
 
 
-TEXT = Type("string")
-
-
-def ports(tool: str, places: list[Path], slots: list[Path]) -> Ports:
-    return Ports(
-        tool,
-        "shop",
-        tuple(Place(path, TEXT) for path in places),
-        tuple(Slot(path, TEXT, required=True) for path in slots),
-    )
-
-
 TOOLS = {
-    "a": ports("a", [(key("by"), VALUE, key("id")), (key("one"), key("id")), (key("one"), VALUE)], []),
-    "b": ports("b", [], [(key("id"),), (key("for"), VALUE)]),
+    "a": ports("a", "", "by.{}.id one.id one.{}"),
+    "b": ports("b", "id for.{}"),
 }
 
 

@@ -225,16 +225,6 @@ def test_endless_pages_are_an_error(style: Style) -> None:
         of_style(style, server(style, 10**6))
 
 
-def test_a_scroll_id_that_stays_leads_on_until_a_page_is_empty() -> None:
-    style = Style({"scroll_id": str}, {"_scroll_id": TEXT}, lambda _: 0, lambda _: {})
-    pages = iter([["0", "1"], ["2"], []])
-
-    def answer(**_: Any) -> Any:
-        return {"gizmos": [{"gizmo_id": one} for one in next(pages)], "_scroll_id": "same"}
-
-    assert of_style(style, answer).value == ["0", "1", "2"]
-
-
 def test_a_wanted_list_is_printed_with_all_its_pages_and_the_last_page_s_cursor() -> None:
     style = STYLES["office: nextPageToken"]
     items = {"type": "array", "items": object_of(gizmo_id={"type": "string"})}

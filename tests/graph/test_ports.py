@@ -1,29 +1,25 @@
+"""Tools taken apart: which values a result holds, and which a call takes."""
+
 from __future__ import annotations
 
 from typing import Any
-
-import pytest
 
 from graph.making import tool
 from halflap.graph.paths import path_text
 
 
-def places(ports: Any) -> set[str]:
-    return {path_text(place.path) for place in ports.places}
+def places(ports: Any) -> dict[str, Any]:
+    return {path_text(place.path): place for place in ports.places}
 
 
-def slots(ports: Any) -> set[str]:
-    return {path_text(slot.path) for slot in ports.slots}
+def slots(ports: Any) -> dict[str, Any]:
+    return {path_text(slot.path): slot for slot in ports.slots}
 
 
 def test_fields_are_found_at_any_depth() -> None:
-    made = tool(
-        "s",
-        "t",
-        "",
-        {"page": {"customers": [{"customer_id": str, "tags": [str]}]}, "by_name": {...: {"n": int}}},
-    )
-    assert places(made) >= {
+    rows = {"customers": [{"customer_id": str, "tags": [str]}]}
+    made = tool("s", "t", "", {"page": rows, "by_name": {...: {"n": int}}})
+    assert places(made).keys() >= {
         "page.customers[].customer_id",
         "page.customers[].tags[]",
         "by_name.{key}",
@@ -31,101 +27,41 @@ def test_fields_are_found_at_any_depth() -> None:
     }
 
 
-def test_only_the_data_of_an_envelope_are_outputs() -> None:
-    made = tool(
-        "s",
-        "t",
-        "",
-        {"success": bool, "data": {"id": str}, "metadata": {"source": str}, "error": {"code": str}},
-    )
-    assert places(made) == {"data", "data.id"}
-
-
-def test_a_declared_object_without_fields_is_replaced_by_what_was_learned() -> None:
-    ports = tool("s", "t", "", {"type": "object"}, learned={"id": str})
-    assert [(path_text(one.path), one.declared) for one in ports.places] == [("$", False), ("id", False)]
-
-
-def test_learned_fields_stand_beside_declared_ones() -> None:
-    made = tool(
-        "s", "t", "", {"id": str, "extra": Any}, learned={"id": "uuid", "extra": {"n": int}, "more": str}
-    )
-    by_path = {path_text(place.path): place for place in made.places}
-    assert by_path["id"].declared
-    assert by_path["id"].type.format == "uuid"
-    assert not by_path["extra.n"].declared
-    assert not by_path["more"].declared
-
-
-def test_a_declared_type_wins_over_a_learned_one() -> None:
-    made = tool("s", "t", "", {"id": str}, learned={"id": int})
-    assert {path_text(place.path): place.type.kind for place in made.places}["id"] == "string"
-
-
-def test_learned_fields_that_are_not_always_there_are_seldom() -> None:
-    made = tool("s", "t", "", learned={"always": str, "at_times?": str})
-    assert {path_text(place.path) for place in made.places if place.is_seldom} == {"at_times"}
+def test_what_was_learned_completes_what_is_declared() -> None:
+    declared = {"id": str, "number": str, "extra": Any}
+    learned = {"id": "uuid", "number": int, "extra": {"n": int}, "more?": str}
+    found = places(tool("s", "t", "", declared, learned=learned))
+    assert found["id"].declared
+    assert found["id"].type.format == "uuid"
+    assert found["number"].type.kind == "string"
+    assert not found["extra.n"].declared
+    assert found["more"].is_optional
+    alone = places(tool("s", "t", "", {"type": "object"}, learned={"id": str}))
+    assert {path: one.declared for path, one in alone.items()} == {"$": False, "id": False}
 
 
 def test_parameters_are_found_at_any_depth() -> None:
-    made = tool(
-        "s", "t", {"flights!": [{"flight_number": str, "date?": str}], "ids": [str], "who!": {"id": str}}
-    )
-    assert slots(made) == {"flights[]", "flights[].flight_number", "flights[].date", "ids[]", "who", "who.id"}
+    flight = {"flight_number": str, "date?": str}
+    limit = {"type": "integer", "default": 5}
+    made = tool("s", "t", {"flights!": [flight], "ids": [str], "who!": {"id": str}, "limit!": limit})
+    found = slots(made)
+    assert found.keys() == {
+        "flights[]", "flights[].flight_number", "flights[].date", "ids[]", "who", "who.id", "limit"
+    }  # fmt: skip
     assert made.required == {"flights", "who"}
-    required = {path_text(slot.path): slot.required for slot in made.slots}
-    assert required["flights[].flight_number"]
-    assert not required["flights[].date"]
+    assert found["flights[].flight_number"].required
+    assert not found["flights[].date"].required
 
 
-def test_a_default_makes_a_parameter_optional() -> None:
-    made = tool("s", "t", {"limit!": {"type": "integer", "default": 5}, "id!": str})
-    assert made.required == {"id"}
-
-
-def test_recursive_types_end() -> None:
-    tree = {
-        "type": "object",
-        "$ref": "#/$defs/Node",
-        "$defs": {
-            "Node": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "string"},
-                    "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
-                },
-            }
-        },
-    }
-    ports = tool("s", "t", schema_=tree, gives=tree)
-    assert "id" in places(ports)
-    assert "id" in slots(ports)
-
-
-def test_huge_schemas_are_bounded_and_keep_their_outermost_fields() -> None:
+def test_recursive_and_huge_schemas_are_bounded_and_keep_their_outermost_fields() -> None:
+    children = {"type": "array", "items": {"$ref": "#/$defs/Node"}}
+    node = {"type": "object", "properties": {"id": {"type": "string"}, "children": children}}
+    tree = {"type": "object", "$ref": "#/$defs/Node", "$defs": {"Node": node}}
+    made = tool("s", "t", schema_=tree, gives=tree)
+    assert "id" in places(made)
+    assert "id" in slots(made)
     wide = {f"f{number}": {"g": [{f"h{inner}": str for inner in range(20)}]} for number in range(40)}
-    made = tool(
-        "s", "t", {**{f"{name}": inner for name, inner in wide.items()}, "last!": str}, {**wide, "last": str}
-    )
+    made = tool("s", "t", {**wide, "last!": str}, {**wide, "last": str})
     assert len(made.places) <= 600
     assert len(made.slots) <= 600
     assert "last" in slots(made)
-
-
-@pytest.mark.parametrize(
-    ("more", "required"),
-    [
-        ({"anyOf": [{"required": ["member_id"]}, {"required": ["wallet_id"]}]}, "member_id"),
-        ({"oneOf": [{"required": ["member_id"]}, {"required": ["wallet_id"]}]}, "member_id"),
-        (
-            {"anyOf": [{"required": ["member_id", "note"]}, {"required": ["note", "wallet_id"]}]},
-            "member_id note",
-        ),
-        ({"required": ["note"], "anyOf": [{"required": ["wallet_id"]}]}, "note wallet_id"),
-    ],
-)
-def test_of_alternatives_the_smallest_or_first_is_required(more: Any, required: str) -> None:
-    own = {name: {"type": "string"} for name in ("member_id", "wallet_id", "note")}
-    made = tool("s", "either", schema_={"type": "object", "properties": own, **more})
-    assert made.required == set(required.split())
-    assert {one.parameter for one in made.slots if one.required} == made.required

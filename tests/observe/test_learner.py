@@ -276,7 +276,7 @@ async def test_a_program_shows_which_tool_feeds_which() -> None:
     async with asyncio.timeout(PATIENCE), Gateway.open({}, servers=bundled("sales")) as gateway:
         assert (await gateway.execute(PROGRAM)).outcome == "ok"
         await gateway.learned.rows()
-        lineage = (await gateway._prepared.store.lineage())[LIVE]
+        lineage = (await gateway.parts.store.lineage())[LIVE]
     assert lineage.named(lambda key: key.tool).counts == {
         Flow("sales_top_customers", "customers[].customer_id", "order_history", "customer_id"): Count(2, 1)
     }

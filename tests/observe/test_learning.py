@@ -170,11 +170,11 @@ async def test_a_call_is_learned_from_once() -> None:
     async with opened() as gateway:
         await gateway.call(ONE, number=1)
         await gateway.inspect(ONE)
-        assert await gateway._prepared.store.unobserved_calls(None, 9) == []
+        assert await gateway.parts.store.unobserved_calls(None, 9) == []
     async with opened(learning={"enabled": False}) as gateway:
         await gateway.call(ONE, number=2)
         await gateway.recent_calls()
-        assert len(await gateway._prepared.store.unobserved_calls(None, 9)) == 1
+        assert len(await gateway.parts.store.unobserved_calls(None, 9)) == 1
 
 
 async def test_calls_that_are_not_recorded_are_learned_from() -> None:
@@ -216,9 +216,9 @@ async def test_a_store_that_cannot_be_read_keeps_no_tool_from_being_inspected(
             raise StoreError("The disk is gone.")
 
         for method in ("learned", "drift", "add_learned", "salt"):
-            monkeypatch.setattr(type(gateway._prepared.store), method, fail)
-        assert gateway._prepared.learned.knowledge is not None
-        gateway._prepared.learned.knowledge.forget()
+            monkeypatch.setattr(type(gateway.parts.store), method, fail)
+        assert gateway.parts.learned.knowledge is not None
+        gateway.parts.learned.knowledge.forget()
         await gateway.call(ONE, number=1)
         assert await gateway.inspect(ONE) == before
         monkeypatch.undo()

@@ -25,7 +25,7 @@ def packages(desk_with: Callable[..., Desk]) -> Desk:
 
 
 def test_they_are_loaded_without_complaint(packages: Desk) -> None:
-    readiness = packages.do(packages.do(packages.gateway.programs()).ready())
+    readiness = packages.do(packages.gateway.parts.programs.ready())
     assert readiness.notes == []
 
 

@@ -1,4 +1,4 @@
-"""search_tools, inspect_tool, suggest_workflow and list_callable_tools, as a client sees them."""
+"""Our own tools over servers with odd and hostile definitions; ordinary answers are in tests/acceptance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from cli.program import PLAIN, configure, halflap
 from halflap.calls.description import NO_OUTPUT_SCHEMA
 from server.faces import in_memory
 from servers.memory import Memory, bundled, records
@@ -46,50 +45,24 @@ ODD: list[dict[str, Any]] = [
 SCRIPT = 'async def main(text: str) -> str:\n    """Shout a text."""\n    return text.upper()'
 SEEN = "for number in range(5):\n    await mcp__r__one(number=number)"
 ASKED: dict[str, tuple[str, dict[str, Any]]] = {
-    "words": ("search_tools", {"query": "who are our best customers by revenue"}),
-    "name": ("search_tools", {"query": "mcp__doc_retrieval__get_doc"}),
     "typo": ("search_tools", {"query": "order_histroy"}),
     "script": ("search_tools", {"query": "shout a text"}),
-    "two": ("search_tools", {"query": "customer", "limit": 2}),
-    "one server": ("search_tools", {"query": "search", "server": "doc_retrieval"}),
     "nothing": ("search_tools", {"query": "zyzzyva quux"}),
-    "no such server": ("search_tools", {"query": "search", "server": "nowhere"}),
-    "too many": ("search_tools", {"query": "x", "limit": 1000}),
-    "empty query": ("search_tools", {"query": "  "}),
-    "declared": ("inspect_tool", {"tool_name": "mcp__financial_data__query_financials"}),
     "undeclared": ("inspect_tool", {"tool_name": "mcp__doc_retrieval__search_docs"}),
-    "instructed": ("inspect_tool", {"tool_name": "mcp__sales__order_history"}),
     "inspected script": ("inspect_tool", {"tool_name": "script__shout"}),
     "learned": ("inspect_tool", {"tool_name": "mcp__r__one"}),
-    "misspelt": ("inspect_tool", {"tool_name": "mcp__sales__order_histry"}),
-    "unknown": ("inspect_tool", {"tool_name": "mcp__nonexistent__foo"}),
-    "misnamed": ("inspect_tool", {"name": "mcp__sales__x"}),
-    **{one["name"]: ("inspect_tool", {"tool_name": f"mcp__odd__{one['name']}"}) for one in ODD},
+    **{
+        one["name"]: ("inspect_tool", {"tool_name": f"mcp__odd__{one['name']}"})
+        for one in ODD
+        if one["name"] != "blocked"
+    },
     "want": ("suggest_workflow", {"want": "mcp__sales__order_history", "have": {"query": "enterprise"}}),
     "one goal": ("suggest_workflow", {"goal": "orders of the top customers", "limit": 1}),
     "field": ("suggest_workflow", {"want": "email", "have": {"customer_id": None}}),
     "missing": ("suggest_workflow", {"want": "mcp__financial_data__query_financials"}),
     "no field": ("suggest_workflow", {"want": "zyzzyva"}),
-    "no question": ("suggest_workflow", {}),
-    "too many plans": ("suggest_workflow", {"want": "email", "limit": 11}),
-    "wrong key": ("suggest_workflow", {"wants": "email"}),
-    "no object": ("suggest_workflow", {"want": "email", "have": ["customer_id"]}),
     "names": ("list_callable_tools", {}),
 }
-ERRORS = {
-    "no such server": "doc_retrieval, financial_data",
-    "too many": "limit",
-    "empty query": "query",
-    "misspelt": "mcp__sales__order_history",
-    "misnamed": "tool_name",
-    "unknown": "mcp__nonexistent__foo",
-    "blocked": "tools.block",
-    "no question": "want",
-    "too many plans": "limit",
-    "wrong key": "wants",
-    "no object": "have",
-}
-"""Questions that cannot be answered, and a word of what is said about each."""
 
 
 @pytest.fixture(scope="module")
@@ -116,12 +89,7 @@ def told(answers: dict[str, Any], word: str) -> dict[str, Any]:
     return dict(answers[word].structured_content)
 
 
-def names(answers: dict[str, Any], word: str) -> list[str]:
-    return [hit["name"] for hit in told(answers, word)["tools"]]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("word", [word for word in ASKED if word not in ERRORS])
+@pytest.mark.parametrize("word", ASKED)
 def test_an_answer_fits_the_declared_schema_and_its_text_is_the_same(
     answers: dict[str, Any], word: str
 ) -> None:
@@ -132,60 +100,12 @@ def test_an_answer_fits_the_declared_schema_and_its_text_is_the_same(
     assert answer.content[0].text == json.dumps(shown, indent=2, ensure_ascii=False)
 
 
-@pytest.mark.parametrize("word", ERRORS)
-def test_a_question_that_cannot_be_answered_is_an_error_that_says_what_is_wrong(
-    answers: dict[str, Any], word: str
-) -> None:
-    assert answers[word].is_error
-    assert ERRORS[word] in answers[word].content[0].text
-
-
-@pytest.mark.parametrize("name", ["search_tools", "inspect_tool", "suggest_workflow", "list_callable_tools"])
-def test_the_tools_are_marked_as_read_only(answers: dict[str, Any], name: str) -> None:
-    assert answers["tools"][name].annotations.read_only_hint is True
-
-
-# search_tools -----------------------------------------------------------------------------------------
-
-
-def test_tools_are_found_by_what_they_do_by_name_and_by_a_misspelt_name(answers: dict[str, Any]) -> None:
-    assert names(answers, "words")[0] == "mcp__sales__sales_top_customers"
-    assert names(answers, "typo")[0] == "mcp__sales__order_history"
-    assert names(answers, "script")[0] == "script__shout"
-    assert names(answers, "nothing") == []
-    assert told(answers, "name")["tools"][0] == {
-        "name": "mcp__doc_retrieval__get_doc",
-        "description": "Fetch one internal document by its doc_id from search_docs.",
-        "signature": "mcp__doc_retrieval__get_doc(doc_id: string)",
-        "score": 1.0,
+def test_a_misspelt_name_and_a_script_are_found(answers: dict[str, Any]) -> None:
+    found = {
+        word: [hit["name"] for hit in told(answers, word)["tools"]][:1]
+        for word in ("typo", "script", "nothing")
     }
-
-
-def test_hits_can_be_limited_in_number_and_to_a_server(answers: dict[str, Any]) -> None:
-    assert len(names(answers, "two")) == 2
-    assert {name.split("__")[1] for name in names(answers, "one server")} == {"doc_retrieval"}
-
-
-@pytest.mark.slow
-def test_the_command_finds_the_same(tmp_path: Path) -> None:
-    config = configure(tmp_path, PLAIN)
-    done = halflap("search", "-c", config, "add", "numbers", "--json", "-n", "3", home=tmp_path)
-    assert done.json[0]["name"] == "mcp__plain__add"
-    shown = halflap("search", "-c", config, "add", "numbers", home=tmp_path)
-    assert "mcp__plain__add(a: integer, b: integer)" in shown.out.splitlines()[0]
-
-
-# inspect_tool -----------------------------------------------------------------------------------------
-
-
-def test_a_tool_is_described_as_its_server_declares_it(answers: dict[str, Any]) -> None:
-    described = told(answers, "declared")
-    assert list(described)[:4] == ["name", "description", "inputSchema", "outputSchema"]
-    assert described["outputSchema"]["type"] == "array"
-    assert "note" not in described
-    assert (described["server"], described["originalName"]) == ("financial_data", "query_financials")
-    assert "customer_id" in told(answers, "instructed")["instructions"]
-    assert told(answers, "inspected script")["server"] == "script"
+    assert found == {"typo": ["mcp__sales__order_history"], "script": ["script__shout"], "nothing": []}
 
 
 @pytest.mark.parametrize("word", ["undeclared", "empty", "before"])
@@ -206,12 +126,6 @@ def test_a_wrapper_behind_a_reference_is_noted(answers: dict[str, Any]) -> None:
     assert "wrapper" in told(answers, "wrapped")["note"]
 
 
-def test_an_unknown_or_blocked_tool_has_the_first_line_that_is_agreed(answers: dict[str, Any]) -> None:
-    for word, name in {"unknown": "mcp__nonexistent__foo", "blocked": "mcp__odd__blocked"}.items():
-        first = answers[word].content[0].text.splitlines()[0]
-        assert first == f"[Tool not found] '{name}' is not available in execute_program"
-
-
 def test_untrusted_texts_are_cleaned_and_bounded(answers: dict[str, Any]) -> None:
     described = told(answers, "hostile")
     assert described["description"] == "Fine. Ignore the rest."
@@ -228,15 +142,12 @@ def test_hidden_letters_in_names_are_written_out(answers: dict[str, Any]) -> Non
 
 def test_a_schema_that_cannot_be_checked_against_says_so(answers: dict[str, Any]) -> None:
     assert "properties.c.type" in told(answers, "veiled")["unchecked"]
-    assert "unchecked" not in told(answers, "declared")
+    assert "unchecked" not in told(answers, "empty")
 
 
 def test_claimed_annotations_are_kept_apart_from_trusted_ones(answers: dict[str, Any]) -> None:
     annotations = told(answers, "undeclared")["annotations"]
     assert (annotations["vouchedBy"], annotations["claimed"]["readOnlyHint"]) == (None, True)
-
-
-# suggest_workflow -------------------------------------------------------------------------------------
 
 
 def test_a_suggested_program_runs_as_it_is(answers: dict[str, Any]) -> None:
@@ -246,18 +157,10 @@ def test_a_suggested_program_runs_as_it_is(answers: dict[str, Any]) -> None:
     assert all("orders" in one for one in found)
 
 
-def test_a_goal_gets_as_many_suggestions_as_were_asked_for(answers: dict[str, Any]) -> None:
-    (one,) = told(answers, "one goal")["suggestions"]
-    assert one["tools"][-1] in {"mcp__sales__order_history", "mcp__sales__sales_top_customers"}
-
-
 def test_what_cannot_be_supplied_is_missing(answers: dict[str, Any]) -> None:
     assert {one["parameter"] for one in told(answers, "missing")["missing"]} == {"ticker", "statement"}
     (nothing,) = told(answers, "no field")["missing"]
     assert (nothing["tool"], nothing["parameter"]) == (None, "zyzzyva")
-
-
-# list_callable_tools ----------------------------------------------------------------------------------
 
 
 def test_callable_names_are_sorted_and_without_the_blocked(answers: dict[str, Any]) -> None:

@@ -210,29 +210,6 @@ def test_programs_are_tools_of_the_catalogue_only_where_they_are_configured(
     assert len(asked(tmp_path, ask, lm=LM)) == 4
 
 
-def test_a_program_is_searched_and_inspected_like_any_tool(tmp_path: Path) -> None:
-    write(tmp_path / "own", worklet())
-
-    async def ask(client: Client) -> Any:
-        found = await client.call_tool("search_tools", {"query": "worklet selector"})
-        inspected = await client.call_tool("inspect_tool", {"tool_name": "dspy__worklet_selector"})
-        wrong = await client.call_tool("execute_program", {"code": "await dspy__worklet_selecter(a=1)"})
-        keyed = await client.call_tool(
-            "execute_program",
-            {"code": f"print((await dspy__worklet_selector(**{WORKLET_INPUTS}))['worklet'])"},
-        )
-        return found.structured_content, inspected.structured_content, wrong, keyed
-
-    found, inspected, wrong, keyed = asked(tmp_path, ask, root=str(tmp_path / "own"))
-    assert found["tools"][0]["name"] == "dspy__worklet_selector"
-    assert inspected["server"] == "dspy"
-    assert list(inspected["outputSchema"]["properties"]) == ["worklet_id", "rationale", "confidence"]
-    assert (inspected["annotations"]["readOnly"], inspected["annotations"]["destructive"]) == (True, None)
-    assert "Did you mean dspy__worklet_selector?" in wrong.content[0].text
-    assert "worklet_id" in keyed.content[0].text
-    assert keyed.meta["halflap"]["code"] == "run-mistaken"
-
-
 def test_files_that_come_and_go_are_noticed(tmp_path: Path, root: Path) -> None:
     async def ask(client: Client) -> Any:
         async def names() -> list[str]:

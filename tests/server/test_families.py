@@ -24,23 +24,12 @@ def test_the_configuration_knows_every_family_and_no_other() -> None:
     assert set(FAMILIES) == set(OURS)
 
 
-def test_clients_see_the_families_that_are_configured(
-    run: Callable[[Coroutine[Any, Any, Any]], Any],
-) -> None:
-    async def names(config: Config) -> list[str]:
-        return [tool.name for tool in Front(Gateway(config)).tools]
+def test_programs_are_shown_once_there_is_a_model(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+    async def families(config: Config) -> set[str]:
+        return {tool.name.partition("_")[0] for tool in Front(Gateway(config)).tools}
 
-    default, core, dspy, gepa, every = (
-        run(names(Config(server=FrontConfig(families=families))))
-        for families in ((), ("core",), ("dspy",), ("gepa",), ("core", "dspy", "gepa"))
-    )
-    model = run(names(Config.from_mapping({"programs": {"lm": {"model": "openai/x"}}})))
-    assert default == core
-    assert model == [*core, *dspy]
-    assert "search_tools" in core
-    assert all(name.startswith("dspy_") for name in dspy)
-    assert all(name.startswith("gepa_") for name in gepa)
-    assert every == [*core, *dspy, *gepa]
+    model = Config.from_mapping({"programs": {"lm": {"model": "openai/x"}}})
+    assert "dspy" in run(families(model)) - run(families(Config()))
 
 
 def test_a_family_that_there_is_not_is_refused_with_those_that_there_are() -> None:
@@ -54,7 +43,7 @@ MOST_TOKENS = 1_800
 def definitions(config: Config, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> list[dict[str, Any]]:
     async def dumped() -> list[dict[str, Any]]:
         tools = Front(Gateway(config)).tools
-        return [tool.definition.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+        return [tool.definition for tool in tools]
 
     found: list[dict[str, Any]] = run(dumped())
     return found

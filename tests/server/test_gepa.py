@@ -1,4 +1,7 @@
-"""The gepa tools over MCP: what they take and answer, and that other requests are answered meanwhile."""
+"""The gepa tools over MCP: mistakes in what they take, and that other requests are answered meanwhile.
+
+What they compute is tested in tests/workflows, what they answer in tests/acceptance.
+"""
 
 from __future__ import annotations
 
@@ -87,21 +90,11 @@ def asked(home: Path, ask: Ask, **workflows: Any) -> Any:
 
 SLOW = chain("a", "b", reads=[], writes=[])
 FAST = {"workflow_spec": SLOW, "optimization_target": "performance"}
-SWAPPED = {"original_workflow": chain("a", "b"), "optimized_workflow": chain("b", "a")}
-WEIGHTS = {"performance": 1, "maintainability": 0, "compliance": 0}
 ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "optimized": ("optimize_workflow", FAST),
     "in yawl": ("optimize_workflow", {"workflow_spec": _yawl(), "optimization_target": "behavioral"}),
-    "constrained": ("optimize_workflow", {**FAST, "constraints": {"max_parallel": 1}}),
-    "compared": ("validate_footprint", {**SWAPPED, "validation_mode": "strict"}),
-    "default": (
-        "validate_footprint",
-        {"original_workflow": ORDER, "optimized_workflow": _yawl(), "validation_mode": None},
-    ),
-    "scored": (
-        "score_workflow",
-        {"workflow": ORDER, "reference_patterns": ["choice"], "scoring_weights": WEIGHTS},
-    ),
+    "compared": ("validate_footprint", {"original_workflow": ORDER, "optimized_workflow": _yawl()}),
+    "scored": ("score_workflow", {"workflow": ORDER, "reference_patterns": ["choice"]}),
 }
 WRONG: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "optimize": (
@@ -192,54 +185,10 @@ def test_every_mistake_is_named_by_its_place_and_all_at_once(
     assert all(place in told["message"] for place in WRONG[name][2])
 
 
-def test_a_workflow_is_optimised_and_validated(answers: Callable[[str], Any]) -> None:
-    found = answers("optimized").structured_content
-    assert found["metrics"]["before"]["expected_makespan"] == 20
-    assert found["metrics"]["after"]["expected_makespan"] == 10
-    assert sum(one["gain"]["expected_makespan"] for one in found["transformations"]) == 10
-    assert found["validation"]["validation_passed"]
-    read_net(found["optimized_workflow"])
-
-
-@pytest.mark.slow
 def test_a_workflow_given_in_yawl_is_returned_in_yawl(answers: Callable[[str], Any]) -> None:
     found = answers("in yawl").structured_content
-    assert set(found["optimized_workflow"]) == {"yawl"}
     assert "receive" in read_yawl(found["optimized_workflow"]["yawl"]).net.tasks
     assert all(set(one["workflow"]) == {"yawl"} for one in found["pareto_front"])
-
-
-@pytest.mark.slow
-def test_constraints_are_kept(answers: Callable[[str], Any]) -> None:
-    found = answers("constrained").structured_content
-    assert (found["changed"], found["metrics"]["after"]["expected_makespan"]) == (False, 20)
-
-
-def test_two_workflows_are_compared_with_a_counterexample(answers: Callable[[str], Any]) -> None:
-    found = answers("compared").structured_content
-    verdict = (found["validation_passed"], found["behavioral_equivalence"], found["conclusive"])
-    assert verdict == (False, False, True)
-    assert found["counterexample"]["trace"] in (["a", "b"], ["b", "a"])
-    assert {(one["row"], one["original"], one["optimized"]) for one in found["differences"]} == {
-        ("a", "→", "←"),
-        ("b", "←", "→"),
-    }
-
-
-@pytest.mark.slow
-def test_a_workflow_may_be_yawl_and_the_default_mode_is_balanced(answers: Callable[[str], Any]) -> None:
-    found = answers("default").structured_content
-    assert (found["validation_passed"], found["validation_mode"]) == (True, "balanced")
-
-
-def test_a_workflow_is_scored_with_the_given_weights(answers: Callable[[str], Any]) -> None:
-    found = answers("scored").structured_content
-    assert found["weights"] == WEIGHTS
-    assert list(found["pattern_scores"]) == ["choice"]
-    raw = found["raw"]["performance"]
-    assert found["dimension_scores"]["performance"] == pytest.approx(
-        raw["critical_path"] / raw["expected_makespan"]
-    )
 
 
 @pytest.mark.slow

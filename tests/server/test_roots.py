@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,19 +16,14 @@ from halflap import Gateway
 from halflap.config import Config
 from halflap.server import Front
 from servers.memory import echo
-from support import PATIENCE
+from servers.wire import Wire
+from support import comes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
+    from pathlib import Path
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
-
-ROOTED = {
-    "name": "rooted",
-    "command": sys.executable,
-    "args": [str(Path(__file__).with_name("rooted.py"))],
-    "protocol": "legacy",
-}
 
 
 class Folders:
@@ -45,10 +38,10 @@ class Folders:
 
 @asynccontextmanager
 async def connected(
-    callback: Any, *, mode: str = "legacy", **settings: Any
+    callback: Any, *, mode: str = "legacy", server: Any = None, **settings: Any
 ) -> AsyncIterator[tuple[Gateway, Client]]:
     config = await asyncio.to_thread(Config.from_mapping, settings)
-    gateway = Gateway(config, {"echo": echo()})
+    gateway = Gateway(config, {"echo": server or echo()})
     front = Front(gateway)
     front.forward_roots()
     try:
@@ -68,15 +61,22 @@ async def test_the_clients_roots_come_after_the_configured_ones(tmp_path: Path) 
 
 @pytest.mark.filterwarnings("ignore:The roots capability")
 async def test_a_change_of_the_clients_roots_reaches_the_server() -> None:
+    heard: list[Any] = []
+
+    async def changed() -> None:
+        heard.append(await wire.ask("roots/list", {}))
+
+    async def is_heard() -> bool:
+        return bool(heard)
+
+    wire = Wire(None, **{"notifications/roots/list_changed": changed})
     folders = Folders("file:///one")
-    async with connected(folders, servers=[ROOTED]) as (gateway, client):
-        assert json.loads((await gateway.call("mcp__rooted__heard")).text) == []
-        folders.uris = ["file:///one", "file:///two"]
+    async with connected(folders, server=wire) as (gateway, client):
+        await gateway.call("mcp__echo__use")
+        folders.uris.append("file:///two")
         await client.send_roots_list_changed()
-        async with asyncio.timeout(PATIENCE):
-            while (text := (await gateway.call("mcp__rooted__heard")).text) == "[]":
-                await asyncio.sleep(0.02)
-        assert json.loads(text) == [["file:///one", "file:///two"]]
+        assert await comes(is_heard)
+    assert [root["uri"] for root in heard[0]["roots"]] == folders.uris
 
 
 async def refuse(_context: object) -> ErrorData:

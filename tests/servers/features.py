@@ -557,6 +557,7 @@ async def serve_http(server: Server[Any], port: int) -> None:
 
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", port))
+    listener.listen()
     sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp\n")
     sys.stdout.flush()
     web = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="error"))

@@ -25,7 +25,7 @@ class Wire(Server[Any]):
     """A server of the older era that says what it likes, when it likes; like stdio, nothing says what caused it.
 
     `on_call` answers a call; with `say` and `ask` it sends other messages meanwhile. `answers` has functions for other
-    methods, and what to add to its `capabilities` and to its `tool`.
+    methods and notifications, and what to add to its `capabilities` and to its `tool`.
     """
 
     def __init__(
@@ -60,6 +60,8 @@ class Wire(Server[Any]):
                     self._waiting[str(message.id)].set_result(message.result)
                 elif isinstance(message, types.JSONRPCError):
                     self._waiting[str(message.id)].set_result(message.error)
+                elif message.method in self._answers:
+                    tasks.start_soon(self._answers[message.method])
             tasks.cancel_scope.cancel()
 
     async def _reply(self, request: types.JSONRPCRequest) -> None:

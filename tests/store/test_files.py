@@ -178,7 +178,7 @@ async def test_a_gateway_whose_store_cannot_be_made_continues_in_memory_and_says
     async with Gateway.open(settings) as gateway:
         assert await gateway.tools() == ()
         assert "cannot be used" in (gateway.store_trouble or "")
-        assert gateway._prepared.store.location == "memory"
+        assert gateway.parts.store.location == "memory"
     assert caplog.records
 
 

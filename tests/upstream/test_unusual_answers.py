@@ -46,8 +46,8 @@ async def test_a_result_that_cannot_be_read_fails_its_call_alone() -> None:
         assert isinstance(deep, ToolFailedError)
         assert isinstance(digits, ToolFailedError)
         assert good.structured_content == {"value": "fine"}  # type: ignore[union-attr]
-        (report,) = await gateway.reports()
-        assert (report.status.state, report.status.starts) == ("ready", 1)
+        (status,) = await gateway.statuses()
+        assert (status.state, status.starts) == ("ready", 1)
 
 
 def test_over_http_an_unusual_tool_costs_no_other_either(run: Run) -> None:

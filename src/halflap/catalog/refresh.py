@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from halflap.catalog.naming import namespaced
 from halflap.core.errors import ServerNotFoundError, UpstreamError
@@ -28,10 +28,19 @@ RECHECK_SECONDS = 10.0
 """How often unknown names make a server list its tools again. Half as long means twice as many listings at most."""
 
 
+class OwnSource(Protocol):
+    """A source of tools that needs no server: saved scripts, DSPy programs."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def look(self) -> Mapping[str, HalflapError]:
+        """Read it again, and return the tools that cannot be called, and why."""
+
+
 class Refresher:
     """Asks servers for their tools, each at most once at a time.
 
-    `own` are Halflap's own sources: each function lists its source again and returns the broken tools with the reason.
     `refresh_stale` asks servers whose list is stale in the background; not worth it for a process that ends soon.
     """
 
@@ -41,7 +50,6 @@ class Refresher:
         servers: Sequence[str],
         connections: Callable[[], Awaitable[Pool]],
         running: Callable[[], Iterable[Upstream]],
-        own: Mapping[str, Callable[[], Awaitable[Mapping[str, HalflapError]]]],
         *,
         refresh_stale: bool = True,
     ) -> None:
@@ -50,19 +58,27 @@ class Refresher:
         self._connections = connections
         self._running = running
         self._refresh_stale = refresh_stale
-        self._own = own
+        self._own: dict[str, OwnSource] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._asked_at: dict[str, float] = {}
         self._rechecked_at: dict[str, float] = {}
         self._failures: dict[str, str] = {}
+
+    def register(self, source: OwnSource) -> None:
+        """Add one of Halflap's own sources of tools, which is read again for every question."""
+        self._own[source.name] = source
+
+    async def look(self) -> None:
+        """Read Halflap's own sources again."""
+        for source in self._own.values():
+            await source.look()
 
     async def ensure_listed(self, wait_seconds: float = FIRST_LISTING_SECONDS) -> None:
         """Ask the servers that were never listed, and wait for them.
 
         The time counts from when a server was asked, so one that hangs delays the first caller only.
         """
-        for list_again in self._own.values():
-            await list_again()
+        await self.look()
         awaited: dict[asyncio.Task[None], float] = {}
         for name in self.servers:
             listed = self._catalog.is_listed(name)
@@ -101,7 +117,7 @@ class Refresher:
                 raise ServerNotFoundError(server, tuple(self.servers))
             names = [server]
         for name in self._own.keys() & names:
-            await self._own[name]()
+            await self._own[name].look()
         if asked := [self.ask(name) for name in names if name not in self._own]:
             await asyncio.wait(asked)
         if server is not None and server in self._failures:
@@ -110,8 +126,8 @@ class Refresher:
 
     async def find(self, name: str) -> Tool:
         """Return the tool of this name; before raising, list the servers that it may belong to again."""
-        for own, list_again in self._own.items():
-            if name.startswith(namespaced(own, "")) and name in (broken := await list_again()):
+        for own, source in self._own.items():
+            if name.startswith(namespaced(own, "")) and name in (broken := await source.look()):
                 raise broken[name]
         if name not in self._catalog.snapshot.tools:
             await self._recheck(server for server in self.servers if name.startswith(namespaced(server, "")))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import runpy
 import sys
 import tempfile
@@ -40,29 +39,33 @@ SEARCH_DOCS = "mcp__doc_retrieval__search_docs"
 GET_DOC = "mcp__doc_retrieval__get_doc"
 
 QUESTION = "Which of our best customers cancel most, and what do our documents say about refunds?"
-WRONG = """\
-best = await mcp__sales__sales_top_customers(period="year", limit=5)
-for one in best["customers"]:
-    page = await mcp__sales__order_histry(customer_id=one["id"])
-hits = await mcp__doc_retrieval__search_docs(query="refunds", top_k=3)
-"""
-MISTAKES = {"unknown-tool", "unknown-argument"}
 RIGHT = """\
 import asyncio
 
-best = await mcp__sales__sales_top_customers(period="year", limit=5)
-pages = await asyncio.gather(*(
+top = await mcp__sales__sales_top_customers(period="year", limit=5)
+histories = await asyncio.gather(*(
     mcp__sales__order_history(customer_id=one["customer_id"], limit=200)
-    for one in best["customers"]
+    for one in top["customers"]
 ))
-for one, page in zip(best["customers"], pages):
-    gone = [each for each in page["orders"] if each["status"] == "cancelled"]
-    worth = sum(order["total_cents"] for order in gone) // 100
-    print(f"{one['name']}: {len(gone)} of {len(page['orders'])}, ${worth:,}")
-for topic in ("late shipments", "discounts", "refunds"):
-    hits = await mcp__doc_retrieval__search_docs(query=topic, limit=3)
-print(hits[0]["title"] + ":", hits[0]["content"])
+for one, history in zip(top["customers"], histories):
+    orders = history["orders"]
+    gone = [each for each in orders if each["status"] == "cancelled"]
+    lost = sum(each["total_cents"] for each in gone) // 100
+    print(f"{one['name']}: {len(gone)}/{len(orders)} cancelled, ${lost:,}")
+
+hits = []
+for words in ("refunds", "cancellations", "returned goods"):
+    hits += await mcp__doc_retrieval__search_docs(query=words, limit=3)
+best = max(hits, key=lambda hit: hit["score"])
+print(f"{best['title']}: {best['content']}")
 """
+WRONG = """\
+top = await mcp__sales__sales_top_customers(period="year", limit=5)
+for one in top["customers"]:
+    history = await mcp__sales__order_histry(customer_id=one["id"])
+hits = await mcp__doc_retrieval__search_docs(query="refunds", top_k=3)
+"""
+MISTAKES = {"unknown-tool", "unknown-argument"}
 GUESS = """\
 hits = await mcp__doc_retrieval__search_docs(query="refunds", limit=3)
 print(hits[0]["id"])
@@ -113,7 +116,7 @@ async def play(console: Console, *, full: bool = False) -> None:
             shown.print(f"Question: {QUESTION}")
             before = (shown.connect, shown.search, shown.inspect) if full else ()
             after = (shown.guess, shown.suggest) if full else ()
-            for step in (*before, shown.refuse, shown.run, shown.learn, *after, shown.tokens):
+            for step in (*before, shown.run, shown.tokens, shown.refuse, shown.learn, *after):
                 await step()
     shown.print("")
     for text, what in NEXT[: 3 if full else None]:
@@ -169,17 +172,16 @@ class _Demo:
         self.print(Panel(Text(safe(text).rstrip("\n")), border_style="dim", expand=False))
 
     async def start(self) -> None:
-        programs = await self.gateway.programs()
+        programs = self.gateway.parts.programs
         await asyncio.gather(self.gateway.refresh(), programs.ready(), programs.check_ready())
-        for one in await self.gateway.reports():
-            is_ready = one.status.state == "ready"
-            _expect(is_ready, f"server {one.status.name!r} to be ready", one.status.reason)
+        for one in await self.gateway.statuses():
+            _expect(one.state == "ready", f"server {one.name!r} to be ready", one.reason)
 
     async def connect(self) -> None:
         self.step("Three servers behind one", "An agent connects to Halflap and reaches all their tools.")
-        for one in await self.gateway.reports():
-            declared = f"{one.declared_output_schemas} with an output schema"
-            self.print(f"[cyan]{one.status.name:15}[/] {plural(one.tools, 'tool')}, {declared}")
+        for name, tools in self.gateway.snapshot.by_server.items():
+            declared = f"{sum(1 for one in tools if one.output_schema)} with an output schema"
+            self.print(f"[cyan]{name:15}[/] {plural(len(tools), 'tool')}, {declared}")
 
     async def search(self) -> None:
         self.step("Find a tool by what it does", "A few words are enough, among thousands of tools.")
@@ -197,22 +199,8 @@ class _Demo:
         known = await self.gateway.inspect(SEARCH_DOCS)
         _expect(known["outputSchema"] is None, "no output schema", known["outputSchema"])
 
-    async def refuse(self) -> None:
-        self.step("A mistake is refused before anything runs")
-        checked = await self.gateway.check(WRONG)
-        execution = await self.gateway.execute(WRONG)
-        rules = {one.rule for one in checked.mistakes}
-        _expect(rules >= MISTAKES, f"the mistakes {sorted(MISTAKES)}", sorted(rules) or checked.skipped)
-        _expect(execution.outcome == "mistaken", "the program to be refused", execution.outcome)
-        _expect(not await self.gateway.recent_calls(), "no calls", "calls")
-        self.code(WRONG, marked={one.line for one in checked.mistakes})
-        for one in checked.mistakes:
-            right = f" [green]{_escaped(one.right)}[/]" if one.right else ""
-            self.print(f"[bold red]✗ line {one.line}[/] {_escaped(one.wrong)}{right}")
-        self.print("No tool was called.")
-
     async def run(self) -> None:
-        self.step("The corrected program runs in a sandbox, without files or network")
+        self.step("A model writes one program; it runs in a sandbox, without files or network")
         execution = await self.gateway.execute(RIGHT)
         _expect(execution.ok, "the program to finish", execution.text)
         _, calls = await self.gateway.run(execution.run)
@@ -227,6 +215,31 @@ class _Demo:
         self.panel(execution.output)
         self.print(f"[dim]{len(calls)} calls to {len(servers)} servers, {execution.duration_ms:.0f} ms[/]")
 
+    async def tokens(self) -> None:
+        """Count with a tokenizer, or in bytes where none is installed."""
+        texts = ["\n".join(text for _, text in self.calls), self.output]
+        unit, counts = "tokens", [count_tokens(text) for text in texts]
+        if None in counts:
+            unit, counts = "bytes", [len(text.encode()) for text in texts]
+        results, read = (one or 0 for one in counts)
+        _expect(0 < 20 * read < results, f"much less than {results} {unit} to be read", read)
+        self.step(f"The model reads {read:,} {unit} instead of {results:,}")
+        self.print(f"{len(self.calls)} results stayed in the sandbox; only what was printed came back.")
+
+    async def refuse(self) -> None:
+        self.step("A mistake is refused before anything runs")
+        checked = await self.gateway.check(WRONG)
+        execution = await self.gateway.execute(WRONG)
+        rules = {one.rule for one in checked.mistakes}
+        _expect(rules >= MISTAKES, f"the mistakes {sorted(MISTAKES)}", sorted(rules) or checked.skipped)
+        _expect(execution.outcome == "mistaken", "the program to be refused", execution.outcome)
+        _expect(not execution.calls, "no calls", execution.calls)
+        self.code(WRONG, marked={one.line for one in checked.mistakes})
+        for one in checked.mistakes:
+            right = f" [green]{_escaped(one.right)}[/]" if one.right else ""
+            self.print(f"[bold red]✗ line {one.line}[/] {_escaped(one.wrong)}{right}")
+        self.print("No tool was called.")
+
     async def learn(self) -> None:
         self.step("search_docs declares no output schema; Halflap has learned it")
         known = await self.gateway.inspect(SEARCH_DOCS)
@@ -234,11 +247,9 @@ class _Demo:
         seen, made = known.get("observations", 0), sum(name == SEARCH_DOCS for name, _ in self.calls)
         _expect(seen == made, f"a schema from {made} results", f"{seen} results")
         _expect("doc_id" in keys, "the key doc_id", sorted(keys))
-        self.print(f"[cyan]{SEARCH_DOCS}[/] returns a list; each item has")
-        for name, schema in keys.items():
-            self.print(f"  [bold]{_escaped(name)}[/]: {_escaped(str(schema.get('type', 'any')))}")
-        chance = math.floor(100 * known["confidence"])
-        self.print(f"Learned from {seen} results; the next one fits with at least {chance} % probability.")
+        fields = ", ".join(f"{name}: {schema.get('type', 'any')}" for name, schema in keys.items())
+        self.print(f"[cyan]{SEARCH_DOCS}[/] -> {_escaped(f'[{{{fields}}}]')}")
+        self.print(f"Learned from {seen} results. From now on, a wrong key gets a hint.")
 
     async def guess(self) -> None:
         self.step("From now on, a wrong key gets a hint", "Learned schemas never stop a program.")
@@ -259,16 +270,3 @@ class _Demo:
         _expect(execution.ok, "the suggested program to finish", execution.text)
         self.code(found[0]["program"])
         self.panel(one_line(execution.output, 300))
-
-    async def tokens(self) -> None:
-        """Count with a tokenizer, or in bytes where none is installed."""
-        texts = ["\n".join(text for _, text in self.calls), self.output]
-        unit, counts = "tokens", [count_tokens(text) for text in texts]
-        if None in counts:
-            unit, counts = "bytes", [len(text.encode()) for text in texts]
-        results, read = (one or 0 for one in counts)
-        _expect(0 < 20 * read < results, f"much less than {results} {unit} to be read", read)
-        self.step(f"The model reads {read:,} {unit} instead of {results:,}")
-        self.print(
-            f"{len(self.calls)} results stayed in the sandbox; only what the program printed came back."
-        )

@@ -155,7 +155,7 @@ def _edit_yaml(text: str, keys: Keys, wanted: Mapping[str, Any], comments: Seque
     key = keys[depth]
     block = {key: wanted[key]} if key in wanted else {}
     if holder is None:
-        before = f"{text.rstrip()}\n" if text.strip() else ""
+        before = f"{text.rstrip()}\n\n" if text.strip() else ""
         return f"{before}{_block(block, 0, comments, len(keys) - 1)}\n"
     column = holder.value[0][0].start_mark.column
     found = next((pair for pair in holder.value if pair[0].value == key), None)

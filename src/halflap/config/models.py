@@ -1,7 +1,7 @@
 """Every setting with its type, default and documentation.
 
 These models are the single source: files are validated by them, and the tables of docs/configuration.md and the
-published JSON Schema are generated from them. `ConfigFile` is the whole file. `values` has the types of the values.
+published JSON Schema are generated from them. `ConfigFile` is the whole file. `validators` has the types of the values.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, create_model, model_validator
 
 from halflap.config.reader import problem
-from halflap.config.types import (
+from halflap.config.validators import (
     ApiBase,
     CacheFolder,
     Command,

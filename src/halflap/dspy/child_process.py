@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     CallTool = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
-__all__ = ["ChildProcess", "ProcessEndedError"]
-
 _MAX_LINE = 64 * 1024 * 1024
 _CANCEL_SECONDS = 10.0
 """How long the child may take to confirm a cancellation; after that it counts as hung."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from halflap.core.values import Tool
     from halflap.dspy.spec import Kind, ProgramSpec
 
-__all__ = ["describe"]
-
 _KINDS: dict[type, Kind] = {
     dspy.Predict: "Predict",
     dspy.ChainOfThought: "ChainOfThought",

@@ -8,8 +8,6 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from halflap.config import LmConfig
 
-__all__ = ["address", "redacted"]
-
 _MIN_KEY = 8
 """Shorter ones, such as `ollama`, are words and not secrets."""
 

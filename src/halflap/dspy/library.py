@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from halflap.dspy.spec import ProgramSpec
 
-__all__ = ["BUNDLED", "Library", "SavedProgram", "SavedPrograms"]
-
 BUNDLED = Path(__file__).parent / "bundled"
 """The programs that come with Halflap."""
 _MAX_BYTES = 4_194_304

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     Example = Mapping[str, Any]
     """Inputs and the right outputs, side by side."""
 
-__all__ = ["Optimised", "Progress", "optimize", "read_examples", "split"]
-
 _CALLS_PER_EXAMPLE = 10
 _MIN_CALLS = 12
 _MIN_EXAMPLES = 2

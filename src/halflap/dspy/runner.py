@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
-import re
 import time
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -38,8 +36,6 @@ if TYPE_CHECKING:
     from halflap.dspy.spec import ProgramSpec
 
     Call = Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
-
-__all__ = ["Outcome", "Runner", "check_inputs", "described", "tool_caller"]
 
 logger = logging.getLogger(__name__)
 
@@ -186,7 +182,7 @@ class Runner:
             await process.close()
 
     def _model(self, name: str) -> LmConfig:
-        """Return the configured model, or raise what is missing: key and address come from the configuration alone."""
+        # Key and address come from the configuration alone, never from the environment.
         lm = self._config.lm
         if lm is None:
             raise ProgramFailedError(
@@ -195,17 +191,6 @@ class Runner:
                 "programs:\n"
                 "  lm: {model: openai/gpt-4o-mini, api_key: '${OPENAI_API_KEY}'}",
             )
-        if lm.api_base is not None:
-            return lm
-        prefix = re.sub(r"[^A-Z0-9]+", "_", lm.model.partition("/")[0].upper())
-        for variable in (f"{prefix}_API_BASE", f"{prefix}_BASE_URL"):
-            if os.environ.get(variable):
-                # The user may not want the provider itself to be asked.
-                raise ProgramFailedError(
-                    name,
-                    f"the environment variable {variable} gives an address for {lm.model} that Halflap would ignore. Set "
-                    "`programs.lm.api_base` to it, or unset the variable.",
-                )
         return lm
 
 

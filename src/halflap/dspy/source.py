@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halflap.dspy.library import Library, SavedProgram
     from halflap.dspy.runner import Call, Runner
 
-__all__ = ["DspyPrograms", "LoadedProgram"]
-
 logger = logging.getLogger(__name__)
 
 _PREFIX = f"{DSPY}__"

@@ -29,22 +29,6 @@ if TYPE_CHECKING:
 
     from halflap.schema import Validator
 
-__all__ = [
-    "ADDED_FIELDS",
-    "INPUTS",
-    "NAME",
-    "RESERVED",
-    "Field",
-    "Kind",
-    "Predictor",
-    "ProgramSpec",
-    "State",
-    "Wiring",
-    "read_json",
-    "read_spec",
-    "write_spec",
-]
-
 INPUTS = "inputs"
 """The program's own inputs, as a source in the wiring."""
 NAME = r"[a-z][a-z0-9_]{0,63}"

@@ -1,7 +1,7 @@
 """The composition root: make the parts of a gateway, give each what it needs, and close them in reverse order.
 
 Importing this module takes a while, so the gateway does it in a thread: `halflap serve` answers a client's first
-questions meanwhile. The MCP library, the sandbox and DSPy take longest, and are loaded when first needed (`Lazy`).
+questions meanwhile. The MCP library takes longest, and is loaded when the first server is needed (`Lazy`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import asyncio
 import logging
 from contextlib import AsyncExitStack
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap import __version__
 from halflap.calls import Breaches, Calls, Policy, Recorder, Redactor, Retention, configured_secrets
 from halflap.catalog import Catalog, Finder, Refresher
 from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
-from halflap.core.values import DSPY, SCRIPTS
+from halflap.dspy.library import Library
+from halflap.dspy.runner import Runner
+from halflap.dspy.source import DspyPrograms
 from halflap.gateway.compose import Composer
 from halflap.gateway.doctor import Doctor
 from halflap.gateway.execution import Executor
@@ -26,49 +28,48 @@ from halflap.gateway.linter import Linter
 from halflap.gateway.passing import PassThrough
 from halflap.gateway.tools import Tools
 from halflap.observe import GraphSync, Knowledge, Learner
+from halflap.sandbox.check.checker import Checker
+from halflap.sandbox.check.process import Examiner
+from halflap.sandbox.choose import choose
+from halflap.sandbox.programs import Programs, Services
 from halflap.scripts import ScriptFolder, Scripts
 from halflap.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping
 
     from halflap.catalog import Snapshot
     from halflap.config import Config
-    from halflap.core.errors import HalflapError
     from halflap.core.values import ClientChannel, Listing, ServerEvent, Tool
-    from halflap.dspy.source import DspyPrograms
     from halflap.gateway.lazy import Closable
-    from halflap.sandbox import Programs
     from halflap.sandbox.run.report import Kept
     from halflap.store import Store
     from halflap.upstream import Pool
 
-    ListRoots = Callable[[ClientChannel | None], Awaitable[list[dict[str, Any]]]]
-
-__all__ = ["Parts", "build"]
+__all__ = ["Host", "Parts", "build"]
 
 logger = logging.getLogger(__name__)
 
 
-async def build(
-    config: Config,
-    in_process: Mapping[str, Any],
-    list_roots: ListRoots,
-    on_event: Callable[[ServerEvent], None],
-    *,
-    refresh_stale: bool,
-) -> Parts:
+class Host(NamedTuple):
+    """What the parts get from the process that they run in."""
+
+    servers: Mapping[str, Any]
+    """MCP server objects of this process, by name."""
+    list_roots: Callable[[ClientChannel | None], Awaitable[list[dict[str, Any]]]]
+    on_event: Callable[[ServerEvent], None]
+    refresh_stale: bool
+
+
+async def build(config: Config, host: Host) -> Parts:
     """Open the store and the catalogue, and connect all parts; no server is started."""
     store = await _open_store(config)
+    opened: Closable = store
     try:
-        parts = Parts(config, store, in_process, list_roots, on_event, refresh_stale=refresh_stale)
-    except BaseException:
-        await store.close()
-        raise
-    try:
+        opened = parts = Parts(config, store, host)
         await parts.start()
     except BaseException:
-        await parts.close()
+        await opened.close()
         raise
     return parts
 
@@ -89,22 +90,11 @@ async def _open_store(config: Config) -> Store:
 
 
 class Parts:
-    """Everything a gateway consists of, in the order in which it is made."""
+    """Everything a gateway consists of; each part gets those made before it, or a function that asks later ones."""
 
-    def __init__(
-        self,
-        config: Config,
-        store: Store,
-        in_process: Mapping[str, Any],
-        list_roots: ListRoots,
-        on_event: Callable[[ServerEvent], None],
-        *,
-        refresh_stale: bool,
-    ) -> None:
+    def __init__(self, config: Config, store: Store, host: Host) -> None:
         self._config = config
-        self._in_process = in_process
-        self._list_roots = list_roots
-        self._on_event = on_event
+        self._host = host
         self.store = store
         self.catalog = Catalog(config, store)
 
@@ -116,15 +106,15 @@ class Parts:
         self._breaches = Breaches(store, self.recorder)
 
         # Learning
-        self._policy = Policy(config)
+        policy = Policy(config)
         learning, lineage = config.learning, config.graph.lineage
         knowledge = Knowledge(store, enums=learning.values) if learning.enabled else None
         self._sync = GraphSync(
             store,
             self._snapshot,
             knowledge,
-            is_destructive=self._policy.is_destructive,
-            changes=self._policy.changes,
+            is_destructive=policy.is_destructive,
+            changes=policy.changes,
             lineage=lineage,
         )
         self._learner: Learner | None = None
@@ -139,44 +129,74 @@ class Parts:
                 on_learned=self._sync.learned,
             )
         self.learned = LearnedSchemas(
-            config=config,
-            store=store,
-            catalog=self.catalog,
-            breaches=self._breaches,
-            knowledge=knowledge,
-            learner=self._learner,
-            recorder=self.recorder,
+            config, store, self.catalog, self._breaches, knowledge, self._learner, self.recorder
         )
 
-        # Calls
+        # Tools and calls
         observe = None if self._learner is None else self._learner.take
-        self.calls = Calls(self._policy, self.recorder, self._snapshot, self._breaches, observe)
+        self.calls = Calls(policy, self.recorder, self._snapshot, self._breaches, observe)
         self.pool = Lazy(self._open_pool)
         self.listings = Refresher(
             self.catalog,
             [server.name for server in config.servers if not server.disabled],
             self.pool.get,
             lambda: self.pool.made or (),
-            self._own_sources(),
-            refresh_stale=refresh_stale,
+            refresh_stale=host.refresh_stale,
         )
         finder = Finder(self.catalog)
         self.tools = Tools(self.catalog, self.listings, finder, self.pool, self.calls, self.learned)
         self.passing = PassThrough(config, self.catalog, self.listings, self.pool, self.calls)
-        self.programs = Lazy(self._open_programs)
-        self.dspy = Lazy(self._open_dspy)
+
+        # Programs
+        checker = Checker(
+            Examiner(),
+            snapshot=self._snapshot,
+            settle=self.listings.ensure_listed,
+            servers=self.listings.servers,
+            is_broken=lambda tool: self.scripts.is_broken(tool) or self.dspy.is_broken(tool),
+            is_breached=self._breaches.has,
+            learned=self.learned.type_of,
+        )
+        services = Services(
+            config=config.execution,
+            sandbox=choose(config.execution),
+            checker=checker,
+            call=self.tools.call,
+            snapshot=self._snapshot,
+            policy=policy,
+            recorder=self.recorder,
+            settle=self.listings.ensure_listed,
+            keeps=self._keeps(),
+            schema_of=self.learned.schema_of,
+        )
+        self.programs = Programs(services, self._code_of)
         self.scripts = Scripts(
             ScriptFolder(config.data_dir / "scripts"),
             absorb=self.catalog.absorb_changed,
-            programs=self.programs.get,
+            programs=self.programs,
             call=self.tools.call,
             accept=self.catalog.accept,
         )
+        self.dspy = DspyPrograms(
+            Library(config.programs.root),
+            Runner(config.programs, tool=self._tool, data_dir=config.data_dir),
+            call_tool=self.tools.call,
+            absorb=self.catalog.absorb_changed if config.uses_programs else _keep_out,
+            settle=self.listings.ensure_listed,
+            policy=policy,
+            execution=config.execution,
+            recorder=self.recorder,
+            watch=config.programs.watch,
+        )
         self.calls.register(self.scripts)
+        self.calls.register(self.dspy)
+        self.listings.register(self.scripts)
+        if config.uses_programs:
+            self.listings.register(self.dspy)
 
-        # Answers
+        # Answers that need several parts
         self.executor = Executor(
-            config, self.catalog, self._policy, self.tools, self.scripts, self.programs, self.dspy
+            config, self.catalog, policy, self.tools, self.scripts, self.programs, self.dspy
         )
         self.composer = Composer(
             config=config,
@@ -184,7 +204,7 @@ class Parts:
             catalog=self.catalog,
             listings=self.listings,
             finder=finder,
-            policy=self._policy,
+            policy=policy,
             sync=self._sync,
             learned=self.learned,
         )
@@ -207,11 +227,9 @@ class Parts:
         await self.catalog.load()
         await self._breaches.load()
         if not self._config.learning.values:
-            await self._drop_values()
+            await self.learned.drop_values()
         self.retention.start()
-        await self.scripts.look()
-        if self._config.uses_programs:
-            await self._list_dspy()
+        await self.listings.look()
 
     async def close(self) -> None:
         """Close the parts; each may still write to those that are closed after it."""
@@ -222,110 +240,34 @@ class Parts:
             for part in opened:
                 closing.push_async_callback(part.close)
 
-    def _snapshot(self) -> Snapshot:
-        return self.catalog.snapshot
-
-    def _own_sources(self) -> dict[str, Callable[[], Awaitable[Mapping[str, HalflapError]]]]:
-        return {
-            SCRIPTS: self._list_scripts,
-            **({DSPY: self._list_dspy} if self._config.uses_programs else {}),
-        }
-
-    async def _list_scripts(self) -> Mapping[str, HalflapError]:
-        return await self.scripts.look()
-
-    async def _list_dspy(self) -> Mapping[str, HalflapError]:
-        return await (await self.dspy.get()).look()
-
-    async def _drop_values(self) -> None:
-        """Remove values that were learned while `learning.values` was on."""
-        try:
-            if await self.store.drop_values():
-                logger.info("Values that were learned while `learning.values` was on were removed.")
-        except StoreError as error:
-            # They are not shown in any case.
-            logger.warning("Values that were learned before could not be removed: %s", error)
-
-    # Parts that are made when they are first needed
-
     async def _open_pool(self) -> Pool:
         upstream = await asyncio.to_thread(import_module, "halflap.upstream")
         pool: Pool = upstream.Pool(
             self._config.servers,
             upstream.Hooks(
                 version=__version__,
-                list_roots=self._list_roots,
+                list_roots=self._host.list_roots,
                 on_listing=self.listings.absorb,
                 on_features=self.catalog.absorb_features,
-                on_event=self._on_event,
+                on_event=self._host.on_event,
             ),
             log_folder=self._config.data_dir / "logs",
             redact=self._redactor.text,
             last_versions={name: one.protocol_version for name, one in self.catalog.snapshot.servers.items()},
-            in_process=self._in_process,
+            in_process=self._host.servers,
         )
         for server in pool:
             self.calls.register_server(server)
         return pool
 
-    async def _open_dspy(self) -> DspyPrograms:
-        library, runner, source = [
-            await asyncio.to_thread(import_module, f"halflap.dspy.{name}")
-            for name in ("library", "runner", "source")
-        ]
-        config = self._config
-        programs: DspyPrograms = source.DspyPrograms(
-            library.Library(config.programs.root),
-            runner.Runner(config.programs, tool=self._tool, data_dir=config.data_dir),
-            call_tool=self.tools.call,
-            absorb=self.catalog.absorb_changed if config.uses_programs else _keep_out,
-            settle=self.listings.ensure_listed,
-            policy=self._policy,
-            execution=config.execution,
-            recorder=self.recorder,
-            watch=config.programs.watch,
-        )
-        self.calls.register(programs)
-        return programs
-
-    async def _open_programs(self) -> Programs:
-        programs, choose, checker, examiner = [
-            await asyncio.to_thread(import_module, f"halflap.sandbox.{name}")
-            for name in ("programs", "choose", "check.checker", "check.process")
-        ]
-        execution = self._config.execution
-        check = checker.Checker(
-            examiner.Examiner(),
-            snapshot=self._snapshot,
-            settle=self.listings.ensure_listed,
-            servers=self.listings.servers,
-            is_broken=lambda name: any(one.is_broken(name) for one in self._with_code()),
-            is_breached=self._breaches.has,
-            learned=self.learned.type_of,
-        )
-        services = programs.Services(
-            config=execution,
-            sandbox=choose.choose(execution),
-            checker=check,
-            call=self.tools.call,
-            snapshot=self._snapshot,
-            policy=self._policy,
-            recorder=self.recorder,
-            settle=self.listings.ensure_listed,
-            keeps=self._keeps(),
-            schema_of=self.learned.schema_of,
-        )
-        made: Programs = programs.Programs(services, self._code_of)
-        return made
+    def _snapshot(self) -> Snapshot:
+        return self.catalog.snapshot
 
     def _tool(self, name: str) -> Tool | None:
         return self.catalog.snapshot.tools.get(name)
 
-    def _with_code(self) -> Sequence[Scripts | DspyPrograms]:
-        return [self.scripts] if self.dspy.made is None else [self.scripts, self.dspy.made]
-
     def _code_of(self, tool: str) -> str | None:
-        return next((code for one in self._with_code() if (code := one.code_of(tool)) is not None), None)
+        return self.scripts.code_of(tool) or self.dspy.code_of(tool)
 
     def _keeps(self) -> Kept:
         if self._config.traces.record != "full":

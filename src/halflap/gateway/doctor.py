@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap import __version__
+from halflap.catalog import namespaced
 from halflap.core.errors import HalflapError, ServerNotFoundError, StoreError
-from halflap.gateway.findings import SLOW, findings, server_findings, summary
+from halflap.gateway.findings import findings, server_findings, summary
+from halflap.observe import iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -25,26 +27,15 @@ if TYPE_CHECKING:
     from halflap.sandbox import Programs
     from halflap.scripts import Scripts
     from halflap.store import Store
-    from halflap.upstream import Pool, Status, Upstream
+    from halflap.upstream import Pool, Upstream
 
-__all__ = ["Doctor", "ServerReport"]
+__all__ = ["Doctor"]
 
 _PART_SECONDS = 60.0
-"""How long each other part may take; only a very busy machine comes near it."""
+"""How long each part other than the servers may take; only a very busy machine comes near it."""
 _BEYOND_START_SECONDS = 10.0
-_DRIFT_DAYS = 7
+_DRIFT_SECONDS = 7 * 86_400.0
 """Only drift of the last days is reported."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerReport:
-    """A server's state, how many tools it has, and the last lines of its log."""
-
-    status: Status
-    transport: str
-    tools: int
-    declared_output_schemas: int
-    log: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -57,32 +48,24 @@ class Doctor:
     listings: Refresher
     pool: Lazy[Pool]
     scripts: Scripts
-    programs: Lazy[Programs]
-    dspy: Lazy[DspyPrograms]
+    programs: Programs
+    dspy: DspyPrograms
     learned: LearnedSchemas
     composer: Composer
 
-    async def reports(self) -> tuple[ServerReport, ...]:
-        """Return every server's state, in the order of the configuration."""
-        pool, snapshot = await self.pool.get(), self.catalog.snapshot
-        # In a thread: reads the log files.
-        return await asyncio.to_thread(lambda: tuple(_report(upstream, snapshot) for upstream in pool))
-
     async def health(self) -> dict[str, Any]:
         """Return the rows and findings of all servers as they are, without starting anything."""
-        snapshot, kinds = self.catalog.snapshot, await self.learned.output_kinds()
-        rows = self._rows(await self.reports(), snapshot, kinds)
+        kinds = await self.learned.output_kinds()
+        rows = await self._rows(kinds)
         found = await asyncio.to_thread(server_findings, rows, self.config)
         return {"servers": rows, "findings": found, "outputs": _count(kinds.values())}
 
-    def _rows(
-        self, reports: Sequence[ServerReport], snapshot: Snapshot, kinds: dict[str, str]
-    ) -> list[dict[str, Any]]:
-        reasons = self.listings.unavailable()
-        return [
-            _row(report, server, reasons.get(server.name), snapshot, kinds)
-            for report, server in zip(reports, self.config.servers, strict=True)
-        ]
+    async def _rows(self, kinds: dict[str, str]) -> list[dict[str, Any]]:
+        pool, snapshot, reasons = await self.pool.get(), self.catalog.snapshot, self.listings.unavailable()
+        # In a thread: reads the log files.
+        return await asyncio.to_thread(
+            lambda: [_row(upstream, reasons.get(upstream.name), snapshot, kinds) for upstream in pool]
+        )
 
     async def examine(
         self,
@@ -106,7 +89,9 @@ class Doctor:
         tools = {name for name, tool in snapshot.tools.items() if not servers or tool.server in names}
         parts: dict[str, Coroutine[Any, Any, Any]] = {
             "outputs": self.learned.output_kinds(),
-            "drift": self._drift(tools),
+            "drift": self.learned.drift_of(
+                map(snapshot.tools.__getitem__, tools), time.time() - _DRIFT_SECONDS
+            ),
             "scripts": self._broken_scripts(skip=bool(servers)),
             "programs": self._broken_programs(skip=bool(servers)),
             "sandbox": self._sandbox(),
@@ -123,15 +108,20 @@ class Doctor:
             "configuration": [str(path) for path in self.config.sources],
             "configurationWarnings": list(self.config.warnings),
             "untrustedProjectFiles": [str(file.path) for file in self.config.pending],
-            "servers": [
-                row for row in self._rows(await self.reports(), snapshot, kinds) if row["name"] in names
-            ],
+            "servers": [row for row in await self._rows(kinds) if row["name"] in names],
             "tools": len(tools),
             "callable": len(tools & set(snapshot.callable)),
             "outputs": _count(kind for name, kind in kinds.items() if name in tools),
-            "collisions": _collisions(snapshot, self.config, names),
-            "drift": known["drift"] or [],
-            "driftDays": _DRIFT_DAYS,
+            "collisions": [
+                {"name": tool.name, "server": tool.server, "originalName": tool.original_name}
+                for tool in snapshot.tools.values()
+                if tool.server in names and tool.name != namespaced(tool.server, tool.original_name)
+            ],
+            "drift": [
+                {"tool": name, "server": snapshot.tools[name].server, **one}
+                for name, drift in sorted((known["drift"] or {}).items())
+                for one in drift
+            ],
             "brokenScripts": known["scripts"] or {},
             "brokenPrograms": known["programs"] or {},
             "sandbox": known["sandbox"],
@@ -168,40 +158,18 @@ class Doctor:
             for one in done:
                 del waiting[one]
 
-    async def _drift(self, tools: set[str]) -> list[dict[str, Any]]:
-        """Return what lately contradicted the declared or learned output of the tools as they are defined now."""
-        from halflap.observe import drift_json  # noqa: PLC0415 -- see the top of `build`
-
-        events, breaches = await self.learned.drift()
-        since = time.time() - _DRIFT_DAYS * 86_400
-        drifted, broken = defaultdict(list), defaultdict(list)
-        for event in events:
-            if event.at >= since:
-                drifted[event.server, event.tool, event.definition_hash].append(event)
-        for breach in breaches:
-            if breach.last_at >= since:
-                broken[breach.server, breach.tool, breach.definition_hash].append(breach)
-        found = []
-        for tool in map(self.catalog.snapshot.tools.__getitem__, sorted(tools)):
-            name = tool.server, tool.original_name
-            key = (*name, tool.schema_hash)
-            shown = drift_json([*drifted[key], *drifted[(*name, "")]], broken[key])
-            found += [{"tool": tool.name, "server": tool.server, **one} for one in shown]
-        return found
-
     async def _broken_scripts(self, *, skip: bool) -> dict[str, str]:
         return {} if skip else dict((await self.scripts.saved()).broken)
 
     async def _broken_programs(self, *, skip: bool) -> dict[str, str]:
         if skip or not self.config.uses_programs:
             return {}
-        return (await (await self.dspy.get()).usable())[1]
+        return (await self.dspy.usable())[1]
 
     async def _sandbox(self) -> dict[str, Any]:
         """Start the sandbox and the check, and return which of their locks are in force."""
-        programs = await self.programs.get()
-        ready = await programs.ready()
-        check = await programs.check_ready()
+        ready = await self.programs.ready()
+        check = await self.programs.check_ready()
         return {
             "name": ready.name,
             "layers": list(ready.layers),
@@ -212,8 +180,6 @@ class Doctor:
         }
 
     async def _store_state(self) -> dict[str, Any]:
-        from halflap.observe import iso  # noqa: PLC0415 -- see the top of `build`
-
         traces, trouble = self.config.traces, self.store.trouble
         now = None
         try:
@@ -227,12 +193,12 @@ class Doctor:
             "record": traces.record,
             "keepDays": traces.keep_days,
             "keepMegabytes": traces.keep_mb,
-            "schemaVersion": None if now is None else now.version,
-            "bytes": None if now is None else now.size_bytes,
-            "runs": None if now is None else now.runs,
-            "calls": None if now is None else now.calls,
-            "learnedTools": None if now is None else now.learned,
-            "oldest": None if now is None else iso(now.oldest),
+            "schemaVersion": now and now.version,
+            "bytes": now and now.size_bytes,
+            "runs": now and now.runs,
+            "calls": now and now.calls,
+            "learnedTools": now and now.learned,
+            "oldest": now and iso(now.oldest),
         }
 
 
@@ -252,7 +218,9 @@ class _Examination:
         stopped.cancel()
         if not task.done():
             task.cancel()
-            self.unfinished[part] = "interrupted" if self.stop.is_set() else f"{SLOW} {seconds:g} s"
+            self.unfinished[part] = (
+                "interrupted" if self.stop.is_set() else f"it took more than {seconds:g} s"
+            )
             return None
         try:
             return task.result()
@@ -261,34 +229,21 @@ class _Examination:
             return None
 
 
-def _report(upstream: Upstream, snapshot: Snapshot) -> ServerReport:
-    tools = snapshot.by_server.get(upstream.name, ())
-    return ServerReport(
-        upstream.status(),
-        upstream.config.transport,
-        len(tools),
-        sum(1 for tool in tools if tool.output_schema),
-        tuple(upstream.log.tail()),
-    )
-
-
-def _row(
-    report: ServerReport, server: ServerConfig, reason: str | None, snapshot: Snapshot, kinds: dict[str, str]
-) -> dict[str, Any]:
-    status = report.status
+def _row(upstream: Upstream, reason: str | None, snapshot: Snapshot, kinds: dict[str, str]) -> dict[str, Any]:
+    server, status = upstream.config, upstream.status()
     state = "failed" if status.state == "ready" and reason is not None else status.state
     names = [tool.name for tool in snapshot.by_server.get(server.name, ())]
     held = [name for name in names if name in snapshot.held]
     return {
         "name": server.name,
-        "transport": report.transport,
+        "transport": server.transport,
         "state": state,
         "healthy": state in {"ready", "disabled"} and not held,
         "signIn": _sign_in(server, state),
         "startSeconds": None if status.start_seconds is None else round(status.start_seconds, 3),
         "protocolVersion": status.protocol_version,
         "serverInfo": status.server_info,
-        "tools": report.tools,
+        "tools": len(names),
         "outputs": _count(kinds.get(name, "unknown") for name in names),
         "blocked": sum(name in snapshot.blocked for name in names),
         "held": held,
@@ -297,7 +252,7 @@ def _row(
         "trouble": status.trouble if state == "failed" else None,
         "lastError": reason,
         "warnings": list(status.warnings),
-        "log": list(report.log),
+        "log": list(upstream.log.tail()),
     }
 
 
@@ -313,32 +268,3 @@ def _sign_in(server: ServerConfig, state: str) -> str | None:
 def _count(kinds: Iterable[str]) -> dict[str, int]:
     counts = Counter(kinds)
     return {kind: counts[kind] for kind in ("declared", "learned", "unknown")}
-
-
-def _collisions(snapshot: Snapshot, config: Config, names: set[str]) -> dict[str, Any]:
-    """Return the tools without their plain names, and the servers whose names look the same in tool names.
-
-    Only what concerns one of the servers in `names`.
-    """
-    from halflap.catalog import namespaced  # noqa: PLC0415 -- see the top of `build`
-
-    tools = []
-    for tool in snapshot.tools.values():
-        plain = namespaced(tool.server, tool.original_name)
-        owner = snapshot.tools.get(plain)
-        if tool.name != plain and names & {tool.server, tool.server if owner is None else owner.server}:
-            taken_by = owner and {"server": owner.server, "originalName": owner.original_name}
-            tools.append(
-                {
-                    "name": tool.name,
-                    "server": tool.server,
-                    "originalName": tool.original_name,
-                    "plainName": plain,
-                    "takenBy": taken_by,
-                }
-            )
-    alike = defaultdict(list)
-    for server in config.servers:
-        alike[namespaced(server.name, "")].append(server.name)
-    groups = [group for group in alike.values() if len(group) > 1 and names.intersection(group)]
-    return {"tools": tools, "servers": groups}

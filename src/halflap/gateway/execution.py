@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.core.values import Tool
     from halflap.dspy.source import DspyPrograms
-    from halflap.gateway.lazy import Lazy
     from halflap.gateway.tools import Tools
     from halflap.sandbox import Checked, Execution, Programs
     from halflap.scripts import Scripts
@@ -32,39 +31,39 @@ class Executor:
     policy: Policy
     tools: Tools
     scripts: Scripts
-    programs: Lazy[Programs]
-    dspy: Lazy[DspyPrograms]
+    programs: Programs
+    dspy: DspyPrograms
 
     async def execute(
         self, code: str, context: CallContext | None, *, kind: str, name: str | None
     ) -> Execution:
-        programs = await self._ready_for(code)
-        return await programs.execute(code, context or CallContext(), kind=kind, name=name)
+        await self._look_at_named(code)
+        return await self.programs.execute(code, context or CallContext(), kind=kind, name=name)
 
     async def check(self, code: str) -> Checked:
-        return await (await self._ready_for(code)).check(code)
+        await self._look_at_named(code)
+        return await self.programs.check(code)
 
     async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
-        return await (await self._ready_for(code)).destructive(code)
+        await self._look_at_named(code)
+        return await self.programs.destructive(code)
 
-    async def _ready_for(self, code: str) -> Programs:
+    async def _look_at_named(self, code: str) -> None:
         if f"{SCRIPTS}__" in code:
             await self.scripts.look()
         if f"{DSPY}__" in code and self.config.uses_programs:
-            await (await self.dspy.get()).look()
-        return await self.programs.get()
+            await self.dspy.look()
 
     async def execute_dspy(
         self, name: str, inputs: Mapping[str, Any], context: CallContext | None
     ) -> dict[str, Any]:
-        programs = await self.dspy.get()
-        (await programs.find(name)).check(inputs)
+        (await self.dspy.find(name)).check(inputs)
         context = self.under_rule(context or CallContext())
         if self.config.uses_programs:
             result = await self.tools.call(f"{DSPY}__{name}", inputs, context)
         else:
             # Without a model it is not among the tools; running it anyway gives the error that says what is missing.
-            result = await programs.call(name, inputs, context, repeatable=False, admit=_admit_all)
+            result = await self.dspy.call(name, inputs, context, repeatable=False, admit=_admit_all)
         return {**result.structured_content, "_metadata": (result.meta or {})["halflap"]["metadata"]}
 
     def under_rule(self, context: CallContext) -> CallContext:
@@ -73,11 +72,10 @@ class Executor:
         return replace(context, rule=Permissions(self.policy, self.config.execution, context))
 
     async def dspy_needing_confirmation(self, name: str) -> tuple[Tool, ...]:
-        programs = await self.dspy.get()
-        await programs.find(name)
+        await self.dspy.find(name)
         tool = f"{DSPY}__{name}"
-        if programs.code_of(tool):
-            return await (await self.programs.get()).destructive_within(tool)
+        if self.dspy.code_of(tool):
+            return await self.programs.destructive_within(tool)
         # It calls nothing, so no server has to be asked for its tools.
         itself = self.catalog.snapshot.tools.get(tool)
         if itself is None or not self.config.execution.confirm_destructive:

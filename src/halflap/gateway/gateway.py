@@ -17,7 +17,6 @@ from halflap.gateway.lazy import Lazy
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
-    from halflap.calls import Recorder
     from halflap.catalog import Hit, Snapshot
     from halflap.core.errors import ArgumentProblem
     from halflap.core.values import (
@@ -29,17 +28,15 @@ if TYPE_CHECKING:
         ServerEvent,
         Tool,
     )
-    from halflap.dspy.source import DspyPrograms
     from halflap.gateway.build import Parts
-    from halflap.gateway.doctor import ServerReport
     from halflap.gateway.learned import LearnedSchemas
     from halflap.gateway.linter import Linted
-    from halflap.gateway.passing import PassThrough
     from halflap.graph.edges import Edge, Explanation, Graph
-    from halflap.sandbox import Checked, Execution, Programs
+    from halflap.sandbox import Checked, Execution
     from halflap.schema import ToolSchema
     from halflap.scripts import Scripts
     from halflap.store import Activity, CallRecord, Purged, RunRecord, Store
+    from halflap.upstream import Status
 
 __all__ = ["Gateway"]
 
@@ -88,9 +85,15 @@ class Gateway:
         finally:
             await gateway.close()
 
-    async def prepare(self) -> None:
-        """Open the store and the catalogue. Other methods do it when they need them."""
-        await self._parts.get()
+    async def prepare(self) -> Parts:
+        """Open the store and the catalogue, and return the parts. Other methods do it when they need them."""
+        return await self._parts.get()
+
+    @property
+    def parts(self) -> Parts:
+        """The parts that Halflap's own faces use; only once the gateway is prepared."""
+        assert self._parts.made is not None, "the gateway is not prepared"
+        return self._parts.made
 
     async def reload(self, config: Config) -> None:
         """Use another configuration from now on. What is running finishes with the old one, within its time limit."""
@@ -129,16 +132,17 @@ class Gateway:
     async def tools(self) -> tuple[RegisteredTool, ...]:
         """Return all callable tools, sorted by name. Servers that were never listed are awaited for a few seconds."""
         await self.settle()
-        return await (await self._parts.get()).tools.all()
+        return await (await self.prepare()).tools.all()
 
     async def settle(self) -> None:
         """List the servers that were never listed, and wait for them for a few seconds."""
-        await (await self._parts.get()).listings.ensure_listed()
+        await (await self.prepare()).listings.ensure_listed()
 
     async def warm_up(self) -> None:
         """Begin to list servers that were never listed, and start the sandbox and the check."""
-        (await self._parts.get()).listings.ask_unlisted()
-        programs = await self.programs()
+        parts = await self.prepare()
+        parts.listings.ask_unlisted()
+        programs = parts.programs
         await programs.ready()
         await programs.check_ready()
 
@@ -147,7 +151,7 @@ class Gateway:
 
         A server that cannot be listed keeps the tools it had. If only one was asked for, its `UpstreamError` is raised.
         """
-        return await (await self._parts.get()).listings.refresh(server)
+        return await (await self.prepare()).listings.refresh(server)
 
     def unavailable(self) -> dict[str, str]:
         """Return the servers that cannot be reached right now, with the reason."""
@@ -155,27 +159,23 @@ class Gateway:
 
     async def inspect(self, name: str) -> dict[str, Any]:
         """Return what a tool takes and returns, declared and learned, and what its server says about it."""
-        return await (await self._parts.get()).tools.inspect(name)
+        return await (await self.prepare()).tools.inspect(name)
 
     async def search(self, query: str, *, limit: int = 10, server: str | None = None) -> list[Hit]:
         """Find callable tools by what they do, best first; an exact name is always first."""
-        return await (await self._parts.get()).tools.search(query, limit, server)
+        return await (await self.prepare()).tools.search(query, limit, server)
 
     async def get_schema(self, tool_name: str) -> ToolSchema:
         """Return a tool's parsed schema. A stale one is marked so, and refreshed in the background."""
-        return await (await self._parts.get()).tools.schema(tool_name)
+        return await (await self.prepare()).tools.schema(tool_name)
 
     async def get_schemas(self, tool_names: Iterable[str]) -> dict[str, ToolSchema]:
         """Return several schemas by name; an unknown name raises `ToolNotFoundError` after the others are resolved."""
-        return await (await self._parts.get()).tools.schemas(tool_names)
-
-    async def callable_schema(self, tool_name: str) -> tuple[ToolSchema, bool]:
-        """Return a tool's schema, and whether it is known to be harmless to call twice; raises if it may not be called."""
-        return await (await self._parts.get()).tools.callable_schema(tool_name)
+        return await (await self.prepare()).tools.schemas(tool_names)
 
     async def stubs(self, server: str | None = None, *, name: str | None = None) -> str:
         """Return the callable tools, all or of one server or name, as a module of typed Python functions."""
-        return await (await self._parts.get()).tools.stubs(server, name)
+        return await (await self.prepare()).tools.stubs(server, name)
 
     async def validate_arguments(self, tool_name: str, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
         """Return everything that is wrong with these arguments, without calling anything."""
@@ -184,7 +184,7 @@ class Gateway:
 
     async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
         """Accept the changed definitions of these tools; returns those that had changed."""
-        return await (await self._parts.get()).catalog.accept(names)
+        return await (await self.prepare()).catalog.accept(names)
 
     # Calls and programs
 
@@ -196,7 +196,7 @@ class Gateway:
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
     ) -> Result:
         """Call a tool with its arguments as a mapping; `context` says on whose behalf."""
-        return await (await self._parts.get()).tools.call(name, arguments, context)
+        return await (await self.prepare()).tools.call(name, arguments, context)
 
     async def execute(
         self, code: str, context: CallContext | None = None, *, kind: str = "program", name: str | None = None
@@ -205,56 +205,32 @@ class Gateway:
 
         A program that fails is an answer too: see `Execution.outcome`. Raises `SandboxError` where no program can run.
         """
-        return await (await self._parts.get()).executor.execute(code, context, kind=kind, name=name)
+        return await (await self.prepare()).executor.execute(code, context, kind=kind, name=name)
 
     async def check(self, code: str) -> Checked:
         """Return what is wrong with a program without running it: certain mistakes, and doubts."""
-        return await (await self._parts.get()).executor.check(code)
+        return await (await self.prepare()).executor.check(code)
 
     async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
         """Return the tools that a program, or a script it names, may call only after the person confirmed it."""
-        return await (await self._parts.get()).executor.needing_confirmation(code)
-
-    async def programs(self) -> Programs:
-        """Return what runs programs; the sandbox itself starts with the first one."""
-        return await (await self._parts.get()).programs.get()
+        return await (await self.prepare()).executor.needing_confirmation(code)
 
     @property
     def scripts(self) -> Scripts:
         """The saved scripts; only once the gateway is prepared."""
-        return self._prepared.scripts
-
-    async def dspy(self) -> DspyPrograms:
-        """Return the saved DSPy programs; what they need is loaded when they are first asked for."""
-        return await (await self._parts.get()).dspy.get()
+        return self.parts.scripts
 
     async def execute_dspy(
         self, name: str, inputs: Mapping[str, Any], context: CallContext | None = None
     ) -> dict[str, Any]:
         """Run a saved DSPy program by its own name; raises `ProgramError` if it is missing or fails, or inputs do not fit."""
-        return await (await self._parts.get()).executor.execute_dspy(name, inputs, context)
-
-    def under_rule(self, context: CallContext) -> CallContext:
-        """Add the rule of what programs may call to a call's context."""
-        return self._prepared.executor.under_rule(context)
-
-    async def dspy_needing_confirmation(self, name: str) -> tuple[Tool, ...]:
-        """Return the tools that a DSPy program, or what it calls, may call only after the person confirmed it."""
-        return await (await self._parts.get()).executor.dspy_needing_confirmation(name)
+        return await (await self.prepare()).executor.execute_dspy(name, inputs, context)
 
     # What servers offer besides tools
-
-    async def passing(self) -> PassThrough:
-        """Return what passes prompts and resources through."""
-        return (await self._parts.get()).passing
 
     def on_event(self, listener: Callable[[ServerEvent], None]) -> None:
         """Call this whenever a server announces that a list or a watched resource has changed."""
         self._listeners.append(listener)
-
-    async def set_log_level(self, level: str) -> None:
-        """Ask servers of the older era for log messages from this level on."""
-        await (await (await self._parts.get()).pool.get()).set_log_level(level)
 
     def _announce(self, event: ServerEvent) -> None:
         for listener in self._listeners:
@@ -292,7 +268,7 @@ class Gateway:
             raise StoreError(f"{store.trouble} Nothing was deleted.")
         if everything or older_than is not None:
             return await store.purge(older_than=older_than, everything=everything)
-        return await self._prepared.retention.enforce()
+        return await self.parts.retention.enforce()
 
     async def recent_calls(
         self,
@@ -321,11 +297,6 @@ class Gateway:
         return await store.activity(since, 60.0, minutes, output_limit=limit, principal=principal)
 
     @property
-    def recorder(self) -> Recorder:
-        """What records runs and calls; only once the gateway is prepared."""
-        return self._prepared.recorder
-
-    @property
     def store_trouble(self) -> str | None:
         """Why nothing is kept, if so."""
         return None if self._parts.made is None else self._parts.made.store.trouble
@@ -335,25 +306,21 @@ class Gateway:
     @property
     def learned(self) -> LearnedSchemas:
         """What was learned: `of` a tool, `rows`, `drift`, `export`, `import_from`, `forget`, `backfill`; once prepared."""
-        return self._prepared.learned
+        return self.parts.learned
 
     # How tools fit together
 
     async def graph(self) -> Graph:
         """Return the data-flow graph over all callable tools, as it is now."""
-        return await (await self._parts.get()).composer.graph()
+        return await (await self.prepare()).composer.graph()
 
     async def edges(self) -> Sequence[Edge]:
         """Return the edges to every tool, from the best few tools for each of its parameters. Takes long for thousands."""
-        return await (await self._parts.get()).composer.edges()
+        return await (await self.prepare()).composer.edges()
 
     async def explain_edge(self, source: str, target: str) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""
-        return await (await self._parts.get()).composer.explain(source, target)
-
-    def tool_named(self, graph: Graph, name: str) -> str:
-        """Return the full name of a tool of the graph; raises where there is none, or it may not be called."""
-        return self._prepared.composer.tool_named(graph, name)
+        return await (await self.prepare()).composer.explain(source, target)
 
     async def suggest_workflow(
         self,
@@ -371,26 +338,26 @@ class Gateway:
         is supplied later. With `may_change`, tools that may change something can be on the way. With `nets`, each
         workflow comes as a net, too.
         """
-        composer = (await self._parts.get()).composer
+        composer = (await self.prepare()).composer
         return await composer.suggest(goal, have, want, limit, may_change=may_change, nets=nets)
 
     async def metrics(self) -> dict[str, Any]:
         """Count tools by what is known of their results, edges by coverage and evidence, and the cost of learning."""
-        return await (await self._parts.get()).composer.metrics()
+        return await (await self.prepare()).composer.metrics()
 
     # Health
 
     async def lint(self, servers: Collection[str] = ()) -> Linted:
         """List the tools of these servers, or all, and apply the linter's rules to them."""
-        return await (await self._parts.get()).linter.lint(servers)
+        return await (await self.prepare()).linter.lint(servers)
 
-    async def reports(self) -> tuple[ServerReport, ...]:
+    async def statuses(self) -> tuple[Status, ...]:
         """Return every server's state, in the order of the configuration."""
-        return await (await self._parts.get()).doctor.reports()
+        return tuple(upstream.status() for upstream in await (await self.prepare()).pool.get())
 
     async def health(self) -> dict[str, Any]:
         """Return each server's state and what is wrong with it, as `examine` does, but start none of them."""
-        return await (await self._parts.get()).doctor.health()
+        return await (await self.prepare()).doctor.health()
 
     async def examine(
         self,
@@ -400,7 +367,7 @@ class Gateway:
         stop: asyncio.Event | None = None,
     ) -> dict[str, Any]:
         """Start every server, or only these, and return what `halflap doctor --json` prints; see `Doctor.examine`."""
-        return await (await self._parts.get()).doctor.examine(servers, on_progress=on_progress, stop=stop)
+        return await (await self.prepare()).doctor.examine(servers, on_progress=on_progress, stop=stop)
 
     # Roots
 
@@ -428,23 +395,13 @@ class Gateway:
 
     async def _build(self) -> Parts:
         module = await asyncio.to_thread(import_module, "halflap.gateway.build")
-        parts: Parts = await module.build(
-            self.config,
-            self._in_process,
-            self._list_roots,
-            self._announce,
-            refresh_stale=self._refresh_stale,
-        )
+        host = module.Host(self._in_process, self._list_roots, self._announce, self._refresh_stale)
+        parts: Parts = await module.build(self.config, host)
         return parts
-
-    @property
-    def _prepared(self) -> Parts:
-        assert self._parts.made is not None, "the gateway is not prepared"
-        return self._parts.made
 
     async def _traces(self) -> Store:
         """Return the store once it has everything that happened so far."""
-        parts = await self._parts.get()
+        parts = await self.prepare()
         await parts.recorder.flush()
         await parts.recorder.mark_interrupted()
         return parts.store

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
@@ -131,6 +132,25 @@ class LearnedSchemas:
         ]
         return events, breaches
 
+    async def drift_of(self, tools: Iterable[Tool], since: float = 0.0) -> dict[str, list[dict[str, Any]]]:
+        """Return by name what contradicted the output of these tools, as they are defined now, since a time."""
+        wanted = list(tools)
+        only = (wanted[0].server, wanted[0].original_name) if len(wanted) == 1 else ()
+        events, breaches = await self.drift(*only)
+        drifted, broken = defaultdict(list), defaultdict(list)
+        for event in events:
+            if event.at >= since:
+                drifted[event.server, event.tool, event.definition_hash].append(event)
+        for breach in breaches:
+            if breach.last_at >= since:
+                broken[breach.server, breach.tool, breach.definition_hash].append(breach)
+        found = {}
+        for tool in wanted:
+            name = tool.server, tool.original_name
+            key = (*name, tool.schema_hash)
+            found[tool.name] = drift_json([*drifted[key], *drifted[*name, ""]], broken[key])
+        return found
+
     async def described(self, tool: Tool) -> tuple[dict[str, Any] | None, str | None]:
         """Return what `inspect_tool` shows of what was learned, and the note on it."""
         if self.knowledge is None:
@@ -138,16 +158,10 @@ class LearnedSchemas:
         known = await self.of(tool)
         shown = {} if known is None else observed_json(known)
         try:
-            events, breaches = await self.drift(tool.server, tool.original_name)
+            if drift := (await self.drift_of([tool])).get(tool.name):
+                shown["drift"] = drift
         except StoreError as error:
             logger.warning("%s Drift is not shown.", error)
-            events, breaches = (), ()
-        drift = drift_json(
-            [one for one in events if one.definition_hash in {tool.schema_hash, ""}],
-            [one for one in breaches if one.definition_hash == tool.schema_hash],
-        )
-        if drift:
-            shown["drift"] = drift
         return shown, None if known is None else usage_note(known)
 
     async def export(self) -> dict[str, Any]:
@@ -230,6 +244,15 @@ class LearnedSchemas:
             self.store, rules, jobs=jobs, strict=strict, dry_run=dry_run, progress=progress
         )
         return made
+
+    async def drop_values(self) -> None:
+        """Remove values that were learned while `learning.values` was on."""
+        try:
+            if await self.store.drop_values():
+                logger.info("Values that were learned while `learning.values` was on were removed.")
+        except StoreError as error:
+            # They are not shown in any case.
+            logger.warning("Values that were learned before could not be removed: %s", error)
 
     def _expect_enabled(self, otherwise: str) -> None:
         if not self.config.learning.enabled:

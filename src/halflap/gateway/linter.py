@@ -6,10 +6,11 @@ import asyncio
 import json
 import re
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.core.errors import StoreError, UpstreamError, UsageError
-from halflap.core.values import OWN, Result
+from halflap.core.errors import ServerNotFoundError, StoreError, UpstreamError
+from halflap.core.values import Result
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -42,100 +43,92 @@ class Linted(NamedTuple):
     """What was noticed while listing."""
 
 
+@dataclass(frozen=True)
 class Linter:
     """Applies the lint rules to the tools of the configured servers."""
 
-    def __init__(
-        self, config: Config, store: Store, catalog: Catalog, pool: Lazy[Pool], learned: LearnedSchemas
-    ) -> None:
-        self._config = config
-        self._store = store
-        self._catalog = catalog
-        self._pool = pool
-        self._learned = learned
+    config: Config
+    store: Store
+    catalog: Catalog
+    pool: Lazy[Pool]
+    learned: LearnedSchemas
 
     async def lint(self, servers: Collection[str] = ()) -> Linted:
         """List the tools of these servers, or of all, and apply the rules."""
-        from halflap.lint import lint  # noqa: PLC0415 -- see the top of `build`
+        from halflap.lint import LintServer, LintTool, lint, server_of  # noqa: PLC0415 -- see the top of `build`
 
-        enabled = [one.name for one in self._config.servers if not one.disabled]
-        for name in servers:
-            if name not in enabled:
-                known = ", ".join(enabled) or "none"
-                raise UsageError(f"There is no server named {name!r}. There are: {known}.")
+        enabled = [one.name for one in self.config.servers if not one.disabled]
+        if unknown := [name for name in servers if name not in enabled]:
+            raise ServerNotFoundError(unknown[0], enabled)
         wanted = [name for name in enabled if not servers or name in servers]
         listings, unavailable = await self._listings(wanted)
-        tools = {name: self._catalog.snapshot.by_server.get(name, ()) for name in wanted if name not in OWN}
+        tools = {name: self.catalog.snapshot.by_server.get(name, ()) for name in wanted}
         evidence = await self._evidence([tool for own in tools.values() for tool in own])
 
         def work() -> tuple[Report, list[LintServer]]:
-            read = [_read(name, tools[name], evidence, listings.get(name)) for name in tools]
-            listed = [one for one in read if one.tools or one.name in listings]
-            return lint(listed, self._config.lint), listed
+            read = []
+            for name, own in tools.items():
+                if (listing := listings.get(name)) is not None:
+                    by_original = {tool.original_name: evidence[tool.name] for tool in own}
+                    read.append(server_of(name, [*listing.tools, *listing.again], by_original))
+                elif own:
+                    read.append(LintServer(name, tuple(LintTool(tool, evidence[tool.name]) for tool in own)))
+            return lint(read, self.config.lint), read
 
         report, read = await asyncio.to_thread(work)
         warnings = {name: listing.warnings for name, listing in listings.items() if listing.warnings}
         return Linted(report, read, unavailable, warnings)
 
     async def _listings(self, names: Sequence[str]) -> tuple[dict[str, Listing], dict[str, str]]:
-        pool = await self._pool.get()
-        upstreams = [one for name in names if (one := pool.get(name)) is not None]
-        answers = await asyncio.gather(*(one.list() for one in upstreams), return_exceptions=True)
+        """List the tools of servers; also return those that could not be listed, and why."""
+        pool = await self.pool.get()
         listings: dict[str, Listing] = {}
         unavailable: dict[str, str] = {}
-        for one, answer in zip(upstreams, answers, strict=True):
-            if isinstance(answer, UpstreamError):
-                unavailable[one.name] = answer.reason
-            elif isinstance(answer, BaseException):
-                raise answer
-            else:
-                listings[one.name] = answer
+
+        async def list_one(name: str) -> None:
+            upstream = pool.get(name)
+            assert upstream is not None
+            try:
+                listings[name] = await upstream.list()
+            except UpstreamError as error:
+                unavailable[name] = error.reason
+
+        await asyncio.gather(*map(list_one, names))
         return listings, unavailable
 
     async def _evidence(self, tools: Sequence[Tool]) -> dict[str, Evidence]:
         """Return what is on record about each tool, by its name in the catalogue."""
         from halflap.lint import Breach, Evidence  # noqa: PLC0415 -- see the top of `build`
 
-        known = await self._learned.of_all(tools)
+        known = await self.learned.of_all(tools)
         try:
-            _, breaches = await self._learned.drift()
-            calls = await self._store.small_results(_MAX_RESULT_BYTES, _MAX_RESULTS)
+            _, breaches = await self.learned.drift()
+            calls = await self.store.small_results(_MAX_RESULT_BYTES, _MAX_RESULTS)
         except StoreError:
             breaches, calls = (), ()  # the report says what could not be judged
         broken: defaultdict[tuple[str, str, str], list[Breach]] = defaultdict(list)
         for one in breaches:
-            key = (one.server, one.tool, one.definition_hash)
-            broken[key].append(Breach(one.path, one.expected, one.times))
+            broken[one.server, one.tool, one.definition_hash].append(
+                Breach(one.path, one.expected, one.times)
+            )
         recorded: defaultdict[tuple[str, str, str], list[CallRecord]] = defaultdict(list)
         for call in calls:
             recorded[call.server, call.tool, call.definition_hash].append(call)
-        found: dict[str, Evidence] = {}
-        for tool in tools:
+
+        def evidence(tool: Tool) -> Evidence:
             learned = known.get(tool.name)
             own = recorded[tool.server, tool.original_name, tool.hash]
-            errors = await asyncio.to_thread(lambda: list(map(_unmarked_error, own)))  # noqa: B023 -- awaited here
-            found[tool.name] = Evidence(
+            return Evidence(
                 observations=learned.observations if learned else 0,
                 confidence=learned.confidence if learned else 0.0,
                 type=learned.type if learned else None,
                 schema=learned.schema if learned and learned.type is not None else None,
                 breaches=tuple(broken[tool.server, tool.original_name, tool.schema_hash]),
                 recorded=len(own),
-                unmarked_errors=tuple(dict.fromkeys(filter(None, errors))),
+                unmarked_errors=tuple(dict.fromkeys(filter(None, map(_unmarked_error, own)))),
             )
-        return found
 
-
-def _read(
-    name: str, tools: Sequence[Tool], evidence: Mapping[str, Evidence], listing: Listing | None
-) -> LintServer:
-    """Read a server as it listed its tools just now, or as it last did."""
-    from halflap.lint import LintServer, LintTool, server_of  # noqa: PLC0415 -- see the top of `build`
-
-    if listing is None:
-        return LintServer(name, tuple(LintTool(tool, evidence[tool.name]) for tool in tools))
-    by_original = {tool.original_name: evidence[tool.name] for tool in tools}
-    return server_of(name, [*listing.tools, *listing.again], by_original)
+        return await asyncio.to_thread(lambda: {tool.name: evidence(tool) for tool in tools})
 
 
 def _unmarked_error(call: CallRecord) -> str | None:

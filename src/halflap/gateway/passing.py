@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from halflap.gateway.lazy import Lazy
     from halflap.upstream import Pool, Upstream
 
-    Kind = Literal["prompt", "resource"]
-
 __all__ = ["PassThrough"]
 
+Kind = Literal["prompt", "resource"]
+Lists = Literal["prompts", "resources", "templates"]
 _WAIT_SECONDS = 10.0
 """How long an answer waits for servers that were never asked what they offer."""
-_KEYS = {
+_KEYS: dict[Lists, tuple[Kind, str]] = {
     "prompts": ("prompt", "name"),
     "resources": ("resource", "uri"),
     "templates": ("resource", "uriTemplate"),
@@ -47,36 +47,36 @@ class PassThrough:
         """Return what each server offers. Servers that were never asked are awaited for a few seconds."""
         await self.listings.ensure_listed()
         snapshot = self.catalog.snapshot
-        servers = [one for one in self.config.servers if not one.disabled and one.name in snapshot.servers]
-        if unknown := [one.name for one in servers if one.name not in snapshot.features]:
-            pool = await self.pool.get()
-            upstreams = [upstream for name in unknown if (upstream := pool.get(name)) is not None]
-            waits = (upstream.features_known(_WAIT_SECONDS) for upstream in upstreams)
-            await asyncio.gather(*waits, return_exceptions=True)
+        servers = [
+            one.name for one in self.config.servers if not one.disabled and one.name in snapshot.servers
+        ]
+        waits = [self._known(name) for name in servers if name not in snapshot.features]
+        await asyncio.gather(*waits, return_exceptions=True)
         known = self.catalog.snapshot.features
-        return {one.name: self._permitted(one, known[one.name]) for one in servers if one.name in known}
+        return {name: self._permitted(name, known[name]) for name in servers if name in known}
 
     async def of_server(self, server: str) -> Features | None:
         """Return what one server offers, from the catalogue if it is known there."""
         self._enabled(server)
         if server not in self.catalog.snapshot.features:
-            await (await self._upstream(server)).features_known(_WAIT_SECONDS)
+            await self._known(server)
         return self.catalog.snapshot.features.get(server)
 
-    def _permitted(self, server: ServerConfig, features: Features) -> Features:
+    async def _known(self, server: str) -> None:
+        await (await self._upstream(server)).features_known(_WAIT_SECONDS)
+
+    def _permitted(self, server: str, features: Features) -> Features:
         return replace(
             features,
-            prompts=tuple(self.permitted(server.name, "prompts", features.prompts)),
-            resources=tuple(self.permitted(server.name, "resources", features.resources)),
-            templates=tuple(self.permitted(server.name, "templates", features.templates)),
+            prompts=tuple(self.permitted(server, "prompts", features.prompts)),
+            resources=tuple(self.permitted(server, "resources", features.resources)),
+            templates=tuple(self.permitted(server, "templates", features.templates)),
         )
 
-    def permitted(
-        self, server: str, what: Literal["prompts", "resources", "templates"], entries: Iterable[Any]
-    ) -> list[Mapping[str, Any]]:
+    def permitted(self, server: str, what: Lists, entries: Iterable[Any]) -> list[Mapping[str, Any]]:
         """Return the entries of a list that clients may use."""
         kind, key = _KEYS[what]
-        if not self._offers(self._enabled(server), kind):
+        if not _offers(self._enabled(server), kind):
             return []
         return [
             one
@@ -90,10 +90,7 @@ class PassThrough:
         self, about: tuple[str, Kind, str], method: str, params: Mapping[str, Any], context: CallContext
     ) -> dict[str, Any]:
         """Send a request for a prompt or a resource (its server, kind and name) to its server."""
-        server, kind, name = about
-        feature = self._feature(server, kind, name)
-        if not self._offers(self._enabled(server), kind):
-            raise ToolBlockedError(feature.name, f"`{kind}s: false` of server {server!r}")
+        feature = self._offered(*about)
         await self.pool.get()  # has the server that the request goes to
         return await self.calls.request(feature, method, params, context)
 
@@ -106,21 +103,17 @@ class PassThrough:
 
     async def subscribe(self, server: str, uri: str) -> None:
         """Watch a resource of a server; its changes come as events."""
-        feature = self._feature(server, "resource", uri)
-        if not self._offers(self._enabled(server), "resource"):
-            raise ToolBlockedError(feature.name, f"`resources: false` of server {server!r}")
-        self.calls.policy.admit_feature(feature, self.catalog.snapshot)
-        await (await self._upstream(server)).subscribe(uri)
+        self.calls.policy.admit_feature(self._offered(server, "resource", uri), self.catalog.snapshot)
+        await (await self._upstream(server)).watch(uri, on=True)
 
     async def unsubscribe(self, server: str, uri: str) -> None:
-        await (await self._upstream(server)).unsubscribe(uri)
+        await (await self._upstream(server)).watch(uri, on=False)
 
     def _enabled(self, name: str) -> ServerConfig:
-        for server in self.config.servers:
-            if server.name == name and not server.disabled:
-                return server
-        enabled = tuple(one.name for one in self.config.servers if not one.disabled)
-        raise ServerNotFoundError(name, enabled)
+        enabled = {one.name: one for one in self.config.servers if not one.disabled}
+        if name not in enabled:
+            raise ServerNotFoundError(name, tuple(enabled))
+        return enabled[name]
 
     async def _upstream(self, name: str) -> Upstream:
         self._enabled(name)
@@ -128,14 +121,20 @@ class PassThrough:
         assert upstream is not None
         return upstream
 
-    @staticmethod
-    def _offers(server: ServerConfig, kind: str) -> bool:
-        return server.prompts if kind == "prompt" else server.resources
+    def _offered(self, server: str, kind: Kind, name: str) -> Tool:
+        feature = self._feature(server, kind, name)
+        if not _offers(self._enabled(server), kind):
+            raise ToolBlockedError(feature.name, f"`{kind}s: false` of server {server!r}")
+        return feature
 
-    def _feature(self, server: str, kind: Any, name: str) -> Tool:
+    def _feature(self, server: str, kind: Kind, name: str) -> Tool:
         """Return a prompt or a resource as the rules for tools see it."""
         known = feature_name(server, kind, name)
         return self.catalog.snapshot.prompts.get(known) or Tool(known, server, f"{kind} {name}", "", {})
+
+
+def _offers(server: ServerConfig, kind: Kind) -> bool:
+    return server.prompts if kind == "prompt" else server.resources
 
 
 async def _admit() -> None:

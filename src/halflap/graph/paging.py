@@ -1,9 +1,9 @@
 """Pages: how a result leads to the next one, and what tells that there is more.
 
 Three ways are known. A result holds a cursor, or the address of the next page, that a parameter takes. A parameter takes
-a page number or an offset, and the result says how many items or pages there are, or whether more follow. A parameter
-takes the id of the last item, and the result says whether more follow. Where none of them applies, a program can only
-report that there is more.
+a page number or an offset, and the result tells how many items or pages there are, or whether more follow. A parameter
+takes the id of the last item, and the result tells whether more follow. Otherwise a program can only report that there
+is more.
 """
 
 from __future__ import annotations
@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Literal
 
 from halflap.graph.naming import Words, is_plural, phrase, words_of
 from halflap.graph.naming.vocabulary import CONTAINERS
-from halflap.graph.outputs import is_boolean
 from halflap.graph.paths import EACH, Path
-from halflap.graph.ports import kinds_of
+from halflap.graph.types import form_of
 
 if TYPE_CHECKING:
     from halflap.graph.ports import Place, Ports, Slot
 
-__all__ = ["More", "Pages", "lists_of", "main_list", "more_of", "pages_of", "takes_page"]
-
-_NUMBERS = frozenset({"integer", "number"})
+__all__ = ["More", "Pages", "main_list", "more_of", "pages_of", "takes_page"]
 
 
 def _phrases(text: str) -> frozenset[str]:
@@ -31,33 +28,29 @@ def _phrases(text: str) -> frozenset[str]:
 
 
 _CURSORS = _phrases(
-    "cursor, token, marker, bookmark, continuation, continuation token, scroll id, skiptoken, skip token, page state, "
-    "paging state, evaluated key, key, after, batch, sync token, offset"
+    "cursor, token, marker, bookmark, continuation, continuation token, skiptoken, skip token, evaluated key, key, after, "
+    "offset, state"
 )
 """What leads to the next page, without the words below."""
-_ONWARD = _phrases("next, page, pagination, paging, start, starting, end, exclusive, last, list")
-"""Words that say that something is about pages or leads on."""
-_LEADS = _phrases("next, end, last, continuation, cursor, bookmark, scroll, marker, after, skiptoken, page")
-_PAGE_NUMBERS = _phrases("page, page number, page index, p, pg")
-_OFFSETS = _phrases("offset, skip, start index, start at, start offset, first result")
-_BARE_OFFSETS = _phrases("from, start")
-"""Offsets where the call also takes a size; alone they may be anything."""
+_ONWARD = _phrases("next, page, pagination, paging, start, starting, end, exclusive, last")
+_LEADS = _phrases("next, end, last, continuation, cursor, bookmark, marker, after, skiptoken")
+"""A field leads on only if it has one of these words."""
+_PAGE_NUMBERS = _phrases("page, page number, page index")
+_OFFSETS = _phrases("offset, skip, start index, start at, start offset, from, start")
 _SIZES = _phrases(
-    "limit, size, page size, per page, max result, max item, max key, count, top, take, row, first, result per page, "
-    "page limit"
+    "limit, size, page size, per page, max result, max item, max key, count, top, take, first, page limit"
 )
-_LAST_SEEN = _phrases("starting after, after, after id, last id, since id, start after")
-_TOTALS = _phrases("total, found, number found, hit count, item count, count total")
-_COUNTED = _phrases("count, item, result, record, hit, element, entry, row, size, object, number")
-_PAGE_COUNTS = _phrases("total page, page count, page total, number page, last page, num page, nb page")
-_MORE = _phrases(
-    "has more, has next, has next page, more, more result, is truncated, truncated, has more result"
-)
-_DONE = _phrases("is last, last, is last page, done, complete, is done, end")
+_LAST_SEEN = _phrases("starting after, after, after id, last id, since id")
+_TOTALS = _phrases("total, found, hit count, item count")
+_COUNTED = _phrases("count, item, result, record, hit, element, entry, row, size, number")
+_PAGE_COUNTS = _phrases("total page, page count, page total, number page, last page")
+_MORE = _phrases("has more, has next, has next page, more, more result, is truncated, truncated")
+_DONE = _phrases("is last, last, is last page, done, is done")
 _AROUND = _phrases(
-    "meta, metadata, response metadata, pagination, paging, page, page info, cursor, link, url, next, info"
+    "meta, metadata, response metadata, pagination, paging, page, page info, cursor, url, next, info, total"
 )
 """Objects that hold what tells about the page around them."""
+_NEXT = ({"next"}, {"next", "url"}, {"next", "page"}, {"next", "page", "url"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +67,7 @@ class Pages:
     lists: tuple[Path, ...]
     """The arrays that grow page by page."""
     last: Path = ()
-    """Where an item has its id, seen from the result."""
+    """The id of an item."""
     first: int = 0
     """The number of the first page, or of the first item."""
     ends: tuple[Path, bool] | None = None
@@ -98,39 +91,41 @@ class More:
 
 
 def takes_page(path: Path) -> bool:
-    """Return whether a parameter says which part of a list is wanted, or how much of it."""
-    return _takes_page(path[-1].key) if path[-1].kind == "key" else False
+    """Return whether a parameter chooses a part of a list, or its size."""
+    return path[-1].kind == "key" and _takes_page(path[-1].key)
 
 
 @lru_cache(maxsize=1 << 14)
 def _takes_page(name: str) -> bool:
     words = _words(name)
-    said = phrase(words)
-    return said in _PAGE_NUMBERS | _OFFSETS | _SIZES or (
-        _leading(words) in _CURSORS and _is_cursor_slot(words)
-    )
+    if phrase(words) in _PAGE_NUMBERS | _SIZES | (_OFFSETS - {"from", "start"}):
+        return True
+    return _core(words) in _CURSORS and (words[-1] not in {"key", "token", "state"} or len(words) > 1)
 
 
 def pages_of(ports: Ports) -> Pages | None:
     """Return how to get all pages of a tool's result, if that is known."""
     slots = [one for one in ports.slots if _is_page_slot(ports, one)]
-    lists = lists_of(ports)
-    if not slots or not (lists or main_list(ports) is not None):
+    items = main_list(ports)
+    if not slots or not (items is not None or _lists(ports)):
         return None
     told = _around(ports)
-    return _by_cursor(slots, told, lists) or _by_number(ports, slots, told) or _by_last(ports, slots, told)
+    found = _by_cursor(slots, told, _lists(ports))
+    if found is None and items is not None:
+        found = _by_number(slots, told, items) or _by_last(ports, slots, told, items)
+    return found
 
 
 def more_of(ports: Ports) -> tuple[More, ...]:
-    """Return what tells that a result is only a part, where its pages cannot be asked for."""
-    lists, main = lists_of(ports), main_list(ports)
+    """Return what tells that a result is only a part, if its pages cannot be asked for."""
+    lists, main = _lists(ports), main_list(ports)
     is_paged = any(takes_page(one.path) for one in ports.slots)
     found: list[More] = []
     for place in _around(ports) if lists else ():
+        name = _name(place.path)
         if not _is_about(place.path, lists):
             continue
-        name = _name(place.path)
-        if is_boolean(place.type):
+        if place.form.is_boolean:
             if name in _MORE or (name in _DONE and is_paged):
                 found.append(More("more" if name in _MORE else "done", place.path))
         elif _leads_on(place) and (is_paged or name != "next"):
@@ -144,39 +139,37 @@ def more_of(ports: Ports) -> tuple[More, ...]:
 
 
 def _full(ports: Ports, main: Path | None) -> tuple[More, ...]:
-    """Return the limit of a list that is to be whole, where the tool has a default for it."""
-    if main is None or ports.subject.verb != "list":
-        return ()
-    for slot in ports.slots:
+    """Return the default limit of a tool that lists something."""
+    for slot in ports.slots if main is not None and ports.subject.verb == "list" else ():
         is_size = len(slot.path) == 1 and phrase(_words(slot.parameter)) in _SIZES
         if is_size and type(slot.default) is int and slot.default > 0:
-            return (More("full", main, main, slot.parameter, slot.default),)
+            return (More("full", main or (), main or (), slot.parameter, slot.default),)
     return ()
 
 
 def _around(ports: Ports) -> list[Place]:
     """Return the places outside all lists."""
-    return [one for one in ports.told if one.path and all(step.kind == "key" for step in one.path)]
+    return [one for one in ports.places if one.path and all(step.kind == "key" for step in one.path)]
 
 
-def lists_of(ports: Ports) -> tuple[Path, ...]:
+def _lists(ports: Ports) -> tuple[Path, ...]:
     """Return the outermost arrays inside a tool's result."""
     found: dict[Path, None] = {}
     for place in ports.places:
-        first = next((at for at, step in enumerate(place.path) if step.kind != "key"), None)
-        if first and place.path[first].kind == "each":
-            found[place.path[:first]] = None
+        for at, step in enumerate(place.path):
+            if step.kind != "key":
+                if at and step.kind == "each":
+                    found[place.path[:at]] = None
+                break
     return tuple(found)
 
 
 def main_list(ports: Ports) -> Path | None:
     """Return the list that a tool is asked for: the only one, or the one named after its thing or after nothing."""
-    lists = lists_of(ports)
+    lists = _lists(ports)
     if not lists:
-        is_root = any(one.path for one in ports.places) and all(
-            one.path[0] == EACH for one in ports.places if one.path
-        )
-        return () if is_root else None
+        inner = [one.path[0] for one in ports.places if one.path]
+        return () if inner and all(step == EACH for step in inner) else None
     if len(lists) == 1:
         return lists[0]
     thing = ports.subject.thing
@@ -202,49 +195,41 @@ def _by_cursor(slots: list[Slot], told: list[Place], lists: tuple[Path, ...]) ->
     flags = [
         (one.path, _name(one.path) in _DONE)
         for one in told
-        if is_boolean(one.type) and _name(one.path) in _MORE | _DONE
+        if one.form.is_boolean and _name(one.path) in _MORE | _DONE
         if place.path[: len(one.path) - 1] == one.path[:-1]
     ]
-    texts = bool(kinds_of(place.type) & {"string", "any"})
-    may_be_address = texts and _is_next(place.path) and "url" not in _words(slot.path[-1].key)
+    is_text = "string" in place.form.kinds
+    may_be_address = is_text and _is_next(place.path) and "url" not in _words(slot.path[-1].key)
     ends = flags[0] if flags else None
     return Pages("cursor", place.path, slot.path, "cursor", lists, ends=ends, may_be_address=may_be_address)
 
 
-def _by_number(ports: Ports, slots: list[Slot], told: list[Place]) -> Pages | None:
-    items = main_list(ports)
-    if items is None:
-        return None
+def _by_number(slots: list[Slot], told: list[Place], items: Path) -> Pages | None:
     for slot in slots:
         name = _name(slot.path)
-        by: Literal["page", "offset"] = "page" if name in _PAGE_NUMBERS else "offset"
-        if not kinds_of(slot.type) <= _NUMBERS or name not in _PAGE_NUMBERS | _OFFSETS | _BARE_OFFSETS:
+        if name not in _PAGE_NUMBERS | _OFFSETS or not form_of(slot.type).is_number:
             continue
+        by: Literal["page", "offset"] = "page" if name in _PAGE_NUMBERS else "offset"
+        first = slot.default if type(slot.default) is int and slot.default in {0, 1} else int(by == "page")
         for place in told:
             tells = _tells(place, items)
             if tells is not None and _is_about(place.path, (items,)):
-                first = int(by == "page")
-                if type(slot.default) is int and slot.default in {0, 1}:
-                    first = slot.default
                 return Pages(by, place.path, slot.path, tells, (items,), first=first)
     return None
 
 
-def _by_last(ports: Ports, slots: list[Slot], told: list[Place]) -> Pages | None:
-    items = main_list(ports)
-    more = [(one, tells) for one in told if items is not None and (tells := _tells(one, items))]
-    ends = next(((one, tells) for one, tells in more if tells in {"more", "done"}), None)
+def _by_last(ports: Ports, slots: list[Slot], told: list[Place], items: Path) -> Pages | None:
     slot = next((one for one in slots if _name(one.path) in _LAST_SEEN), None)
-    if items is None or ends is None or slot is None:
+    more = [(one, tells) for one in told if (tells := _tells(one, items)) in {"more", "done"}]
+    if slot is None or not more:
         return None
-    ids = [
-        one.path
-        for one in ports.places
-        if one.path[:-1] == (*items, EACH) and kinds_of(one.type) & kinds_of(slot.type)
-        if words_of(one.path[-1].key)[-1:] == ("id",)
-    ]
-    own = [path for path in ids if words_of(path[-1].key) in {("id",), (*ports.subject.thing, "id")}] or ids
-    return Pages("last", ends[0].path, slot.path, ends[1], (items,), last=own[0]) if own else None
+    kinds = form_of(slot.type).kinds
+    inside = [one for one in ports.places if one.path[:-1] == (*items, EACH) and one.form.kinds & kinds]
+    for name in (("id",), (*ports.subject.thing, "id")):
+        for one in inside:
+            if words_of(one.path[-1].key) == name and more[0][1] is not None:
+                return Pages("last", more[0][0].path, slot.path, more[0][1], (items,), last=one.path)
+    return None
 
 
 # Names -----------------------------------------------------------------------------------------------
@@ -253,7 +238,7 @@ def _by_last(ports: Ports, slots: list[Slot], told: list[Place]) -> Pages | None
 @lru_cache(maxsize=1 << 14)
 def _words(name: str) -> Words:
     """Return the words of a name without its namespace: `@odata.nextLink` is a `next url`."""
-    for mark in (".", ":", "@", "$"):
+    for mark in ".:@$":
         name = name.rpartition(mark)[2] or name
     return words_of(name)
 
@@ -262,78 +247,61 @@ def _name(path: Path) -> str:
     return phrase(_words(path[-1].key))
 
 
-def _leading(words: Words) -> str:
-    """Return what leads on, without the words that say that it does; of a bare `after`, itself."""
+def _core(words: Words) -> str:
+    """Return what leads on, without the words that say that it does."""
     return phrase(tuple(one for one in words if one not in _ONWARD))
 
 
-def _is_cursor_slot(words: Words) -> bool:
-    return words[-1] not in {"key", "token", "id", "batch"} or len(words) > 1
-
-
 def _is_page_slot(ports: Ports, slot: Slot) -> bool:
-    if slot.parameter in ports.required or len(slot.path) > 2 or slot.path[-1].kind != "key":  # noqa: PLR2004 -- `page.number`
+    inner = slot.path[1:]
+    if slot.parameter in ports.required or slot.path[-1].kind != "key" or len(inner) > 1:
         return False
-    if len(slot.path) > 1 and not set(_words(slot.path[0].key)) & {"page", "pagination", "paging", "cursor"}:
+    if inner and not set(_words(slot.parameter)) & {"page", "pagination", "paging", "cursor"}:
         return False
-    words = _words(slot.path[-1].key)
-    said = phrase(words)
-    if said in _BARE_OFFSETS:
+    name = _name(slot.path)
+    if name in {"from", "start"}:
+        # Alone they may be anything.
         return any(phrase(_words(one.parameter)) in _SIZES for one in ports.slots)
-    if said in _SIZES:
-        return False
-    return said in _LAST_SEEN or takes_page(slot.path) or _is_next(slot.path)
+    return name not in _SIZES and (name in _LAST_SEEN or takes_page(slot.path) or _is_next(slot.path))
 
 
 def _is_next(path: Path) -> bool:
     """Return whether a path is the next page or its address: `next`, `links.next`, `_links.next.href`, `next_url`."""
-    names = [_words(step.key) for step in path[-2:]]
-    own = names[-1]
-    if own in {("next",), ("next", "url"), ("next", "page"), ("next", "page", "url")}:
-        return True
-    return own == ("url",) and len(names) > 1 and names[0] == ("next",)
+    own = _words(path[-1].key)
+    return set(own) in _NEXT or (own == ("url",) and len(path) > 1 and _name(path[:-1]) == "next")
 
 
 def _leads_on(place: Place) -> bool:
     """Return whether a place holds what leads to the next page."""
     words = _words(place.path[-1].key)
-    if is_boolean(place.type) or "previous" in words or "prev" in words or "start" in words:
+    if place.form.is_boolean or {"previous", "prev", "start"} & set(words):
         return False
-    if _is_next(place.path):
-        return True
-    rest = _leading(words)
-    is_cursor = rest in _CURSORS - {"key", "offset"} or (
-        rest in _CURSORS and bool({"next", "last"} & set(words))
-    )
-    return is_cursor and not _LEADS.isdisjoint(words)
+    core = _core(words)
+    is_cursor = core in _CURSORS and (core not in {"key", "offset", "state"} or "next" in words)
+    return _is_next(place.path) or (is_cursor and not _LEADS.isdisjoint(words))
 
 
 def _belongs(place: Place, slot: Slot) -> bool:
     """Return whether a slot takes the cursor of a place: a number only by the same name or from an address."""
-    asked = _name(slot.path)
-    kinds, takes = kinds_of(place.type), kinds_of(slot.type)
+    fits = bool(place.form.kinds & form_of(slot.type).kinds)
     if _is_next(place.path):
-        return bool(kinds & takes) or "any" in kinds | takes or "string" in kinds
-    if asked in _PAGE_NUMBERS | _OFFSETS:
-        return _leading(_words(place.path[-1].key)) in {asked, ""} and bool(kinds & takes)
-    return bool(kinds & takes) or "any" in kinds | takes
+        return fits or "string" in place.form.kinds
+    asked = _name(slot.path)
+    is_number = asked in _PAGE_NUMBERS | _OFFSETS
+    return fits and (not is_number or _core(_words(place.path[-1].key)) in {asked, ""})
 
 
 def _closeness(place: Place, slot: Slot) -> int:
     own, asked = set(_words(place.path[-1].key)), set(_words(slot.path[-1].key))
-    return (
-        4 * (own - {"next"} == asked - {"next"})
-        + 2 * bool(own & asked)
-        + ("next" in own)
-        - _is_next(place.path)
-    )
+    same = 4 * (own - {"next"} == asked - {"next"}) + 2 * bool(own & asked)
+    return same + ("next" in own) - _is_next(place.path)
 
 
 def _tells(place: Place, items: Path) -> Literal["items", "pages", "more", "done"] | None:
     name = _name(place.path)
-    if is_boolean(place.type):
+    if place.form.is_boolean:
         return "more" if name in _MORE else "done" if name in _DONE else None
-    if not kinds_of(place.type) <= _NUMBERS:
+    if not place.form.is_number:
         return None
     if name in _PAGE_COUNTS or (name == "page" and is_plural(place.path[-1].key)):
         return "pages"
@@ -341,19 +309,16 @@ def _tells(place: Place, items: Path) -> Literal["items", "pages", "more", "done
 
 
 def _is_total(place: Place, items: Path) -> bool:
-    if not kinds_of(place.type) <= _NUMBERS:
-        return False
     path = place.path[:-1] if place.path[-1].key == "value" and len(place.path) > 1 else place.path
-    said = _words(path[-1].key)
-    if phrase(said) in _TOTALS:
-        return True
-    own = set(words_of(items[-1].key)) if items else set()
-    return "total" in said and set(said) - {"total"} <= _COUNTED | own
+    own = _words(path[-1].key)
+    counted = _COUNTED | set(words_of(items[-1].key) if items else ())
+    is_total = phrase(own) in _TOTALS or ("total" in own and set(own) - {"total"} <= counted)
+    return place.form.is_number and is_total
 
 
 def _is_about(path: Path, lists: tuple[Path, ...]) -> bool:
-    """Return whether a place speaks of the page that some lists are on: it stands beside or around them."""
+    """Return whether a place tells about the page that some lists are on: it is beside or around them."""
     around = path[:-1]
-    while around and (phrase(_words(around[-1].key)) in _AROUND or "total" in _words(around[-1].key)):
+    while around and _name(around) in _AROUND:
         around = around[:-1]
     return any(array[: len(around)] == around for array in lists)

@@ -68,11 +68,11 @@ def many(path: Path) -> int:
 
 def keys_of(path: Path) -> tuple[str, ...]:
     """Return the keys on a path, without its loops."""
-    return tuple(step.key for step in path if step.kind == "key")
+    return tuple([step.key for step in path if step.kind == "key"])
 
 
 def items_of(path: Path) -> Path:
-    """Cut a path after its last loop; empty where it has none."""
+    """Cut a path after its last loop; empty if it has none."""
     for end in range(len(path), 0, -1):
         if path[end - 1].kind != "key":
             return path[:end]

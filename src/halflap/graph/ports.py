@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.graph.naming import subject_of
-from halflap.graph.types import ANYTHING, Form
 from halflap.schema import union
 
 if TYPE_CHECKING:
     from halflap.graph.naming import Subject
     from halflap.graph.paths import Path
+    from halflap.graph.types import Form
     from halflap.schema import Type
 
-__all__ = ["Place", "Ports", "Sign", "Slot", "kinds_of", "only_value", "parts_of", "taken_part"]
+__all__ = ["MAX_DEPTH", "MAX_PORTS", "Place", "Ports", "Slot", "only_value", "parts_of", "taken_part"]
 
 MAX_PORTS = 600
 """Slots, and places, read of one tool, the outermost first. Doubling it finds links in deeper results."""
 MAX_DEPTH = 10
-TAKEN = frozenset({"string", "number", "integer", "boolean", "any", "cut", "recursive", "values", "object"})
-"""Kinds of values that are taken as they are; arrays are gone through."""
+_TAKEN = frozenset({"string", "number", "integer", "boolean", "any", "cut", "recursive", "values", "object"})
+"""Kinds of values that are taken as they are; arrays are looped over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A value that can be taken out of a tool's result."""
 
     path: Path
     type: Type
+    form: Form
+    """Its type as far as it matters for links."""
     description: str = ""
-    is_seldom: bool = False
-    """Whether it was learned, and is not in every result."""
     is_optional: bool = False
     """Whether it, or what it is in, may be missing or null although others beside it may not."""
     declared: bool = True
     """Whether the server declares it; otherwise it was learned from results."""
     confidence: float = 1.0
     """How certain a learned place is."""
-    form: Form = field(default=ANYTHING, compare=False, repr=False)
-    """Its type as far as it matters for links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ class Slot:
     path: Path
     type: Type
     required: bool
-    """Whether it is required where the object around it is given."""
+    """Whether it is required if the object around it is given."""
     has_default: bool = False
     description: str = ""
     default: Any = field(default=None, compare=False)
@@ -57,13 +54,6 @@ class Slot:
     @property
     def parameter(self) -> str:
         return self.path[0].key
-
-
-class Sign(NamedTuple):
-    """A key of a result that tells that the call failed: it is false, or it is there at all."""
-
-    kind: Literal["false", "error"]
-    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +66,14 @@ class Ports:
     slots: tuple[Slot, ...] = ()
     required: frozenset[str] = frozenset()
     """The parameters that have to be given: required, and without a default."""
-    choices: tuple[frozenset[str], ...] = ()
-    """Where one of several sets of parameters is enough, those sets; the smallest is in `required`."""
     description: str = ""
     original_name: str = ""
     is_destructive: bool = False
     changes: bool | None = None
-    """Whether it changes something, where the user or a trusted server says so."""
+    """Whether it changes something, if the user or a trusted server says so."""
     latency_ms: float | None = None
     result: Type | None = field(default=None, repr=False)
-    """What it returns as a whole, where that is known."""
-    signs: tuple[Sign, ...] = ()
-    """What tells in a result that the call failed."""
-    beside: tuple[Place, ...] = ()
-    """Values around the data of an envelope, which make no links but may tell about pages."""
+    """What it returns as a whole, if that is known."""
 
     @property
     def name(self) -> str:
@@ -100,28 +84,19 @@ class Ports:
     def subject(self) -> Subject:
         return subject_of(self.name)
 
-    @property
-    def told(self) -> tuple[Place, ...]:
-        """All places that may tell about pages."""
-        return (*self.places, *self.beside) if self.beside else self.places
-
     def needs(self, slot: Slot) -> bool:
         return slot.required and slot.parameter in self.required
 
 
 def taken_part(parts: list[Type]) -> Type | None:
     """Return the type of a value that may be one of these, as far as it is taken whole."""
-    taken = [one for one in parts if one.kind in TAKEN]
+    taken = [one for one in parts if one.kind in _TAKEN]
     return None if not taken else taken[0] if len(taken) == 1 else union(taken)
 
 
 def parts_of(kind: Type) -> list[Type]:
     """Return the members of a union, or the type itself, without null."""
     return [one for one in (kind.members or (kind,)) if one.kind not in {"null", "never"}]
-
-
-def kinds_of(kind: Type) -> set[str]:
-    return {str(one.kind) for one in parts_of(kind)}
 
 
 def only_value(kind: Type) -> str | float | None:

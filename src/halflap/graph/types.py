@@ -1,16 +1,17 @@
-"""Whether a value of one type can go where another is asked for; where it cannot, no evidence makes a link."""
+"""Whether a value of one type can go where another is asked for; if it cannot, no evidence makes a link."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from halflap.schema import fields_of, object_types
 
 if TYPE_CHECKING:
     from halflap.schema import Type
 
-__all__ = ["ANYTHING", "Form", "admits", "conflict", "form_of"]
+__all__ = ["Form", "admits", "conflict", "form_of"]
 
 _PLAIN = frozenset({"string", "number", "integer", "boolean"})
 _ANYTHING = _PLAIN | {"object", "array"}
@@ -22,30 +23,35 @@ _DISJOINT = frozenset(
     ("date-time", "date", "time", "duration", "uuid", "email", "uri", "ipv4", "ipv6", "hostname")
 )
 """Formats of which no text has two; others may be names for much the same."""
-_MOST_FIELDS = 60
-_MOST_VALUES = 200
-_DEEPEST = 3
+_MAX_FIELDS = 60
+_MAX_VALUES = 200
+_MAX_DEPTH = 3
 
 
-class Form(NamedTuple):
-    """What matters of a type here, small enough to be compared often."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """What matters of a type here, without null: a missing value goes nowhere."""
 
     kinds: frozenset[str]
     format: str | None = None
     values: frozenset[tuple[str, Any]] | None = None
-    """All that it may be, where that is enumerated."""
+    """All that it may be, if that is enumerated."""
     fields: tuple[tuple[str, bool, Form], ...] = ()
     """The keys of an object: name, whether it is required, what it is."""
     closed: bool = False
     is_map: bool = False
     """Whether it is an object whose keys are data."""
 
+    @property
+    def is_boolean(self) -> bool:
+        return self.kinds == {"boolean"}
 
-ANYTHING = Form(_ANYTHING)
+    @property
+    def is_number(self) -> bool:
+        return self.kinds <= {"integer", "number"}
 
 
 def form_of(kind: Type, depth: int = 0) -> Form:
-    """Return the form of a type, without null: a missing value goes nowhere."""
     if kind.kind in _PLAIN:
         return _plain(kind.kind, kind.format)
     parts = [one for one in (kind.members or (kind,)) if one.kind != "null"]
@@ -57,19 +63,16 @@ def form_of(kind: Type, depth: int = 0) -> Form:
             kinds |= _ANYTHING
         elif part.kind != "never":
             kinds.add(part.kind)
-    listed = [one for part in parts if part.kind == "values" for one in part.comparable_values]
-    is_listed = 0 < len(listed) <= _MOST_VALUES and all(part.kind == "values" for part in parts)
+    listed = frozenset(one for part in parts if part.kind == "values" for one in part.comparable_values)
+    is_listed = 0 < len(listed) <= _MAX_VALUES and all(part.kind == "values" for part in parts)
     formats = {part.format for part in parts if part.kind == "string"}
-    objects = object_types(kind) if depth < _DEEPEST else []
-    fields = tuple(
-        (field.name, field.required, form_of(field.type, depth + 1))
-        for field in fields_of(objects)[:_MOST_FIELDS]
-    )
+    objects = object_types(kind) if depth < _MAX_DEPTH else []
+    fields = fields_of(objects)[:_MAX_FIELDS]
     return Form(
         frozenset(kinds),
         _usual(next(iter(formats))) if len(formats) == 1 and not listed else None,
-        frozenset(listed) - {("NoneType", None)} if is_listed else None,
-        fields,
+        listed - {("NoneType", None)} if is_listed else None,
+        tuple((one.name, one.required, form_of(one.type, depth + 1)) for one in fields),
         bool(objects) and all(one.closed for one in objects),
         bool(objects) and not fields and any(one.extra is not None for one in objects),
     )
@@ -85,23 +88,17 @@ def _usual(form: str | None) -> str | None:
 
 
 def admits(kind: Type, value: Any) -> bool:
-    """Return whether a value can be of a type; of arrays, only that they are."""
+    """Return whether a value can be of a type; the items of arrays are not checked."""
     return not _conflict(_form_of_value(value), form_of(kind))
 
 
 def _form_of_value(value: Any, depth: int = 0) -> Form:
     kind = frozenset({_kind_of(value)}) - {"null"}
     if isinstance(value, dict):
-        inner = {} if depth == _DEEPEST else value
+        inner = {} if depth == _MAX_DEPTH else value
         fields = ((name, True, _form_of_value(one, depth + 1)) for name, one in inner.items())
         return Form(kind, fields=tuple(fields), is_map=not value)
     return Form(kind, values=None if isinstance(value, list) else frozenset({(type(value).__name__, value)}))
-
-
-@lru_cache(maxsize=1 << 15)
-def conflict(given: Form, asked: Form) -> str:
-    """Return why no value of the one can go where the other is asked for; empty if it can."""
-    return _conflict(given, asked)
 
 
 def _conflict(given: Form, asked: Form) -> str:
@@ -120,18 +117,19 @@ def _conflict(given: Form, asked: Form) -> str:
     return _objects(given, asked) if fitting == {"object"} else ""
 
 
+conflict = lru_cache(maxsize=1 << 15)(_conflict)
+"""Return why no value of the one form can go where the other is asked for; empty if it can."""
+
+
 def _objects(given: Form, asked: Form) -> str:
     if not given.fields:
         needed = any(required for _, required, _ in asked.fields)
         return "its keys are data, not fields" if given.is_map and needed else ""
     has = {name: form for name, _, form in given.fields}
     for name, required, form in asked.fields:
-        if name in has:
-            problem = _conflict(has[name], form)
-            if problem:
-                return f"{name!r}: {problem}"
-        elif required:
-            return f"it has no {name!r}"
+        problem = _conflict(has[name], form) if name in has else "missing" if required else ""
+        if problem:
+            return f"{name!r}: {problem}"
     more = sorted(has.keys() - {name for name, _, _ in asked.fields})
     return f"{more[0]!r} is not accepted" if more and asked.closed and asked.fields else ""
 

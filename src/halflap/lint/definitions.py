@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halflap.lint.server import Evidence
 
-__all__ = ["read_definitions", "server_of"]
-
 _FORMS = 'a list of tools, `{"tools": […]}`, a `tools/list` response, or `{"<server>": {"tools": […]}}`'
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from halflap.lint.server import LintServer, LintTool
 
-__all__ = ["Draft", "drafted_schema", "drafts_of"]
-
 _LEARNED_KEYWORDS = frozenset({"x-halflap", "$schema"})
 
 

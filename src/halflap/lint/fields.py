@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from halflap.graph.naming import Words
 
-__all__ = ["IGNORE_KEYWORD", "SchemaField", "Side", "fields_of_schema"]
-
 Side = Literal["input", "output"]
 IGNORE_KEYWORD = "x-halflap-lint-ignore"
 """In a schema or a tool's `_meta`: the rules that the author ignores, each with a reason."""

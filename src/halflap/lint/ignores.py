@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer, LintTool
 
-__all__ = ["RULES", "AuthorIgnore", "author_ignores", "ignored_by"]
-
 
 class AuthorIgnore(NamedTuple):
     """A rule that an author ignores for a tool, or for one place in it and everything below."""

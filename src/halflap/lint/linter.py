@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halflap.lint.rule import Problem, Rule
     from halflap.lint.server import LintServer
 
-__all__ = ["lint"]
-
 logger = logging.getLogger(__name__)
 
 

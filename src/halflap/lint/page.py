@@ -15,8 +15,6 @@ from halflap.lint.rule import rule_texts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["page"]
-
 _NEEDS = {
     "definitions": "the definition",
     "outputs": "known result fields (declared or learned)",

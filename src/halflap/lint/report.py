@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from halflap.lint.rule import Severity
 
-__all__ = ["SHARES", "Finding", "Fix", "NotJudged", "Report", "ServerReport", "make_report", "share_of"]
-
 SHARES: dict[Severity, float] = {"error": 0.25, "warning": 0.10, "info": 0.03}
 _MAX_SHARE = 0.45
 _UNDECLARED = "no-output-schema"

@@ -13,8 +13,6 @@ import yaml
 if TYPE_CHECKING:
     from halflap.lint.server import LintServer, LintTool
 
-__all__ = ["SEVERITIES", "Check", "Limits", "Problem", "Rule", "Severity", "rule_texts"]
-
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 """Most severe first."""

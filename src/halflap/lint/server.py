@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from halflap.lint.fields import SchemaField
     from halflap.schema import Type
 
-__all__ = ["NO_EVIDENCE", "Breach", "Evidence", "LintServer", "LintTool"]
-
 
 @dataclass(frozen=True, slots=True)
 class Breach:

@@ -105,7 +105,7 @@ def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | 
         return None
     certainty = confidence(shape, enums=enums)
     short = brief(shape, _MAX_SHOWN, enums=enums)
-    schema = schema_of(shape, enums=enums, notes=False)
+    schema = schema_of(shape, enums=enums)
     type_ = stub = None
     if certainty > 0 or shape.observations >= _MIN_RESULTS:
         type_ = stub = type_of(shape, enums=enums, is_opaque=is_media)
@@ -115,7 +115,7 @@ def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | 
         key,
         learned,
         schema,
-        schema if short is shape else schema_of(short, enums=enums, notes=False),
+        schema if short is shape else schema_of(short, enums=enums),
         certainty,
         type_ if type_ is not None and is_informative(type_) else None,
         stub if stub is not None and is_informative(stub) else None,

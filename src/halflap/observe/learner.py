@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.errors import StoreError
 from halflap.core.values import Result
 from halflap.graph.lineage import NO_LINEAGE, Lineage, Trails
-from halflap.learn import Learned, Observer, digest_of, outcome_of, with_unkept
+from halflap.learn import Observations, digest_of, with_unkept
 from halflap.observe.knowledge import key_of
 from halflap.observe.known import compare
 from halflap.schema import read_result, reading_of
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from halflap.calls import Answered
-    from halflap.learn import Outcome
     from halflap.observe.knowledge import Knowledge
     from halflap.schema import Reading
     from halflap.store import Store, ToolKey
@@ -46,6 +45,8 @@ _MAX_WAITING = 5_000
 _MAX_WAITING_BYTES = 64 * 1024 * 1024
 _SMALL = 4_096
 """Results up to this size are read on the event loop; larger ones take milliseconds, so a thread reads them."""
+_OBSERVED_BYTES = 256 * 1024
+"""Results that are looked at together. Doubling it doubles the longest pause, some milliseconds, and saves a tenth."""
 _BATCH_SECONDS = 3.0
 _WRITE_REST = 20
 """Storing takes at most this fraction of the time: after a slow batch, the next one waits longer."""
@@ -71,17 +72,11 @@ class _Waiting:
 class _Seen:
     """What a batch of results looks like."""
 
-    observers: dict[ToolKey, dict[Outcome, Observer]] = field(default_factory=dict)
+    results: Observations[ToolKey]
     calls: list[str] = field(default_factory=list)
     flows: list[Lineage] = field(default_factory=list)
     ended: float = 0.0
     """The sum of the times at which the answers arrived."""
-
-    def shapes(self) -> dict[ToolKey, Learned]:
-        return {
-            key: Learned(**{outcome: one.shape() for outcome, one in outcomes.items()})
-            for key, outcomes in self.observers.items()
-        }
 
 
 class Learner:
@@ -235,7 +230,7 @@ class Learner:
 
     async def _write(self, seen: _Seen) -> frozenset[str]:
         """Store what was seen; if another process learned from some of the calls, store nothing and return those."""
-        new = await asyncio.to_thread(seen.shapes)
+        new = await asyncio.to_thread(seen.results.learned)
         before = {key: await self._knowledge.learned(key) for key in new}
         compared = await asyncio.to_thread(compare, before, new, enums=self._values)
         flows = Lineage.sum(seen.flows)
@@ -253,7 +248,7 @@ class Learner:
 
     async def _see(self, batch: Sequence[_Waiting]) -> _Seen:
         """Look at results one after another, with pauses in which calls have the event loop to themselves."""
-        seen, busy = _Seen(), 0.0
+        seen, busy = _Seen(Observations(values=self._values, most_bytes=_OBSERVED_BYTES)), 0.0
         for one in batch:
             began = time.perf_counter()
             if one.size <= _SMALL and not self._values:  # redacting values takes long
@@ -281,11 +276,7 @@ class Learner:
             if self._values and self._redact is not None:
                 value = with_unkept(value, self._redact(value))
             digest = digest_of(arguments, self._salt or b"")
-            outcome = outcome_of(value, is_error=result.is_error)
-            outcomes = seen.observers.setdefault(key, {})
-            if outcome not in outcomes:
-                outcomes[outcome] = Observer(values=self._values)
-            outcomes[outcome].observe(value, digest, answered.at)
+            seen.results.add(key, value, digest, answered.at, is_error=result.is_error, size=one.size)
         except Exception as error:  # noqa: BLE001 -- whatever a server sends, the next result counts
             logger.info("A result of %s was not learned from: %r", answered.tool.name, error)
             return

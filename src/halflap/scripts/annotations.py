@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["SUPPORTED", "AnnotationError", "Annotations"]
-
 SUPPORTED = (
     "str, int, float, bool, None, Any, list[X], dict[str, X], Literal[...], X | Y, Optional[X], Union[X, Y], "
     'Annotated[X, "description"], and TypedDict classes of the same file'

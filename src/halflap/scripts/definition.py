@@ -14,8 +14,6 @@ from halflap.scripts.annotations import AnnotationError, Annotations
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Definition", "read_definition"]
-
 _MAX_QUOTE = 80
 _MAX_PROBLEMS = 20
 _GUARDS = ("__name__ == '__main__'", "'__main__' == __name__")

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["SavedScripts", "Script", "ScriptFolder", "decode", "read_file"]
-
 _MAX_BYTES = 262_144
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 

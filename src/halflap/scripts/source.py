@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halflap.scripts.definition import Definition
     from halflap.scripts.folder import SavedScripts, Script, ScriptFolder
 
-__all__ = ["ScriptResult", "Scripts"]
-
 logger = logging.getLogger(__name__)
 
 _PREFIX = f"{SCRIPTS}__"
@@ -46,7 +44,7 @@ class Scripts:
         folder: ScriptFolder,
         *,
         absorb: Callable[[Listing], Awaitable[None]],
-        programs: Callable[[], Awaitable[Programs]],
+        programs: Programs,
         call: Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]],
         accept: Callable[[Sequence[str]], Awaitable[Sequence[str]]],
     ) -> None:
@@ -141,8 +139,7 @@ class Scripts:
         if problems := argument_problems(arguments, compile_schema(definition.input_schema)):
             tool = Tool("main", "", "main", "", definition.input_schema)
             raise InvalidArgumentsError("main", problems, parse_schema(tool).format_compact())
-        programs = await self._programs()
-        return await programs.execute(code, context, entry=_entry("program", definition, arguments))
+        return await self._programs.execute(code, context, entry=_entry("program", definition, arguments))
 
     async def call(
         self,
@@ -155,14 +152,13 @@ class Scripts:
     ) -> Result:
         """Run a script as part of its caller's run, with its caller's permissions and deadline."""
         del repeatable
-        programs = await self._programs()
         script = await self.find(tool)
         await admit()
         # What was admitted is what runs, so a file that changed meanwhile is checked again.
         while (now := await self.find(tool)).code != script.code:
             script = now
             await admit()
-        execution = await programs.execute(
+        execution = await self._programs.execute(
             script.code,
             context,
             kind="script",

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ClientRefusedError
-from halflap.core.text import clean
+from halflap.core.text import clean, visible
 from halflap.server.passthrough.client import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from halflap.core.values import Tool
     from halflap.server.passthrough.client import Client
 
-__all__ = ["Word", "confirm"]
+__all__ = ["confirm", "question"]
 
 _ASKED = "confirm"
-_LONGEST_DESCRIPTION = 200
-_A_YES = (
+_MAX_DESCRIPTION = 200
+_MAX_PROGRAM = 2_000
+"""Characters of a program that is shown whole; of a longer one, the places that name the tools are shown."""
+_MAX_PLACES = 20
+_AROUND = 90
+"""Characters shown before and after a name."""
+_ALLOWED = (
     "If you allow it, the program may call them any number of times in this run, with any arguments, and also through "
     "`call_tool` with a computed name."
 )
-_A_YES_TO_SAVED = (
+_ALLOWED_SAVED = (
     "If you allow it, the program may call them any number of times in this run: a language model chooses when, and with "
     "which arguments."
 )
@@ -47,38 +53,14 @@ async def confirm(client: Client, tools: Sequence[Tool], code: str, *, saved: st
     elicitation = client.capabilities.get("elicitation")
     if elicitation is None or ("url" in elicitation and "form" not in elicitation):
         return Word(unconfirmed="the client can't ask (it doesn't support elicitation)")
+    # In a thread: a program can be long.
+    message = await asyncio.to_thread(question, tools, code, saved)
+    params = {"message": message, "requestedSchema": _SCHEMA}
     try:
-        answers = await client.ask({_ASKED: await _request(tools, code, saved)})
+        answers = await client.ask({_ASKED: {"method": "elicitation/create", "params": params}})
     except ClientRefusedError as refused:
-        return Word(unconfirmed=f"the client couldn't ask: {clean(refused.message, _LONGEST_DESCRIPTION)}")
+        return Word(unconfirmed=f"the client couldn't ask: {clean(refused.message, _MAX_DESCRIPTION)}")
     return _word(answers[_ASKED], tools)
-
-
-async def _request(tools: Sequence[Tool], code: str, saved: str) -> dict[str, Any]:
-    names = frozenset(tool.name for tool in tools)
-    who = f"The DSPy program {saved}" if saved else "A program written by the model"
-    lines = [f"{who} can call destructive tools:"]
-    lines += [
-        f"- {tool.name}: {' '.join(clean(tool.description, _LONGEST_DESCRIPTION).split())}" for tool in tools
-    ]
-    lines += [
-        _A_YES_TO_SAVED if saved else _A_YES,
-        "Allow this once?",
-        # The program comes last: its text could pretend to be part of the question.
-        await _excerpt(code, names),
-    ]
-    return {
-        "method": "elicitation/create",
-        "params": {"message": "\n".join(lines), "requestedSchema": _SCHEMA},
-    }
-
-
-async def _excerpt(code: str, names: frozenset[str]) -> str:
-    from halflap.server.excerpt import LONGEST_WHOLE, excerpt  # noqa: PLC0415 -- it loads what listing the tools does not need
-
-    return (
-        excerpt(code, names) if len(code) <= LONGEST_WHOLE else await asyncio.to_thread(excerpt, code, names)
-    )
 
 
 def _word(answer: Mapping[str, Any], tools: Sequence[Tool]) -> Word:
@@ -86,3 +68,50 @@ def _word(answer: Mapping[str, Any], tools: Sequence[Tool]) -> Word:
     if action == "accept" and isinstance(content, dict) and content.get(_ASKED) is True:
         return Word(confirmed=frozenset(tool.name for tool in tools))
     return Word(unconfirmed="the user declined" if action != "cancel" else "the user did not answer")
+
+
+def question(tools: Sequence[Tool], code: str, saved: str) -> str:
+    """Return what the person is asked."""
+    who = f"The DSPy program {saved}" if saved else "A program written by the model"
+    return "\n".join(
+        [
+            f"{who} can call destructive tools:",
+            *(
+                f"- {tool.name}: {' '.join(clean(tool.description, _MAX_DESCRIPTION).split())}"
+                for tool in tools
+            ),
+            _ALLOWED_SAVED if saved else _ALLOWED,
+            "Allow this once?",
+            # The program comes last: its text could pretend to be part of the question.
+            _excerpt(code, {tool.name for tool in tools}),
+        ]
+    )
+
+
+def _excerpt(code: str, names: Collection[str]) -> str:
+    """Return a short program whole; of a longer one what surrounds the names, those in comments last."""
+    if len(code) <= _MAX_PROGRAM:
+        return f"The program:\n{clean(code, _MAX_PROGRAM)}"
+    words = re.compile(rf"\b(?:{'|'.join(map(re.escape, (*names, 'call_tool')))})\b")
+    places: list[tuple[bool, int, str]] = []
+    lines = re.split(r"\r\n|\r|\n", code)
+    for number, line in enumerate(lines, 1):
+        end = 0
+        for found in words.finditer(line):
+            if found.start() < end:
+                continue
+            start, end = max(0, found.start() - _AROUND), found.end() + _AROUND
+            before, after = "…" if line[:start].strip() else "", "…" if line[end:].strip() else ""
+            shown = visible(line[start:end].strip(), _MAX_PROGRAM, keep="\t")
+            places.append((line.lstrip().startswith("#"), number, f"{number}: {before}{shown}{after}"))
+    more = f"… and {len(places) - _MAX_PLACES:,} more such places"
+    return "\n".join(
+        [
+            f"Of the program, {len(lines):,} lines long, only excerpts are shown, around these names and `call_tool`:",
+            *(
+                [text for _, _, text in sorted(places)[:_MAX_PLACES]]
+                or ["(only a script that it calls names them)"]
+            ),
+            *([more] if len(places) > _MAX_PLACES else []),
+        ]
+    )

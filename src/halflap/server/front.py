@@ -182,7 +182,7 @@ class Front:
         given = {key: value for key, value in (context.params or {}).items() if key not in _BETWEEN_US}
 
         async def work(client: Client) -> dict[str, Any]:
-            passing = await self._gateway.passing()
+            passing = (await self._gateway.prepare()).passing
             request, params = (target.server, kind, target.name), {**given, **replaced}
             with protocol_errors():
                 return await passing.request(request, context.method, params, client.on_behalf(forwards=True))
@@ -196,7 +196,7 @@ class Front:
         set_log_level(context, params.level)
         if LEVELS.index(params.level) < self._lowest_level:
             self._lowest_level = LEVELS.index(params.level)
-            await self._gateway.set_log_level(params.level)
+            await (await (await self._gateway.prepare()).pool.get()).set_log_level(params.level)
         return types.EmptyResult()
 
     # Connections of the older era

@@ -50,7 +50,7 @@ class OneServer:
         """Make the front's server introduce itself as the one behind it, which may have to be started for that."""
         if self._features is not None:
             return
-        features = await (await self._gateway.passing()).of_server(self.only)
+        features = await (await self._gateway.prepare()).passing.of_server(self.only)
         if features is None:
             reason = self._gateway.unavailable().get(self.only, "it did not answer in time.")
             raise MCPError(types.INTERNAL_ERROR, f"Server {self.only!r}: {reason}")
@@ -90,7 +90,7 @@ class OneServer:
 
     async def page(self, method: str, cursor: str | None, client: Client) -> Mapping[str, Any]:
         """Return a page of prompts, resources or templates."""
-        passing = await self._gateway.passing()
+        passing = (await self._gateway.prepare()).passing
         field, key = LISTS[method]
         params = {} if cursor is None else {"cursor": cursor}
         page = await passing.list_page(self.only, method, params, client.on_behalf())

@@ -6,13 +6,13 @@ import os
 import secrets
 import tempfile
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import TokenFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from mcp.server import ServerRequestContext
 
@@ -91,20 +91,14 @@ def keep_token(folder: Path) -> tuple[str, Path, bool]:
 
 
 def _make(file: Path, token: str) -> bool:
-    """Write a token unless there is one; of two processes that do so at once, one wins and both use the same."""
-    is_empty = file.exists() and file.stat().st_size == 0
-    if file.exists() and not is_empty:
+    """Write a token unless there is a file; of two processes that do so at once, one wins and both use the same."""
+    if file.exists():
         return False
-    descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=".http_token.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as opened:
-            opened.write(token + "\n")
-        if is_empty:
-            Path(temporary).replace(file)
-        else:
-            os.link(temporary, file)
-    except FileExistsError:
-        return False
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=".http_token.") as temporary:
+        temporary.write(token + "\n")
+        temporary.flush()
+        try:
+            os.link(temporary.name, file)
+        except FileExistsError:
+            return False
     return True

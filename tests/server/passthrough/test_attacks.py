@@ -64,12 +64,13 @@ async def test_a_server_that_does_not_say_whose_call_it_asks_for_asks_nobody_whi
         assert ann.asked == []
 
 
-async def test_a_question_without_a_call_is_asked_to_nobody(home: Path) -> None:
+async def test_what_a_server_says_without_a_call_reaches_nobody(home: Path) -> None:
     refused: list[Any] = []
 
     async def call(wire: Wire, _arguments: dict[str, Any]) -> Any:
         async def later() -> None:
             await asyncio.sleep(0.05)
+            await wire.say("notifications/message", {"level": "error", "data": "late"})
             refused.append(await wire.ask())
 
         asyncio.get_running_loop().create_task(later())
@@ -88,6 +89,7 @@ async def test_a_question_without_a_call_is_asked_to_nobody(home: Path) -> None:
         assert await comes(is_refused)
     assert isinstance(refused[0], types.ErrorData)
     assert ann.asked == []
+    assert ann.heard(types.LoggingMessageNotification) == []
 
 
 async def test_over_http_each_question_reaches_the_client_whose_call_caused_it(home: Path) -> None:

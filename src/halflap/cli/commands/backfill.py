@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from halflap.backfill import SourceReport, Summary
 
 _MAX_BAD = 20
-_MAX_TOOLS = 40
 _MB = 1_000_000
 
 
@@ -60,14 +59,17 @@ async def backfill(
             )
             with on_interrupt(work.stop):
                 summary = await work.run(sources)
-    if not invocation.as_json:
-        for source in summary.sources:
-            for line in _source_lines(source):
-                note(f"{visible(source.name)}{line}")
+    for source in () if invocation.as_json else summary.sources:
+        for line in _remarks(source):
+            note(f"{visible(source.name)}{line}")
     invocation.show(summary.to_json(), _lines(summary))
     if summary.tools and not invocation.as_json:
         print_lines([""])
-        _tools(summary).print()
+        rows = (
+            (visible(one.server), visible(one.tool), f"{one.observations:,}", one.schema)
+            for one in summary.tools
+        )
+        Table(["server", "tool", "results", "schema"], rows, right={2}).print()
     troubled = [source for source in summary.sources if source.state in {"refused", "failed"}]
     if summary.is_stopped and not summary.count("refused"):
         raise Exit(INTERRUPTED)
@@ -80,8 +82,8 @@ async def backfill(
 def _lines(summary: Summary) -> Iterator[str]:
     read = sum(source.found.bytes for source in summary.sources) / _MB
     what = f"{plural(summary.observations, 'result')} of {plural(len(summary.tools), 'tool')}"
-    speed = f"{read:,.1f} MB in {summary.seconds:,.1f} s"
     verb = "Would learn" if summary.dry_run else "Learned"
+    speed = f"{read:,.1f} MB in {summary.seconds:,.1f} s"
     yield f"{verb} from {what} ({speed})." if summary.observations else "Nothing new to learn."
     unknown = sorted({visible(tool.server) for tool in summary.tools if not tool.is_known})
     yield from outline(
@@ -90,7 +92,7 @@ def _lines(summary: Summary) -> Iterator[str]:
             "changed schemas": summary.schemas("changed"),
             "drift": f"{len(summary.drift)}, see halflap schema drift" if summary.drift else None,
             "sources counted before": summary.count("known") or None,
-            "servers not configured yet": join(unknown, limit=5) if unknown else None,
+            "servers not configured yet": unknown,
         }
     )
     if summary.is_stopped and not summary.count("refused"):
@@ -98,22 +100,8 @@ def _lines(summary: Summary) -> Iterator[str]:
         yield f"Interrupted.{kept}"
 
 
-def _tools(summary: Summary) -> Table:
-    rows: list[tuple[str, ...]] = [
-        (
-            visible(tool.server),
-            visible(tool.tool),
-            f"{tool.observations:,}",
-            "only texts or errors" if tool.schema == "none" else tool.schema,
-        )
-        for tool in summary.tools[:_MAX_TOOLS]
-    ]
-    if len(summary.tools) > _MAX_TOOLS:
-        rows.append(("…", f"{len(summary.tools) - _MAX_TOOLS} more", "", "--json lists all"))
-    return Table(["server", "tool", "results", "schema"], rows, right={2})
-
-
-def _source_lines(source: SourceReport) -> Iterator[str]:
+def _remarks(source: SourceReport) -> Iterator[str]:
+    """Yield what a person should know about a source; each follows its name."""
     found = source.found
     yield from (f":{bad.line}: {visible(bad.reason)}" for bad in found.bad[:_MAX_BAD])
     if found.bad_count > _MAX_BAD:
@@ -126,8 +114,6 @@ def _source_lines(source: SourceReport) -> Iterator[str]:
         tools = join(map(visible, found.nameless_tools), limit=5)
         yield f": {plural(found.nameless, 'result')} of tools without a server skipped: {tools}."
     yield from (f": {text}" for text in source.notes)
-    if source.skipped_bytes and source.state not in {"known", "refused"}:
-        yield f": continued after {source.skipped_bytes / _MB:,.1f} MB that were counted before."
     if source.problem is not None:
         failed = source.state in {"failed", "refused"}
         yield f": {f'Error [{BackfillError.code}]: ' if failed else ''}{visible(source.problem)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command, group
-from halflap.cli.options import OutputOption, exclusive, key_values, resolve, tool_names, write_text
+from halflap.cli.options import exclusive, key_values, resolve, tool_names
 from halflap.cli.output import (
     Table,
     note,
@@ -19,13 +19,13 @@ from halflap.cli.output import (
     print_lines,
     warn_about_servers,
     working,
+    write,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from halflap.graph.edges import Edge, Graph
-    from halflap.graph.ports import Ports
+    from halflap.graph.edges import Graph
 
 graph = group("graph", "Show links between tools: which results can be which arguments.")
 ToolName = Annotated[str, Argument(help="A tool.", autocompletion=tool_names)]
@@ -43,7 +43,6 @@ async def show_graph(
         Literal["mermaid", "dot"] | None,
         Option("--format", "-f", help="Draw a diagram instead of a table.", show_default=False),
     ] = None,
-    output: OutputOption = None,
 ) -> None:
     """Show which results can be which arguments: as a table, a diagram or data."""
     exclusive(json=invocation.as_json, format=form)
@@ -54,19 +53,21 @@ async def show_graph(
             if tool is None:
                 edges, tools = await asyncio.to_thread(lambda: list(found.edges())), dict(found.tools)
             else:
-                name = gateway.tool_named(found, await resolve(gateway, tool))
+                name = gateway.parts.composer.tool_named(found, await resolve(gateway, tool))
                 around = {(one.source, one.target): one for one in (*found.into(name), *found.out_of(name))}
                 edges, ends = list(around.values()), {name, *(end for pair in around for end in pair)}
                 tools = {one: found.tools[one] for one in sorted(ends)}
-    if form is not None or (output is not None and not invocation.as_json):
-        write_text(_drawn(edges, tools, is_dot=form == "dot"), output)
+    if form is not None:
+        from halflap.graph.draw import edges_dot, edges_mermaid
+
+        # Tools without links would only clutter the diagram.
+        linked = {name: tools[name] for edge in edges for name in (edge.source, edge.target)}
+        write((edges_dot if form == "dot" else edges_mermaid)(edges, dict(sorted(linked.items()))))
         return
     keys = {"name": "tool", "server": "server", "destructive": "is_destructive", "latencyMs": "latency_ms"}
     nodes = [{key: getattr(one, name) for key, name in keys.items()} for _, one in sorted(tools.items())]
     data = {"nodes": nodes, "edges": [edge.to_json() for edge in edges]}
-    if output is not None:
-        write_text(json.dumps(data, indent=2), output)
-    elif edges or invocation.as_json:
+    if edges or invocation.as_json:
         headings = ["from", "to", "coverage", "confidence", "fields"]
         invocation.show(data, Table(headings, map(_row, data["edges"]), right={3}, wrap=True))
     else:
@@ -77,15 +78,6 @@ def _row(edge: Mapping[str, Any]) -> list[str]:
     fields = ", ".join(f"{link['from']} → {link['to']}" for link in edge["mappings"])
     ends = [one_line(edge["from"]), one_line(edge["to"])]
     return [*ends, edge["coverage"], f"{edge['confidence']:.2f}", fields]
-
-
-def _drawn(edges: Sequence[Edge], tools: Mapping[str, Ports], *, is_dot: bool) -> str:
-    from halflap.graph.draw import edges_dot, edges_mermaid
-
-    # Tools without links would only clutter the diagram.
-    ends = {end for edge in edges for end in (edge.source, edge.target)}
-    linked = {name: ports for name, ports in tools.items() if name in ends}
-    return (edges_dot if is_dot else edges_mermaid)(edges, linked)
 
 
 @graph.command()
@@ -187,13 +179,8 @@ def _value(name: str, text: str, graph: Graph) -> Any:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    wanted = words_of(name)
-    types = [
-        slot.type
-        for ports in graph.tools.values()
-        for slot in ports.slots
-        if slot.path[-1].kind == "key" and words_of(slot.path[-1].key) == wanted
-    ]
+    slots = [slot for ports in graph.tools.values() for slot in ports.slots if slot.path[-1].kind == "key"]
+    types = [slot.type for slot in slots if words_of(slot.path[-1].key) == words_of(name)]
     # With a list of what is taken, the call is made for each item.
     each = value if isinstance(value, list) else [value]
     fits = any(admits(kind, value) or all(admits(kind, one) for one in each) for kind in types)

@@ -10,7 +10,7 @@ from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command
 from halflap.cli.options import exclusive, read_at_most
-from halflap.cli.output import note, one_line, print_lines, working
+from halflap.cli.output import note, one_line, working
 from halflap.core.errors import UsageError
 from halflap.core.text import join, plural
 from halflap.gateway import NO_SERVER_ADVICE
@@ -42,8 +42,9 @@ async def lint(
         Option("--file", "-f", help="Definitions in a file, instead of live servers; - for stdin."),
     ] = None,
     suggest: Annotated[bool, Option("--suggest", help="Draft missing output schemas from results.")] = False,
-    everything: Annotated[bool, Option("--all", "-a", help="Show every finding with its fix.")] = False,
-    show_ignored: Annotated[bool, Option("--show-ignored", help="Include ignored findings.")] = False,
+    everything: Annotated[
+        bool, Option("--all", "-a", help="Show every finding with its fix, and ignored ones.")
+    ] = False,
     fail_on: Annotated[
         Literal["error", "warning", "info", "never"] | None,
         Option("--fail-on", help="Override lint.fail_on.", show_default=False),
@@ -73,8 +74,6 @@ async def lint(
     else:
         lines = (line for one in report.servers for line in _lines(one, everything=everything))
         invocation.show({**report.to_json(), "unavailable": dict(unavailable)}, lines)
-        if show_ignored and not invocation.as_json:
-            print_lines(line for one in report.servers for line in _ignored(one))
     for name, reason in sorted(unavailable.items()):
         note(f"Server {name!r} is not available: {reason}")
     if unavailable or (not suggest and report.fails(fail_on or config.lint.fail_on)):
@@ -120,16 +119,13 @@ def _lines(server: ServerReport, *, everything: bool) -> Iterator[str]:
     for gap in server.not_judged:
         which = f"{gap.tools} of {plural(gap.of, 'tool')}"
         yield f"  Not checked by {', '.join(gap.rules)}: {which}. {gap.why} {gap.do}"
+    for one in server.ignored if everything else ():
+        yield f"  ignored by the {one.ignored_by}: {one.rule}: {_text(one)} Reason: {one_line(one.reason)}"
 
 
 def _text(one: Finding) -> str:
     where = f" ({one_line(one.path, 120)})" if one.path and one.path not in one.message else ""
     return f"{one_line(one.message, _MAX_TEXT)}{where}"
-
-
-def _ignored(server: ServerReport) -> Iterator[str]:
-    for one in server.ignored:
-        yield f"  ignored by the {one.ignored_by}: {one.rule}: {_text(one)} Reason: {one_line(one.reason)}"
 
 
 def show_drafts(invocation: Invocation, drafts: Sequence[Draft]) -> None:

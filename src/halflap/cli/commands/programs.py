@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from contextlib import contextmanager, redirect_stdout
-from functools import partial
+from contextlib import redirect_stdout
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -32,9 +32,6 @@ from halflap.dspy.optimize import read_examples
 from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.config import Config
     from halflap.dspy.library import SavedProgram
     from halflap.dspy.optimize import Progress
     from halflap.dspy.source import LoadedProgram
@@ -55,7 +52,7 @@ ReplaceOption = Annotated[bool, Option("--replace", help="Replace an existing pr
 async def _list(invocation: Invocation) -> None:
     """List the saved DSPy programs, and broken ones with the reason. DSPy need not be installed."""
     async with invocation.gateway() as gateway:
-        found, broken = await (await gateway.dspy()).usable()
+        found, broken = await gateway.parts.dspy.usable()
     data = {
         "programs": [one.summary() for one in found.values()],
         "total_count": len(found),
@@ -91,7 +88,7 @@ def _heading(program: LoadedProgram) -> str:
 async def info(invocation: Invocation, name: NameArgument) -> None:
     """Show a DSPy program: inputs and outputs, predictors and origin."""
     async with invocation.gateway() as gateway:
-        loaded = await (await gateway.dspy()).find(name)
+        loaded = await gateway.parts.dspy.find(name)
     made, data = loaded.saved.spec, loaded.info()
     tool = Tool(f"{DSPY}__{made.name}", DSPY, made.name, "", made.input_schema, made.output_schema)
     called = {one.name: list(one.tools) for one in made.predictors if one.tools}
@@ -114,9 +111,11 @@ async def run(
     It uses the model of `programs.lm`. With --json, they include the times of the run.
     """
     async with invocation.gateway() as gateway:
-        schema = (await (await gateway.dspy()).find(name)).saved.spec.input_schema
+        schema = (await gateway.parts.dspy.find(name)).saved.spec.input_schema
         given = given_arguments(arguments, json_arguments, schema)
-        context = confirmed(await gateway.dspy_needing_confirmation(name), f"{DSPY}__{name}", yes=yes)
+        context = confirmed(
+            await gateway.parts.executor.dspy_needing_confirmation(name), f"{DSPY}__{name}", yes=yes
+        )
         with working(f"Running {one_line(name)}"):
             result = await gateway.execute_dspy(name, given, context)
     if not invocation.as_json:
@@ -178,16 +177,19 @@ def export(
         "description": description,
     }
 
-    async def save(module: Any) -> SavedProgram:
+    async def listed() -> dict[str, Tool]:
         async with invocation.gateway(config) as gateway:
             await gateway.settle()
-            tools = gateway.snapshot.tools
-            made = await asyncio.to_thread(partial(describe, module, name, tools=tools, **given))
-            return await asyncio.to_thread(library.save, made, replace=replace)
+            return dict(gateway.snapshot.tools)
 
-    with _users_code(config), working(f"Exporting {one_line(what)}"):
-        # Here and not in a thread: it is the user's own code, which may need to be in the first one.
-        stored = asyncio.run(save(load_object(what, Path.cwd())))
+    # The module's own output goes to stderr.
+    with redirect_stdout(sys.stderr), working(f"Exporting {one_line(what)}"):
+        try:
+            made = describe(load_object(what, Path.cwd()), name, tools=asyncio.run(listed()), **given)
+        except UsageError as error:
+            # The user's own code may say anything, also the model's key.
+            raise UsageError(redacted(str(error), config.programs.lm)) from None
+        stored = library.save(made, replace=replace)
     invocation.report(_saved_data(stored), f"Written: {stored.name} {version}, in {stored.path}")
 
 
@@ -196,18 +198,6 @@ def _read_wiring(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} can't be read as JSON: {error}") from None
-
-
-@contextmanager
-def _users_code(config: Config) -> Iterator[None]:
-    """Run the user's own code: its output goes to stderr, and errors don't reveal the model's key."""
-    with redirect_stdout(sys.stderr):
-        try:
-            yield
-        except UsageError as error:
-            if type(error) is not UsageError:
-                raise
-            raise UsageError(redacted(str(error), config.programs.lm)) from None
 
 
 @programs.command()
@@ -256,9 +246,9 @@ async def optimize(
     examples = read_examples(train, stored.spec)
     try:
         async with invocation.gateway(config) as gateway:
-            running = await gateway.dspy()
-            tools = await gateway.dspy_needing_confirmation(stored.name)
-            context = gateway.under_rule(confirmed(tools, f"{DSPY}__{stored.name}", yes=yes))
+            running = gateway.parts.dspy
+            tools = await gateway.parts.executor.dspy_needing_confirmation(stored.name)
+            context = gateway.parts.executor.under_rule(confirmed(tools, f"{DSPY}__{stored.name}", yes=yes))
             if running.code_of(f"{DSPY}__{stored.name}"):
                 await gateway.settle()
             with working("Optimising") as update:
@@ -288,12 +278,7 @@ async def optimize(
     except asyncio.CancelledError:
         note("Stopped; nothing was saved.")
         raise
-    scores = {
-        "score": found.score,
-        "old_score": found.old_score,
-        "trained_on": found.trained_on,
-        "measured_on": found.measured_on,
-    }
+    scores = {key: value for key, value in asdict(found).items() if key != "saved"}
     data = {"name": None} if found.saved is None else _saved_data(found.saved)
     text = (
         "Not saved: it scored lower." if found.saved is None else f"Saved: {new_name}, in {found.saved.path}"

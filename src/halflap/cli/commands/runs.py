@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 _SHOWN_ID = 16
 _LAST = "last"
 """Names the newest run; identifiers are hexadecimal."""
-_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])\Z")
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])\Z")
+_SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _MAX_VALUE = 300
 _MAX_OUTPUT = 4_000
-_UNINTERESTING = {"id", "codeHash", "outputBytes", "durationMs", "callCount"}
-"""Left out for people, or shown in another form."""
 _SHARED = ("config", "json")
 
 runs = group("runs", "List, show and delete the runs of programs.")
@@ -116,7 +114,7 @@ async def purge(
     """Delete recorded runs and calls, also from the disk."""
     if (older_than is None) == (not everything):
         raise UsageError("Use either --older-than 7d or --all.")
-    match = _AGE.match((older_than or "0s").strip().lower())
+    match = _AGE.match((older_than or "0m").strip().lower())
     if match is None:
         raise UsageError(f"--older-than {older_than!r} is not an age. Write 30m, 12h, 7d or 4w.")
     before = None if everything else time.time() - float(match[1]) * _SECONDS[match[2]]
@@ -149,32 +147,42 @@ def _camel(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown(run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
-    """Return what people want to know about a run, with long values shortened."""
-    data = {key: value for key, value in _run_data(run).items() if key not in _UNINTERESTING}
+    """Return what people want to know about a run, how it ended first, with long values shortened."""
     output = run.output or ""
     cut = len(output) - _MAX_OUTPUT
     more = f"\n… {plural(cut, 'more character')}; --output shows all" if cut > 0 else ""
-    shown: list[dict[str, Any]] = [
-        {
-            # A call of an unknown tool names no server.
-            "tool": ": ".join(filter(None, (call.server, call.tool))),
-            "outcome": "sent, outcome unknown" if call.outcome == SENT else call.outcome,
-            "time": _duration(call.duration_ms),
-            "arguments": call.arguments and one_line(call.arguments, _MAX_VALUE),
-            "result": call.result and one_line(_essence(json.loads(call.result)), _MAX_VALUE),
-            "error": call.error,
-            "breach": call.breach,
-        }
-        for call in calls
-    ]
-    time_taken = {"time": _duration(run.duration_ms)}
-    return {"run": run.id, **data, **time_taken, "output": output[:_MAX_OUTPUT] + more, "calls": shown}
+    memory = None if run.memory_bytes is None else f"{run.memory_bytes / 1_000_000:,.0f} MB"
+    return {
+        "run": run.id,
+        run.kind: run.name,
+        "started": _moment(run.started_at),
+        "outcome": run.outcome,
+        "time": _duration(run.duration_ms),
+        "cpu time": run.cpu_ms and _duration(run.cpu_ms),
+        "memory": memory,
+        "principal": run.principal,
+        "sandbox": run.sandbox,
+        "error": run.error,
+        "code": run.code,
+        "output": output[:_MAX_OUTPUT] + more,
+        "calls": [_shown_call(call) for call in calls],
+    }
 
 
-def _essence(result: dict[str, Any]) -> str:
-    """Return the structured content of a result, or else its content."""
-    value = result.get("structuredContent")
-    return json.dumps(result.get("content") if value is None else value, ensure_ascii=False)
+def _shown_call(call: CallRecord) -> dict[str, Any]:
+    result = json.loads(call.result) if call.result else {}
+    structured = result.get("structuredContent")
+    value = json.dumps(result.get("content") if structured is None else structured, ensure_ascii=False)
+    return {
+        # A call of an unknown tool names no server.
+        "tool": ": ".join(filter(None, (call.server, call.tool))),
+        "outcome": "sent, outcome unknown" if call.outcome == SENT else call.outcome,
+        "time": _duration(call.duration_ms),
+        "arguments": call.arguments and one_line(call.arguments, _MAX_VALUE),
+        "result": call.result and one_line(value, _MAX_VALUE),
+        "error": call.error,
+        "breach": call.breach,
+    }
 
 
 def _moment(seconds: float) -> str:

@@ -10,7 +10,6 @@ from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import (
-    OutputOption,
     ServerOption,
     ToolArgument,
     YesOption,
@@ -31,6 +30,7 @@ from halflap.cli.output import (
     visible,
     warn_about_servers,
     working,
+    write,
 )
 from halflap.core.errors import ShapeBrokenError, ToolNotFoundError, UsageError
 from halflap.core.text import plural
@@ -214,7 +214,6 @@ async def stubs(
     invocation: Invocation,
     name: OptionalTool = None,
     server: ServerOption = None,
-    output: OutputOption = None,
 ) -> None:
     """Write the tools as typed Python functions.
 
@@ -227,4 +226,4 @@ async def stubs(
             await list_unlisted(gateway)
         warn_about_servers(gateway, server)
         name = None if name is None else await resolve(gateway, name)
-        write_text(await gateway.stubs(server, name=name), output)
+        write(await gateway.stubs(server, name=name), exact=True)

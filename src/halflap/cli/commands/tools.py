@@ -35,7 +35,7 @@ from halflap.cli.output import (
     write,
 )
 from halflap.core.text import clean, plural
-from halflap.core.values import DSPY, SCRIPTS, CallContext
+from halflap.core.values import CallContext
 from halflap.gateway import NO_SERVER_ADVICE
 
 if TYPE_CHECKING:
@@ -71,26 +71,20 @@ async def list_tools(
     async with invocation.gateway(config) as gateway:
         with working("Listing the servers' tools"):
             changes = await gateway.refresh() if refresh else None
-            if not refresh:
-                await list_unlisted(gateway)
+            await list_unlisted(gateway)
         rows = [
             row
             for row in _rows(gateway)
             if server in {None, row["server"]} and (everything or not ("blocked" in row or "held" in row))
         ]
-        broken = {"Script": (await gateway.scripts.saved()).broken if server in {None, SCRIPTS} else {}}
-        if config.uses_programs and server in {None, DSPY}:
-            _, broken["DSPy program"] = await (await gateway.dspy()).usable()
         warn_about_servers(gateway, server)
     marks = [next((f"[{word}] " for word in _MARKS if word in row), "") for row in rows]
-    described = [mark + one_line(row["description"]) for mark, row in zip(marks, rows, strict=True)]
-    names = [row["name"] for row in rows]
-    invocation.show(rows, Table(["tool", "description"], zip(names, described, strict=True)))
+    table = [
+        (row["name"], mark + one_line(row["description"])) for row, mark in zip(rows, marks, strict=True)
+    ]
+    invocation.show(rows, Table(["tool", "description"], table))
     if sys.stdout.isatty() and not invocation.as_json:
         note(f"{plural(len(rows), 'tool')}, {plural(len({row['server'] for row in rows}), 'server')}")
-    for word, found in broken.items():
-        for name, reason in found.items():
-            note(f"{word} {name!r} can't be used: {reason}")
     for word in ("added", "removed", "changed") if changes is not None else ():
         if tools := getattr(changes, word):
             note(f"{word}: {', '.join(tools)}")
@@ -161,34 +155,31 @@ async def inspect(
 def _description(described: Mapping[str, Any], schema: ToolSchema) -> Iterator[str]:
     from halflap.schema import compact
 
-    name = described["name"]
-    yield from (name, f"  {one_line(described['description'], 500)}", "")
-    yield f"Server: {described['server']} (its name there: {described['originalName']})"
     effects = described["annotations"]
     claims = ", ".join(key for key, value in effects["claimed"].items() if value is True)
     how = "trusted" if effects["vouchedBy"] == "server" else "ignored without trust_annotations"
-    known = [
-        word for word, key in (("read-only", "readOnly"), ("destructive", "destructive")) if effects[key]
-    ]
-    known += [f"declares {claims} ({how})"] if claims else []
-    if known:
-        yield f"Effects: {'; '.join(known)}"
+    known = ["read-only" if effects["readOnly"] else "", "destructive" if effects["destructive"] else ""]
+    known.append(f"declares {claims} ({how})" if claims else "")
+    returns = None if schema.returns is None else compact(schema.returns)
+    if returns is None and described["outputSchema"] is not None:
+        returns = "The declared output schema names no fields."
     keys = ("blocked", "held", "unavailable", "unchecked", "spelling", "changed", "accepted")
-    yield from outline({key: described[key] for key in keys if key in described})
-    yield from ("", "Takes:", *(f"  {line}" for line in schema.parameter_lines() or ["nothing"]))
-    yield from ("", "Returns:")
-    if schema.returns is not None:
-        yield f"  {compact(schema.returns)}"
-    elif described["outputSchema"] is not None:
-        yield "  The declared output schema names no fields."
-    if "note" in described:
-        yield f"  {described['note']}"
+    yield from (described["name"], f"  {one_line(described['description'], 500)}", "")
+    yield from outline(
+        {
+            "server": f"{described['server']} (its name there: {described['originalName']})",
+            "effects": [one for one in known if one],
+            **{key: described[key] for key in keys if key in described},
+        }
+    )
+    yield from ("", "takes:", *(f"  {line}" for line in schema.parameter_lines() or ["nothing"]))
+    yield from ("", "returns:", *([f"  {returns}"] if returns else []))
+    yield from ([f"  {described['note']}"] if "note" in described else [])
     if "observedSchema" in described:
-        yield f"  Field by field: halflap schema show {name}"
+        yield f"  Field by field: halflap schema show {described['name']}"
     yield from (f"  {drift_line(one)}" for one in described.get("drift", ()))
-    if "instructions" in described:
-        said = described["instructions"].splitlines()
-        yield from ("", "The server's instructions:", *(f"  {one_line(line, 500)}" for line in said))
+    if said := described.get("instructions", "").splitlines():
+        yield from ("", "the server's instructions:", *(f"  {one_line(line, 500)}" for line in said))
 
 
 @command()
@@ -199,13 +190,11 @@ async def call(
     json_arguments: JsonArgumentsOption = None,
 ) -> None:
     """Call a tool and print its result. The exit code is 1 if the tool reports an error."""
-    given = given_arguments([], json_arguments, {}) if json_arguments and not arguments else None
     async with invocation.gateway() as gateway:
         with working(f"Calling {one_line(name)}"):
             name = await resolve(gateway, name)
-            if given is None:
-                schema = (await gateway.inspect(name))["inputSchema"] if arguments else {}
-                given = given_arguments(arguments, json_arguments, schema)
+            schema = (await gateway.inspect(name))["inputSchema"] if arguments else {}
+            given = given_arguments(arguments, json_arguments, schema)
             context = CallContext(unconfirmed="`halflap call` can't ask; `halflap run` can")
             result = await gateway.call_tool(name, given, context)
         # Printed before the servers stop, which may take longer than the call.

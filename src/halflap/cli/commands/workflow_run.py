@@ -172,10 +172,12 @@ async def _begun(
 ) -> CallContext:
     """Check that all tools exist, begin or resume the journal, and ask about destructive tools."""
     strict = config.execution.check == "on"
-    tools = await check_tools(journal.net, dict(given), gateway.callable_schema, journal.done, strict=strict)
+    tools = await check_tools(
+        journal.net, dict(given), gateway.parts.tools.callable_schema, journal.done, strict=strict
+    )
     journal.begin(again, tools)
     named = " ".join(task.tool for task in journal.net.tasks.values() if task.tool is not None)
-    return confirmed(await (await gateway.programs()).destructive_within(named), named, yes=yes)
+    return confirmed(await gateway.parts.programs.destructive_within(named), named, yes=yes)
 
 
 def _report(

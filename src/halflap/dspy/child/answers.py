@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Answers", "CacheError", "answer_key"]
-
 logger = logging.getLogger(__name__)
 
 _FILE = "answers.sqlite"

@@ -15,8 +15,6 @@ from halflap.dspy.key import address, redacted
 if TYPE_CHECKING:
     from halflap.config import LmConfig
 
-__all__ = ["explain"]
-
 logger = logging.getLogger(__name__)
 
 _MAX_SHOWN = 300

@@ -13,8 +13,6 @@ from pydantic.json_schema import GenerateJsonSchema
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["NotExpressibleError", "limits_of", "python_type", "schema_of"]
-
 _LIMITS = {
     "minimum": "ge",
     "maximum": "le",

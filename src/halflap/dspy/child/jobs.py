@@ -7,7 +7,6 @@ import itertools
 import json
 import threading
 import time
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from halflap.config import LmConfig
@@ -22,11 +21,6 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Mapping
 
-__all__ = ["Jobs"]
-
-_MAX_PROGRAMS = 64
-"""How many programs stay built."""
-
 
 class Jobs:
     """Receives messages, and sends back results, tool calls and progress."""
@@ -38,7 +32,8 @@ class Jobs:
         self._model = Model(self._lm, self._answers, self._loop)
         self._output = output
         self._lock = threading.Lock()
-        self._programs: OrderedDict[str, Program] = OrderedDict()
+        self._built: dict[str, tuple[str, Program]] = {}
+        """The latest version of each program, with its key."""
         self._running: dict[int, asyncio.Task[None]] = {}
         self._numbers = itertools.count(1)
         self._calls: dict[int, asyncio.Future[str]] = {}
@@ -92,11 +87,11 @@ class Jobs:
         self.send({"id": message["id"], **answer})
 
     async def _run(self, message: dict[str, Any]) -> dict[str, Any]:
-        program = self._programs.get(message["key"]) or Program.build(message)
-        self._programs[message["key"]] = program
-        self._programs.move_to_end(message["key"])
-        if len(self._programs) > _MAX_PROGRAMS:
-            self._programs.popitem(last=False)
+        name = message["spec"]["name"]
+        key, program = self._built.get(name, ("", None))
+        if program is None or key != message["key"]:
+            program = Program.build(message)
+            self._built[name] = message["key"], program
         job = Job(message["id"], self._call, time.monotonic() + message["seconds"])
         began = time.perf_counter()
         prediction = await program.run(message["inputs"], self._model, job)

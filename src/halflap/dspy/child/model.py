@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halflap.config import LmConfig
     from halflap.dspy.child.answers import Answers
 
-__all__ = ["JOB", "Job", "Model"]
-
 JOB = "halflap_job"
 """DSPy's settings hold the job under this name; DSPy passes them on to its threads."""
 _PAUSES = (0.5, 1.0)

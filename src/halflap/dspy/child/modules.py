@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from halflap.dspy.spec import Field
     from halflap.schema import Validator
 
-__all__ = ["OutputError", "Program", "Steps", "load_object", "plain", "settings_for", "state_of"]
-
 
 class OutputError(Exception):
     """What the model answered is not what the spec says."""

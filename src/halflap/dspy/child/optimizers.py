@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     """From 0 to 1, with a hint for a model that should do better."""
     Metric = Callable[[Values, Values], Score]
 
-__all__ = ["find_metric", "optimize"]
-
 _CONCURRENT = 4
 _MAX_BOOTSTRAPPED, _MAX_LABELED = 4, 8
 _MAX_DEMO_BYTES = 100_000

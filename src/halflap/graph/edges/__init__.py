@@ -2,11 +2,11 @@
 
 Read `model` first (edge, link, evidence), then `evidence` (how one field and one parameter are scored, with all weights)
 and `graph` (which fields are scored at all, computed when asked for). `index` finds candidates, `relations` reads what
-servers say about their own tools, `assembly` makes edges of the best, `explain` says why there is an edge or none.
+servers say about their own tools, `choice` makes edges of the best, `explain` says why there is an edge or none.
 """
 
 from halflap.graph.edges.explain import Explanation, explain
-from halflap.graph.edges.graph import Flows, Graph
+from halflap.graph.edges.graph import Graph
 from halflap.graph.edges.model import Coverage, Edge, Evidence, EvidenceKind, Link
 
-__all__ = ["Coverage", "Edge", "Evidence", "EvidenceKind", "Explanation", "Flows", "Graph", "Link", "explain"]
+__all__ = ["Coverage", "Edge", "Evidence", "EvidenceKind", "Explanation", "Graph", "Link", "explain"]

@@ -1,6 +1,7 @@
 """How certain it is that a field of a result is what a parameter asks for, from names and types alone.
 
-The weights are the whole model. `bench/bench_links.py` fits and cross-validates them on real APIs.
+The weights are the whole model: each is the share of such links that are right. `bench/bench_links.py` measures them on a
+large API and cross-validates them by its areas.
 """
 
 from __future__ import annotations
@@ -11,37 +12,39 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from halflap.graph.edges.model import Evidence
 from halflap.graph.naming import (
-    is_abbreviation,
+    Identity,
     is_secret,
     phrase,
-    place_identity,
-    slot_identity,
+    place_identities,
+    related,
+    slot_identities,
+    words_in_text,
     words_of,
-    words_of_text,
 )
 from halflap.graph.naming.vocabulary import DISPLAY, IDENTIFIERS, SELF_NAMING, VAGUE
-from halflap.graph.paths import keys_of
-from halflap.graph.types import Form, conflict, form_of
+from halflap.graph.paging import main_list
+from halflap.graph.paths import EACH, keys_of
+from halflap.graph.types import conflict, form_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from halflap.graph.naming import Identity, Words
-    from halflap.graph.paths import Path
+    from halflap.graph.naming import Words
     from halflap.graph.ports import Place, Ports, Slot
+    from halflap.graph.types import Form
     from halflap.schema import Type
 
 __all__ = [
     "COMPANION",
     "LEAST",
-    "Features",
-    "Given",
-    "Taken",
-    "given_of",
+    "Asked",
+    "Catalogue",
+    "Returned",
+    "Scorer",
+    "asked_of",
     "name_weight",
     "relation_keys",
-    "score",
-    "taken_of",
+    "returned_by",
 ]
 
 LEAST = 0.5
@@ -53,8 +56,8 @@ _SAME_THING = 0.95
 """The same attribute of the same thing: `issues[].number` for `issue_number`."""
 _KEY_OF_THING = 0.92
 """Any identifier of the thing that the parameter is named after: `owner.login` for `owner`."""
-_NAMED_AFTER = 0.85
-"""A value named after the thing itself: `reservations[]` for `reservation_id`."""
+_REFERENCE = 0.85
+"""A plain value named after a thing: `reservations[]` for `reservation_id`, `invoice` for `invoice`."""
 _SAME_NAME = 0.8
 """The same name of several words that identifies nothing: `departure_date`."""
 _SAME_WORD = 0.59
@@ -63,13 +66,11 @@ _DESCRIBED = 0.72
 """The parameter's description names thing and attribute: `a commit SHA`."""
 _SELF_NAMED = 0.7
 """A value that means the same for other things: a member's login as a user's."""
-_FORMAT = 0.6
+_SAME_KEY = 0.4
+"""The same kind of key of another thing; right only beside other parts of the same key."""
+_FORMAT = 0.7
 """The same rare format: an email address."""
 
-_QUALIFIED = 0.9
-"""One thing is a kind of the other: `source account` and `account`."""
-_SHORT_FORM = 0.97
-"""One is a short form of the other: `org`."""
 _DISPLAY_NAME = 0.93
 """A display name where an identifier is asked for: names are not always unique."""
 _LOOSE_KEY = 0.85
@@ -88,42 +89,42 @@ _LEARNED = 0.54
 _OPEN_VALUE = 0.7
 """Any text where only some values are allowed."""
 
+_LOOSE = (SELF_NAMING - {"login"}) | {"uid", "uuid"}
 _RARE_FORMATS = frozenset({"email", "ipv4", "ipv6"})
-_NO_VALUES = frozenset({"boolean"})
 
 
-class Features(NamedTuple):
-    """What the score of a place depends on; places of many tools have the same."""
+class Name(NamedTuple):
+    """What the names around a field say, the same for fields of many tools."""
 
     server: str
     identities: tuple[Identity, ...]
-    form: Form
-    depth: int
-    """Keys on the way to it."""
     is_item: bool
-    """Whether it is an item of an array of plain values."""
-    echoes: bool
-    """Whether its tool was called with this value."""
-    is_optional: bool
-    learned: float | None
-    """How certain it is, where it is not declared."""
+    """Whether it is an item of an array of plain values, or the whole result."""
+    format: str | None
 
 
-class Given(NamedTuple):
-    """A place as a candidate for parameters."""
+class Returned(NamedTuple):
+    """A field of a tool's result, as a candidate for parameters."""
 
     tool: str
+    server: str
     place: Place
-    features: Features
+    name: Name
     at: int
     """Its number among the tool's places: of equals, the first is meant."""
+    factor: float
+    """What makes it less certain whatever asks for it: how deep it is, whether it may be missing, was learned or echoed."""
+
+    @property
+    def identities(self) -> tuple[Identity, ...]:
+        return self.name.identities
 
 
-class Taken(NamedTuple):
-    """What a slot asks for. Slots of many tools ask for the same, so it can be looked up once for all of them."""
+class Asked(NamedTuple):
+    """What a slot asks for. Slots of many tools ask for the same, so candidates are looked up once for all of them."""
 
     server: str
-    identity: Identity
+    identities: tuple[Identity, ...]
     form: Form
     described: frozenset[tuple[str, str]]
     """Pairs of a thing and an identifier that follow each other in the description."""
@@ -133,131 +134,135 @@ class Taken(NamedTuple):
     """Whether only lineage may fill it."""
 
 
-def given_of(ports: Ports) -> Iterator[Given]:
-    """Yield the places of a tool that can fill parameters: everything but yes or no."""
-    things = ports.subject.things
-    asked = {taken_of(ports, slot).identity[:2] for slot in ports.slots if ports.needs(slot)}
+class Catalogue(NamedTuple):
+    """What the weight of a name depends on beyond the two tools."""
+
+    is_thing: Callable[[str, Words], bool]
+    """Whether some tool of a server is about things of this name."""
+    name_weight: Callable[[Words], float]
+    """How certain the same name makes alone."""
+
+
+def returned_by(ports: Ports) -> Iterator[Returned]:
+    """Yield the fields of a tool that can fill parameters: everything but yes or no."""
+    subject = ports.subject
+    needed = {
+        one[:2]
+        for slot in ports.slots
+        if ports.needs(slot)
+        for one in slot_identities(keys_of(slot.path), subject)
+    }
+    main = main_list(ports) if subject.lists else None
     for at, place in enumerate(ports.places):
-        form = place.form
-        if form.kinds == _NO_VALUES:
+        if place.form.is_boolean:
             continue
-        keys = keys_of(place.path)
-        identities = place_identity(keys, things)
-        echoes = any(one.attribute and one[:2] in asked for one in identities) and not _is_listed(place.path)
-        is_item = bool(place.path) and place.path[-1].kind == "each"
-        learned = None if place.declared else place.confidence
-        features = Features(
-            ports.server, identities, form, len(keys), is_item, echoes, place.is_optional, learned
-        )
-        yield Given(ports.tool, place, features, at)
+        path, keys = place.path, keys_of(place.path)
+        is_listed = main is not None and len(path) <= len(main) + 2 and path[: len(main) + 1] == (*main, EACH)
+        identities = place_identities(keys, subject, is_listed=is_listed)
+        factor = _DEEPER ** len(keys)
+        if place.is_optional:
+            factor *= _OPTIONAL
+        if not place.declared:
+            factor *= _LEARNED + (1 - _LEARNED) * place.confidence
+        if EACH not in path and any(one.attribute and one[:2] in needed for one in identities):
+            factor *= _ECHO
+        name = _name(ports.server, identities, path[-1:] in ((), (EACH,)), place.form.format)
+        yield Returned(ports.tool, ports.server, place, name, at, factor)
 
 
-def _is_listed(path: Path) -> bool:
-    return any(step.kind == "each" for step in path)
+_name = lru_cache(maxsize=1 << 16)(Name)
 
 
-def taken_of(ports: Ports, slot: Slot) -> Taken:
+def asked_of(ports: Ports, slot: Slot) -> Asked:
     keys = keys_of(slot.path)
-    own = slot_identity(keys, ports.subject.things)
     # Only what matters for the score, so that more slots share it.
-    identity = own._replace(words=()) if own.attribute else own._replace(thing=())
+    identities = tuple(
+        one._replace(words=() if one.words[1:] else one.words) if one.attribute else one._replace(thing=())
+        for one in slot_identities(keys, ports.subject)
+    )
     described = _pairs(slot.description) if slot.description and ports.needs(slot) else frozenset()
-    relations = tuple(relation_keys(ports.server, slot.type, "consumes"))
-    return Taken(
-        ports.server, identity, form_of(slot.type), described, relations, is_secret(words_of(keys[-1]))
+    relations = relation_keys(slot.type, "consumes")
+    return Asked(
+        ports.server, identities, form_of(slot.type), described, relations, is_secret(words_of(keys[-1]))
     )
 
 
-def relation_keys(server: str, kind: Type, way: Literal["produces", "consumes"]) -> Iterator[str]:
-    """Yield keys for what the schema of the contract kit says that a value identifies."""
-    for part in (kind, *kind.members):
-        for direction, thing in part.relations:
-            if direction == way:
-                yield f"{server}\0{phrase(words_of(thing)) or thing}"
+def relation_keys(kind: Type, way: Literal["produces", "consumes"]) -> tuple[str, ...]:
+    """Return what the schema of the contract kit says that a value identifies."""
+    if not kind.relations and not kind.members:
+        return ()
+    relations = [one for part in (kind, *kind.members) for one in part.relations]
+    return tuple(phrase(words_of(thing)) or thing for direction, thing in relations if direction == way)
 
 
 @lru_cache(maxsize=1 << 13)
 def _pairs(description: str) -> frozenset[tuple[str, str]]:
-    words = words_of_text(description)
+    words = words_in_text(description)
     return frozenset(pair for pair in pairwise(words) if pair[1] in IDENTIFIERS or pair[1] in DISPLAY)
 
 
-def score(given: Features, taken: Taken, rarity: Callable[[Words], float]) -> Evidence | None:
-    """Return the strongest reason why a place can fill a slot, if there is one and the types allow it."""
-    found = [one for own in given.identities if (one := _reason(own, given, taken, rarity)) is not None]
-    if not found or conflict(given.form, taken.form):
-        return None
-    reason = max(found, key=lambda one: one.weight)
-    weight = reason.weight * _DEEPER**given.depth
-    if given.is_optional:
-        weight *= _OPTIONAL
-    if given.echoes:
-        weight *= _ECHO
-    if taken.form.values is not None and given.form.values is None:
-        weight *= _OPEN_VALUE
-    if given.server != taken.server:
-        weight *= _OTHER_SERVER_KEY if reason.kind == "entity" else _OTHER_SERVER
-    if given.learned is not None:
-        weight *= _LEARNED + (1 - _LEARNED) * given.learned
-    return Evidence(reason.kind, weight, reason.detail)
+class Scorer:
+    """Scores fields for one slot; many fields have the same names, so each reason is found once."""
 
+    def __init__(self, asked: Asked, catalogue: Catalogue) -> None:
+        self._asked = asked
+        self._catalogue = catalogue
+        self._reasons: dict[int, Evidence | None] = {}
+        """By the identity of a name."""
 
-def _reason(
-    own: Identity, given: Features, taken: Taken, rarity: Callable[[Words], float]
-) -> Evidence | None:
-    asked = taken.identity
-    found = _of_thing(own, given, asked) if own.attribute or asked.attribute else None
-    if found is not None:
-        return found
-    if not asked.attribute and not own.attribute and own.words == asked.words:
-        return Evidence("name", name_weight(own.words) * rarity(own.words), phrase(own.words))
-    if own.attribute and own.thing and (own.thing[-1], own.attribute) in taken.described:
-        return Evidence("text", _DESCRIBED, f"{own.thing[-1]} {own.attribute}")
-    if taken.form.format in _RARE_FORMATS and given.form.format == taken.form.format:
-        return Evidence("format", _FORMAT, taken.form.format or "")
-    return None
+    def score(self, given: Returned) -> Evidence | None:
+        """Return the strongest reason why a field can fill the slot, if there is one and the types allow it."""
+        key = id(given.name)
+        if key not in self._reasons:
+            reasons = (one for own in given.identities for one in self._of(own, given.name))
+            self._reasons[key] = max(reasons, key=lambda one: one.weight, default=None)
+        reason, asked, form = self._reasons[key], self._asked, given.place.form
+        if reason is None or conflict(form, asked.form):
+            return None
+        weight = reason.weight * given.factor
+        if asked.form.values is not None and form.values is None:
+            weight *= _OPEN_VALUE
+        if given.server != asked.server:
+            weight *= _OTHER_SERVER_KEY if reason.kind == "entity" else _OTHER_SERVER
+        return Evidence(reason.kind, weight, reason.detail) if weight >= COMPANION else None
 
-
-def _of_thing(own: Identity, given: Features, asked: Identity) -> Evidence | None:
-    """Return why a place identifies the thing that a slot asks for."""
-    if not asked.attribute:
-        weight = _KEY_OF_THING * (_DISPLAY_NAME if own.attribute in DISPLAY else 1.0)
-        if own.attribute in SELF_NAMING - {"login"} or len(asked.words) > len(own.thing):
-            weight *= _LOOSE_KEY
-        relation = (
-            _relation(own.thing, asked.words) if own.is_direct and not VAGUE.issuperset(asked.words) else 0.0
-        )
-        detail = f"{own.attribute} of {phrase(asked.words)}"
-    elif own.attribute:
-        weight = _SAME_THING
-        relation = _relation(own.thing, asked.thing) if own.attribute == asked.attribute else 0.0
-        detail = f"{asked.attribute} of {phrase(asked.thing)}"
-        if not relation and own.attribute == asked.attribute and own.attribute in SELF_NAMING:
-            weight, relation, detail = _SELF_NAMED, 1.0, own.attribute
-    else:
-        weight = _NAMED_AFTER
-        relation = _relation(own.words, asked.thing) if given.is_item or not own.is_direct else 0.0
-        detail = f"{asked.attribute} of {phrase(asked.thing)}"
-    return Evidence("entity", weight * relation, detail) if relation else None
-
-
-def name_weight(words: Words) -> float:
-    return _SAME_NAME if len(words) > 1 else 0.0 if VAGUE.issuperset(words) else _SAME_WORD
+    def _of(self, own: Identity, name: Name) -> Iterator[Evidence]:
+        asked, catalogue = self._asked, self._catalogue
+        for wanted in asked.identities:
+            weight, detail = _identifies(own, wanted)
+            names_thing = own.attribute or name.is_item or catalogue.is_thing(name.server, own.words)
+            asks_thing = own.attribute or wanted.attribute or catalogue.is_thing(asked.server, wanted.words)
+            if weight and names_thing and asks_thing:
+                yield Evidence("entity", weight * own.certainty * wanted.certainty, detail)
+            if not own.attribute and not wanted.attribute and own.words == wanted.words:
+                yield Evidence("name", catalogue.name_weight(own.words), phrase(own.words))
+        if own.attribute and own.thing and (own.thing[-1], own.attribute) in asked.described:
+            yield Evidence("text", _DESCRIBED, f"{own.thing[-1]} {own.attribute}")
+        if name.format in _RARE_FORMATS and name.format == asked.form.format:
+            yield Evidence("format", _FORMAT, name.format or "")
 
 
 @lru_cache(maxsize=1 << 16)
-def _relation(one: Words, other: Words) -> float:
-    """Return how far two names of things mean the same: 1 where they are equal, 0 where they are unrelated."""
-    if not one or not other:
-        return 0.0
-    if one == other:
-        return 1.0
-    short, long = sorted((one, other), key=len)
-    if long[-len(short) :] == short:
-        return _QUALIFIED
-    last, end = short[-1], long[-1]
-    if is_abbreviation(last, end) or is_abbreviation(end, last):
-        return (
-            _SHORT_FORM if len(short) == len(long) and short[:-1] == long[:-1] else _QUALIFIED * _SHORT_FORM
-        )
-    return 0.0
+def _identifies(own: Identity, wanted: Identity) -> tuple[float, str]:
+    """Return how certain a field identifies the thing that a slot asks for, and what of which thing it is."""
+    thing = wanted.thing if wanted.attribute else wanted.words
+    is_vague = not wanted.attribute and VAGUE.issuperset(thing)
+    relation = 0.0 if is_vague else related(own.thing if own.attribute else own.words, thing)
+    if not relation and own.attribute and own.attribute == wanted.attribute:
+        is_key = own.attribute not in {"id", *DISPLAY} and own.words == wanted.words
+        return (_SELF_NAMED if own.attribute in SELF_NAMING else _SAME_KEY * is_key), own.attribute
+    detail = phrase(
+        (own.attribute or wanted.attribute, "of", *thing) if own.attribute or wanted.attribute else thing
+    )
+    if not own.attribute:
+        return _REFERENCE * relation, detail
+    if wanted.attribute:
+        return _SAME_THING * relation * (own.attribute == wanted.attribute), detail
+    weight = _KEY_OF_THING * relation * (_DISPLAY_NAME if own.attribute in DISPLAY else 1.0)
+    is_loose = own.words[-1] in _LOOSE or not own.is_direct or len(thing) > len(own.thing)
+    return weight * (_LOOSE_KEY if is_loose else 1.0), detail
+
+
+def name_weight(words: Words) -> float:
+    """Return how certain the same name makes, if few tools return it."""
+    return _SAME_NAME if len(words) > 1 else 0.0 if VAGUE.issuperset(words) else _SAME_WORD

@@ -6,14 +6,14 @@ import gc
 from contextlib import contextmanager
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from halflap.graph.edges.assembly import Candidate, add, best_first, edge_of, page_edge, together
-from halflap.graph.edges.evidence import COMPANION, LEAST, score, taken_of
+from halflap.graph.edges.choice import Candidate, add, best_first, edge_of, page_edge, together
+from halflap.graph.edges.evidence import LEAST, Scorer, asked_of
 from halflap.graph.edges.index import Index
 from halflap.graph.edges.model import Evidence, Link
 from halflap.graph.edges.relations import DECLARED, add_declared, mentions
-from halflap.graph.naming import slot_identity
+from halflap.graph.naming import slot_identities
 from halflap.graph.paging import takes_page
 from halflap.graph.paths import keys_of, path_text
 from halflap.graph.types import conflict
@@ -21,12 +21,13 @@ from halflap.graph.types import conflict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from halflap.graph.edges.evidence import Features, Taken
+    from halflap.graph.edges.evidence import Asked
     from halflap.graph.edges.model import Edge
+    from halflap.graph.lineage import Lineage
     from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
 
-__all__ = ["Flows", "Graph"]
+__all__ = ["Graph"]
 
 BEST = 5
 """Tools shown per parameter where all edges are listed. Doubling it doubles the list, with less certain edges."""
@@ -34,47 +35,36 @@ _LEAST_OPTIONAL = 0.6
 """An optional parameter can be left out, so its links have to be more certain."""
 _MOST_SEEN = 0.98
 """The confidence that lineage alone gives at most."""
+_AT_A_TIME = 500
+"""Tools whose edges are computed without garbage collection."""
 _GONE = frozenset({"delete", "destroy", "purge", "remove"})
 
 
-class Flows(Protocol):
-    """Where values were seen to go."""
-
-    def between(self, source: str, target: str) -> Sequence[tuple[str, str, int]]:
-        """Return path, path and how often."""
-        ...
-
-    @property
-    def pairs(self) -> Iterable[tuple[str, str]]: ...
-
-
 _Table = dict[str, list[Candidate]]
-"""The places for a slot by tool, best first."""
+"""The fields for a slot by tool, best first."""
 
 
 class Graph:
     """Tools, and the edges between them."""
 
-    def __init__(self, ports: Iterable[Ports] = (), lineage: Flows | None = None) -> None:
+    def __init__(self, ports: Iterable[Ports] = (), lineage: Lineage | None = None) -> None:
         self._ports: dict[str, Ports] = {}
         self.index = Index()
+        self._slots: dict[str, list[tuple[Slot, Asked]]] = {}
+        """The slots of a tool that may be linked, with what they ask for."""
+        self._asked: dict[Asked, Asked] = {}
+        """Many slots ask for the same."""
         self._names: dict[tuple[str, str], str] = {}
         """Tools by server and by the name they have there."""
         self._mentions: dict[str, frozenset[str]] = {}
         """Names in the descriptions of each tool, which may be those of other tools."""
         self._mentioned: dict[tuple[str, str], set[str]] = {}
         """Tools by what they mention of their server."""
-        self._taken: dict[Taken, Taken] = {}
-        """What slots ask for; many ask for the same."""
-        self._slots: dict[str, list[tuple[Slot, Taken]]] = {}
-        """The slots of a tool that may be linked, with what they ask for."""
-        self._tables: dict[int, _Table] = {}
-        """By the identity of what is asked for. This and the next two are computed when needed."""
-        self._beyond: dict[str, frozenset[str]] = {}
-        self._into: dict[str, tuple[Edge, ...]] = {}
-        self._lineage: Flows | None = None
         self._seen: dict[str, set[str]] = {}
         """The tools whose values were seen to go into one."""
+        self._tables: dict[int, _Table] = {}
+        """By the identity of what is asked for. This and the next are computed when needed."""
+        self._beyond: dict[str, frozenset[str]] = {}
         self.follow(lineage)
         with _without_collection():
             for one in ports:
@@ -86,7 +76,7 @@ class Graph:
 
     # What is known
 
-    def follow(self, lineage: Flows | None) -> None:
+    def follow(self, lineage: Lineage | None) -> None:
         """Use what is known now of where values went."""
         self._lineage = lineage
         self._seen = {}
@@ -98,8 +88,8 @@ class Graph:
         """Add a tool, or replace it."""
         self.remove(ports.tool)
         self._ports[ports.tool] = ports
-        asked = ((slot, taken_of(ports, slot)) for slot in ports.slots if _may_be_linked(slot))
-        self._slots[ports.tool] = [(slot, self._taken.setdefault(taken, taken)) for slot, taken in asked]
+        asked = ((slot, asked_of(ports, slot)) for slot in ports.slots if _may_be_linked(slot))
+        self._slots[ports.tool] = [(slot, self._asked.setdefault(one, one)) for slot, one in asked]
         self._names[ports.server, ports.name] = ports.tool
         self._mentions[ports.tool] = mentions(ports)
         for name in self._mentions[ports.tool]:
@@ -119,8 +109,8 @@ class Graph:
         self.index.remove(tool)
 
     def _forget(self) -> None:
-        for known in (self._tables, self._beyond, self._into):
-            known.clear()
+        self._tables.clear()
+        self._beyond.clear()
 
     # Edges
 
@@ -128,12 +118,7 @@ class Graph:
         """Return all edges to a tool, most certain first."""
         if tool not in self._ports:
             return ()
-        if tool not in self._into:
-            sources = {tool, *self._named_or_seen(tool)}
-            for _, taken in self._slots[tool]:
-                sources.update(self._table(taken))
-            self._into[tool] = self._edges(sources, tool)
-        return self._into[tool]
+        return self._edges(self._best_sources(tool, len(self._ports)), tool)
 
     def out_of(self, tool: str) -> Sequence[Edge]:
         """Return all edges from a tool, most certain first."""
@@ -142,15 +127,23 @@ class Graph:
 
     def edges(self, best: int = BEST) -> Iterator[Edge]:
         """Yield the edges to every tool, from the `best` tools for each of its parameters."""
-        for tool, ports in self._ports.items():
-            sources = {tool, *self._named_or_seen(tool)}
-            for slot, taken in self._slots[tool]:
-                least = LEAST if ports.needs(slot) else _LEAST_OPTIONAL
-                others = (one for one in self._table(taken).items() if one[0] != tool)
-                sources.update(one for one, found in islice(others, best) if found[0].confidence >= least)
+        tools = list(self._ports)
+        for start in range(0, len(tools), _AT_A_TIME):
             with _without_collection():
-                edges = self._edges(sources, tool)
-            yield from edges
+                some = [
+                    self._edges(self._best_sources(one, best), one)
+                    for one in tools[start : start + _AT_A_TIME]
+                ]
+            for edges in some:
+                yield from edges
+
+    def _best_sources(self, tool: str, best: int) -> set[str]:
+        sources = {tool, *self._named_or_seen(tool)}
+        for slot, asked in self._slots[tool]:
+            least = _least(self._ports[tool], slot)
+            others = (one for one in self._table(asked).items() if one[0] != tool)
+            sources.update(one for one, found in islice(others, best) if found[0].confidence >= least)
+        return sources
 
     def edge(self, source: str, target: str) -> Edge | None:
         """Return the edge from one tool to another, if there is one; from a tool to itself only by pagination."""
@@ -160,11 +153,12 @@ class Graph:
         if one is other:
             return page_edge(one)
         links = self.links(one, other)
-        needed = {slot.path for slot in other.slots if other.needs(slot)}
-        leads = any(
-            link.confidence >= (LEAST if link.target in needed else _LEAST_OPTIONAL) for link in links
+        least = {slot.path: _least(other, slot) for slot in other.slots}
+        return (
+            edge_of(one, other, links)
+            if any(link.confidence >= least[link.target] for link in links)
+            else None
         )
-        return edge_of(one, other, links) if leads else None
 
     def _edges(self, sources: Iterable[str], target: str) -> tuple[Edge, ...]:
         return _sorted(edge for one in sources if (edge := self.edge(one, target)) is not None)
@@ -172,7 +166,7 @@ class Graph:
     # Links
 
     def sources(self, ports: Ports, slot: Slot) -> Iterator[tuple[str, Candidate]]:
-        """Yield the tools that can fill a slot, with the best place of each.
+        """Yield the tools that can fill a slot, with the best field of each.
 
         Those that values were seen to come from, or that descriptions name, come first; then the best by names and
         types, among equals those that need least themselves.
@@ -182,7 +176,7 @@ class Graph:
             found = self._chosen(self._ports[tool], ports).get(slot.path)
             if found:
                 yield tool, found[0]
-        table = next((self._table(taken) for one, taken in self._slots[ports.tool] if one is slot), {})
+        table = next((self._table(asked) for one, asked in self._slots[ports.tool] if one is slot), {})
         for tool, found in table.items():
             if tool != ports.tool and tool not in first:
                 yield tool, found[0]
@@ -190,7 +184,7 @@ class Graph:
     def links(self, source: Ports, target: Ports) -> list[Link]:
         """Return what each slot of a tool can take from another, weak links included."""
         return [
-            Link(one.given.place.path, path, one.confidence, one.evidence)
+            Link(one.path, path, one.confidence, one.evidence)
             for path, found in self._chosen(source, target).items()
             for one in found
         ]
@@ -198,37 +192,33 @@ class Graph:
     def _chosen(self, source: Ports, target: Ports) -> dict[Path, list[Candidate]]:
         by_slot: dict[Path, list[Candidate]] = {}
         more = source.tool in self._named_or_seen(target.tool)
-        for slot, taken in self._slots[target.tool]:
-            known = self._table(taken).get(source.tool)
+        for slot, asked in self._slots[target.tool]:
+            known = self._table(asked).get(source.tool)
             # A large tool has hundreds of slots, and few are filled by one other.
             if known is None and not more:
                 continue
-            found = {
-                one.given.place.path: one
-                for one in known or ()
-                if not _is_pointless(one, source, target, slot)
-            }
+            found = {one.path: one for one in known or () if not _is_pointless(one, source, target, slot)}
             if more:
-                self._add_seen(source, target, slot, taken, found)
-                if source.server == target.server and target.needs(slot) and not taken.is_secret:
-                    places = self.index.of(source.tool)
+                self._add_seen(source, target, slot, asked, found)
+                if source.server == target.server and target.needs(slot) and not asked.is_secret:
+                    fields = list(self.index.of(source.tool))
                     add_declared(
-                        found, source=source, places=places, target=target, slot=slot, form=taken.form
+                        found, source=source, fields=fields, target=target, slot=slot, form=asked.form
                     )
             if found:
                 by_slot[slot.path] = best_first(found.values())
         return together(by_slot)
 
     def _add_seen(
-        self, source: Ports, target: Ports, slot: Slot, taken: Taken, found: dict[Path, Candidate]
+        self, source: Ports, target: Ports, slot: Slot, asked: Asked, found: dict[Path, Candidate]
     ) -> None:
-        """Add the places whose values were seen to go into a slot."""
+        """Add the fields whose values were seen to go into a slot."""
         own = path_text(slot.path)
         flows = () if self._lineage is None else self._lineage.between(source.tool, target.tool)
         times = {start: times for start, end, times in flows if end == own}
         for given in self.index.of(source.tool) if times else ():
             seen = times.get(path_text(given.place.path))
-            if seen and not conflict(given.features.form, taken.form):
+            if seen and not conflict(given.place.form, asked.form):
                 weight = min(_MOST_SEEN, 1 - 0.5 ** (1 + seen / 2))
                 add(found, given, Evidence("lineage", weight, f"seen {seen} times"))
 
@@ -242,47 +232,43 @@ class Graph:
             self._beyond[tool] = frozenset(one for one in named | naming | seen if one in self._ports)
         return self._beyond[tool]
 
-    # Places by names and types
+    # Fields by names and types
 
-    def _table(self, taken: Taken) -> _Table:
-        known = self._tables.get(id(taken))
+    def _table(self, asked: Asked) -> _Table:
+        known = self._tables.get(id(asked))
         if known is None:
-            found = {} if taken.is_secret else self._found(taken)
+            found = {} if asked.is_secret else self._found(asked)
             best = {tool: best_first(candidates) for tool, candidates in found.items()}
 
             def rank(tool: str) -> tuple[float, int, str]:
                 return -round(best[tool][0].confidence, 2), len(self._ports[tool].required), tool
 
-            known = self._tables[id(taken)] = {tool: best[tool] for tool in sorted(best, key=rank)}
+            known = self._tables[id(asked)] = {tool: best[tool] for tool in sorted(best, key=rank)}
         return known
 
-    def _found(self, taken: Taken) -> _Table:
-        found = self._scored(taken, home=True)
+    def _found(self, asked: Asked) -> _Table:
+        found = self._scored(asked, home=True)
         # Servers number their things themselves: others are asked for a key only where its own has none.
         own_keys = any(one.evidence[0].kind == "entity" for own in found.values() for one in own)
-        others = {} if own_keys and taken.identity.attribute else self._scored(taken, home=False)
+        others = {} if own_keys and asked.identities[0].attribute else self._scored(asked, home=False)
         for tool, candidates in others.items():
             kept = [one for one in candidates if not own_keys or one.evidence[0].kind != "entity"]
             if kept:
                 found[tool] = kept
-        for key in taken.relations:
-            for given in self.index.related(key):
-                if not conflict(given.features.form, taken.form):
-                    detail = f"the server declares that both identify a {key.partition(chr(0))[2]}"
-                    own = {one.given.place.path: one for one in found.get(given.tool, ())}
-                    add(own, given, Evidence("declared", DECLARED, detail))
-                    found[given.tool] = list(own.values())
+        for thing, given in self.index.declared(asked):
+            if not conflict(given.place.form, asked.form):
+                own = {one.path: one for one in found.get(given.tool, ())}
+                detail = f"the server declares that both identify a {thing}"
+                add(own, given, Evidence("declared", DECLARED, detail))
+                found[given.tool] = list(own.values())
         return found
 
-    def _scored(self, taken: Taken, *, home: bool) -> _Table:
+    def _scored(self, asked: Asked, *, home: bool) -> _Table:
         found: _Table = {}
-        scores: dict[Features, Evidence | None] = {}
-        for given in self.index.candidates(taken, home=home):
-            features = given.features
-            if features not in scores:
-                scores[features] = score(features, taken, self.index.rarity)
-            evidence = scores[features]
-            if evidence is not None and evidence.weight >= COMPANION:
+        scorer = Scorer(asked, self.index.catalogue)
+        for given in self.index.candidates(asked, home=home):
+            evidence = scorer.score(given)
+            if evidence is not None:
                 found.setdefault(given.tool, []).append(Candidate(given, (evidence,), evidence.weight))
         return found
 
@@ -299,18 +285,22 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
+def _least(ports: Ports, slot: Slot) -> float:
+    return LEAST if ports.needs(slot) else _LEAST_OPTIONAL
+
+
 def _may_be_linked(slot: Slot) -> bool:
     return not takes_page(slot.path) and slot.type.kind != "boolean"
 
 
 def _is_pointless(one: Candidate, source: Ports, target: Ports, slot: Slot) -> bool:
     """Return whether a value names something that is gone, or is to name something new of the same kind."""
-    things = {own.thing for own in one.given.features.identities}
+    things = {own.thing for own in one.given.identities}
     if source.subject.verb in _GONE and source.subject.thing in things:
         return True
     if not target.subject.creates:
         return False
-    asked = slot_identity(keys_of(slot.path), target.subject.things)
+    asked = slot_identities(keys_of(slot.path), target.subject)[0]
     return asked.thing == target.subject.thing and asked.thing in things
 
 

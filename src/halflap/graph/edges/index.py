@@ -1,20 +1,22 @@
-"""Which tools return what: places by the words that parameters ask for."""
+"""Which tools return what: fields by the words that parameters ask for."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from halflap.graph.edges.evidence import COMPANION, given_of, name_weight, relation_keys
-from halflap.graph.naming import is_abbreviation, is_secret, phrase
-from halflap.graph.naming.vocabulary import SELF_NAMING
+from halflap.graph.edges.evidence import COMPANION, Catalogue, name_weight, relation_keys, returned_by
+from halflap.graph.naming import is_secret, related
+from halflap.graph.naming.vocabulary import IDENTIFIERS, PERSONS, ROLES, SELF_NAMING, VAGUE
 from halflap.graph.paths import NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from halflap.graph.edges.evidence import Given, Taken
+    from halflap.graph.edges.evidence import Asked, Name, Returned
     from halflap.graph.naming import Words
     from halflap.graph.ports import Ports
 
@@ -22,129 +24,137 @@ __all__ = ["Index"]
 
 _FEW_TOOLS, _FEW_SHARE = 6, 0.01
 """A plain name that more tools return, in number and as a share, says less about where a value comes from."""
-_THING, _NAME, _FORMAT, _ATTRIBUTE, _RELATION = "thing ", "name ", "format ", "attribute ", "relation "
+_SHORTEST = 3
+
+_Key = tuple[str, ...]
+"""What fields are found by: a kind, and words."""
 
 
 class Index:
-    """Finds the places that may fill a parameter without looking at all of them."""
+    """Finds the fields that may fill a parameter without looking at all of them; they are read when first asked for."""
 
     def __init__(self) -> None:
-        self._places: dict[str, dict[str, dict[str, tuple[Given, ...]]]] = {}
-        """By key, server and tool."""
-        self._tools: dict[str, tuple[Given, ...]] = {}
-        self._things: list[str] | None = None
-        """Sorted, to find short forms; computed when needed, as is the next."""
-        self._by_last_word: dict[str, list[Given]] | None = None
+        self._tools: dict[str, Ports] = {}
+        self._fields: dict[str, tuple[Returned, ...]] = {}
+        """Of the tools that have been read."""
+        self._found: dict[_Key, dict[str, dict[str, list[Returned]]]] = {}
+        """Fields by key, server and tool."""
+        self._things: Counter[tuple[str, str]] = Counter()
+        """How many tools of a server are about a thing."""
+        self._sorted: list[str] | None = None
+        """All things of which identifiers are returned."""
+        self.catalogue = Catalogue(self._is_thing, self._name_weight)
 
     def put(self, ports: Ports) -> None:
         self.remove(ports.tool)
-        own = self._tools[ports.tool] = tuple(given_of(ports))
-        held: dict[str, list[Given]] = {}
-        for given in own:
-            for key in _keys(given):
-                held.setdefault(key, []).append(given)
-        for key, found in held.items():
-            self._places.setdefault(key, {}).setdefault(ports.server, {})[ports.tool] = tuple(found)
-        self._things = self._by_last_word = None
+        self._tools[ports.tool] = ports
+        self._things.update((ports.server, thing[-1]) for thing in ports.subject.things)
 
     def remove(self, tool: str) -> None:
-        for server, key in {
-            (one.features.server, key) for one in self._tools.pop(tool, ()) for key in _keys(one)
-        }:
-            del self._places[key][server][tool]
-            if not self._places[key][server]:
-                del self._places[key][server]
-            if not self._places[key]:
-                del self._places[key]
-        self._things = self._by_last_word = None
-
-    def of(self, tool: str) -> tuple[Given, ...]:
-        return self._tools.get(tool, ())
-
-    def ending_in(self, word: str) -> list[Given]:
-        """Return the places whose name ends in a word."""
-        if self._by_last_word is None:
-            self._by_last_word = {}
-            for found in self._tools.values():
-                for given in found:
-                    for last in {own.words[-1] for own in given.features.identities if own.words}:
-                        self._by_last_word.setdefault(last, []).append(given)
-        return self._by_last_word.get(word, [])
-
-    def candidates(self, taken: Taken, *, home: bool) -> Iterator[Given]:
-        """Yield the places of a slot's own server, or of the others, that may fill it, each once."""
-        seen: set[int] = set()
-        for key in self._asked(taken):
-            for server, tools in self._places.get(key, {}).items():
-                if (server == taken.server) != home:
-                    continue
-                for found in tools.values():
-                    for given in found:
-                        if id(given) not in seen:
-                            seen.add(id(given))
-                            yield given
-
-    def related(self, key: str) -> Iterator[Given]:
-        """Yield the places that a server declares to identify what a parameter declares to take."""
-        for tools in self._places.get(f"{_RELATION}{key}", {}).values():
-            yield from (given for found in tools.values() for given in found)
-
-    def rarity(self, words: Words) -> float:
-        """Return how much a plain name tells: 1 where few tools return it, less the more do."""
-        tools = sum(map(len, self._places.get(f"{_NAME}{phrase(words)}", {}).values()))
-        few = max(_FEW_TOOLS, _FEW_SHARE * len(self._tools))
-        return min(1.0, math.sqrt(few / tools)) if tools else 1.0
-
-    def _asked(self, taken: Taken) -> Iterator[str]:
-        asked = taken.identity
-        if asked.attribute:
-            yield from self._thing_keys(asked.thing[-1] if asked.thing else "")
-            if asked.attribute in SELF_NAMING:
-                yield f"{_ATTRIBUTE}{asked.attribute}"
-        else:
-            yield from self._thing_keys(asked.words[-1] if asked.words else "")
-            if name_weight(asked.words) * self.rarity(asked.words) >= COMPANION:
-                yield f"{_NAME}{phrase(asked.words)}"
-        yield from (f"{_THING}{thing}" for thing, _ in taken.described)
-        if taken.form.format:
-            yield f"{_FORMAT}{taken.form.format}"
-
-    def _thing_keys(self, word: str) -> Iterator[str]:
-        """Yield the keys of a thing, of its short forms and of what it is a short form of."""
-        if not word:
+        ports = self._tools.pop(tool, None)
+        if ports is None:
             return
-        yield f"{_THING}{word}"
-        if self._things is None:
-            self._things = sorted(key.removeprefix(_THING) for key in self._places if key.startswith(_THING))
-        at = bisect_left(self._things, word)
-        while at < len(self._things) and self._things[at].startswith(word):
-            if is_abbreviation(word, self._things[at]):
-                yield f"{_THING}{self._things[at]}"
-            at += 1
-        for size in range(3, len(word)):
-            if is_abbreviation(word[:size], word) and f"{_THING}{word[:size]}" in self._places:
-                yield f"{_THING}{word[:size]}"
+        self._things.subtract((ports.server, thing[-1]) for thing in ports.subject.things)
+        self._sorted = None
+        for key in {key for one in self._fields.pop(tool, ()) for key in _keys_of(one)}:
+            del self._found[key][ports.server][tool]
 
+    def of(self, tool: str) -> Sequence[Returned]:
+        """Return all fields of a tool."""
+        self._read()
+        return self._fields.get(tool, ())
 
-def _keys(given: Given) -> set[str]:
-    """Return what a place is found by; secrets and the keys of maps only by lineage."""
-    found: set[str] = set()
-    is_key = given.place.path[-1:] == (NAME,)
-    if is_key or any(is_secret(own.words) for own in given.features.identities):
+    def every(self) -> Iterator[Returned]:
+        self._read()
+        for fields in self._fields.values():
+            yield from fields
+
+    def candidates(self, asked: Asked, *, home: bool) -> Iterator[Returned]:
+        """Yield the fields of a slot's own server, or of the others, that may fill it, each once."""
+        self._read()
+        seen: set[int] = set()
+        for key in sorted(self._keys(asked)):
+            for server, tools in self._found.get(key, {}).items():
+                for fields in tools.values() if (server == asked.server) == home else ():
+                    yield from (one for one in fields if id(one) not in seen)
+                    seen.update(map(id, fields))
+
+    def declared(self, asked: Asked) -> Iterator[tuple[str, Returned]]:
+        """Yield the fields that a server declares to identify what a parameter declares to take, and what that is."""
+        self._read()
+        for thing in asked.relations:
+            for fields in self._found.get(("declared", thing), {}).get(asked.server, {}).values():
+                yield from ((thing, one) for one in fields)
+
+    def _read(self) -> None:
+        """Read the fields of new tools."""
+        for tool in [one for one in self._tools if one not in self._fields] if self._is_behind() else ():
+            server = self._tools[tool].server
+            self._fields[tool] = tuple(returned_by(self._tools[tool]))
+            for one in self._fields[tool]:
+                for key in _keys_of(one):
+                    self._found.setdefault(key, {}).setdefault(server, {}).setdefault(tool, []).append(one)
+            self._sorted = None
+
+    def _is_behind(self) -> bool:
+        return len(self._fields) < len(self._tools)
+
+    def _keys(self, asked: Asked) -> set[_Key]:
+        """Return what the fields that may fill a slot are found by."""
+        found: set[_Key] = {("of", thing) for thing, _ in asked.described}
+        if asked.form.format == "email":
+            found.add(("format", "email"))
+        for one in asked.identities:
+            name = one.thing if one.attribute else one.words
+            things = {name[-1], *self._related(name[-1])} if name else set()
+            found |= {("of", thing) for thing in things}
+            if one.attribute or self._is_thing(asked.server, name):
+                found |= {("to", thing) for thing in things}
+            elif self._name_weight(name) >= COMPANION:
+                found.add(("name", *name))
+            if one.attribute in SELF_NAMING or (one.words and one.attribute in IDENTIFIERS - {"id"}):
+                found.add(("as", one.attribute))
         return found
-    for own in given.features.identities:
+
+    def _related(self, word: str) -> Iterator[str]:
+        """Yield short forms of a word, what it is a short form of, and the roles of persons."""
+        if self._sorted is None:
+            self._sorted = sorted(key[1] for key in self._found if key[0] in {"of", "to"})
+        at = bisect_left(self._sorted, word)
+        while at < len(self._sorted) and self._sorted[at].startswith(word):
+            if related((word,), (self._sorted[at],)):
+                yield self._sorted[at]
+            at += 1
+        yield from (word[:size] for size in range(_SHORTEST, len(word)) if related((word[:size],), (word,)))
+        if word in PERSONS:
+            yield from PERSONS | ROLES
+        elif word in ROLES:
+            yield from PERSONS
+
+    def _is_thing(self, server: str, words: Words) -> bool:
+        return bool(words) and words[-1] not in VAGUE and self._things[server, words[-1]] > 0
+
+    def _name_weight(self, words: Words) -> float:
+        tools = sum(map(len, self._found.get(("name", *words), {}).values()))
+        few = max(_FEW_TOOLS, _FEW_SHARE * len(self._tools))
+        return name_weight(words) * min(1.0, math.sqrt(few / tools)) if tools else 0.0
+
+
+def _keys_of(one: Returned) -> frozenset[_Key]:
+    """Return what a field is found by; secrets and the keys of maps only by lineage."""
+    keys = frozenset[_Key]() if one.place.path[-1:] == (NAME,) else _keys_of_name(one.name)
+    declared = relation_keys(one.place.type, "produces")
+    return keys | {("declared", thing) for thing in declared} if declared else keys
+
+
+@lru_cache(maxsize=1 << 16)
+def _keys_of_name(name: Name) -> frozenset[_Key]:
+    found: set[_Key] = set()
+    for own in name.identities:
+        if is_secret(own.words):
+            return frozenset()
         if own.attribute:
-            if own.thing:
-                found.add(f"{_THING}{own.thing[-1]}")
-            if own.attribute in SELF_NAMING:
-                found.add(f"{_ATTRIBUTE}{own.attribute}")
+            found |= {("as", own.attribute), *(("of", thing) for thing in own.thing[-1:])}
         elif own.words:
-            found.add(f"{_NAME}{phrase(own.words)}")
-            if given.features.is_item or not own.is_direct:
-                found.add(f"{_THING}{own.words[-1]}")
-    if given.features.form.format == "email":
-        found.add(f"{_FORMAT}{given.features.form.format}")
-    found.update(
-        f"{_RELATION}{key}" for key in relation_keys(given.features.server, given.place.type, "produces")
-    )
-    return found
+            found |= {("name", *own.words), ("to", own.words[-1])}
+    return frozenset(found | ({("format", "email")} if name.format == "email" else set()))

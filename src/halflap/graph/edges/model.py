@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from halflap.graph.paths import Path, many, path_text
 
@@ -20,8 +20,7 @@ parameter asks for. `name`: the same name. `text`: the parameter's description n
 _MOST = 0.99
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """One reason to believe that a value goes this way."""
 
     kind: EvidenceKind

@@ -10,15 +10,15 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from halflap.graph.edges.assembly import add
+from halflap.graph.edges.choice import add
 from halflap.graph.edges.model import Evidence
 from halflap.graph.types import conflict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halflap.graph.edges.assembly import Candidate
-    from halflap.graph.edges.evidence import Given
+    from halflap.graph.edges.choice import Candidate
+    from halflap.graph.edges.evidence import Returned
     from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
     from halflap.graph.types import Form
@@ -41,7 +41,7 @@ def add_declared(
     found: dict[Path, Candidate],
     *,
     source: Ports,
-    places: Sequence[Given],
+    fields: Sequence[Returned],
     target: Ports,
     slot: Slot,
     form: Form,
@@ -52,12 +52,12 @@ def add_declared(
     with one parameter the field that names it.
     """
     asks = source.name in _names_in(slot.description)
-    pointing = {one.place.path: one for one in places if target.name in _names_in(one.place.description)}
+    pointing = {one.place.path: one for one in fields if target.name in _names_in(one.place.description)}
     if not found:
         new = list(pointing.values()) if len(target.required) == 1 else []
-        new = _only_key(places, form) if asks else new
+        new = _only_key(fields, form) if asks else new
         for given in new:
-            if not conflict(given.features.form, form):
+            if not conflict(given.place.form, form):
                 text = slot.description if asks else given.place.description
                 add(found, given, Evidence("declared", DECLARED, text[:_MAX_DETAIL]))
         return
@@ -70,12 +70,12 @@ def add_declared(
             add(found, one.given, Evidence("declared", _SUPPORT, "a description names the other tool"))
 
 
-def _only_key(places: Sequence[Given], form: Form) -> list[Given]:
+def _only_key(fields: Sequence[Returned], form: Form) -> list[Returned]:
     """Return the one identifier that a tool returns of its own thing, if it has the right type."""
     keys = [
         one
-        for one in places
-        if any(own.attribute for own in one.features.identities) and not conflict(one.features.form, form)
+        for one in fields
+        if any(own.attribute for own in one.identities) and not conflict(one.place.form, form)
     ]
     depth = min((len(one.place.path) for one in keys), default=0)
     outermost = [one for one in keys if len(one.place.path) == depth]

@@ -6,9 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from halflap.graph.emit.syntax import Names, code, expr, function, load, refuse, shown
-from halflap.graph.naming import words_of
+from halflap.graph.naming import phrase, words_of
 from halflap.graph.paths import Path, path_text
-from halflap.graph.ports import kinds_of
+from halflap.graph.types import form_of
+from halflap.schema import fields_of, object_types
 from halflap.schema.stub import is_name
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from halflap.graph.emit.arguments import Arguments
     from halflap.graph.emit.loops import Loops
     from halflap.graph.paging import Pages
+    from halflap.graph.ports import Ports
     from halflap.graph.workflow import Task, Workflow
 
 __all__ = ["Functions"]
@@ -109,7 +111,7 @@ class Functions:
 
     def _may_fail(self, task: Task) -> bool:
         """Return whether anything is taken out of a result that may say that it failed; else it is printed as it is."""
-        return bool(task.ports.signs) and (
+        return bool(_signs(task.ports)) and (
             task.paginates is not None
             or any(one.step == task.id for one in self._workflow.links())
             or any(one.step == task.id and one.path for one in self._workflow.wanted)
@@ -141,7 +143,7 @@ class Functions:
 
         def keys(kind: str) -> ast.expr:
             return ast.List(
-                [ast.Constant(one.key) for one in task.ports.signs if one.kind == kind], ast.Load()
+                [ast.Constant(name) for one, name in _signs(task.ports) if one == kind], ast.Load()
             )
 
         return code(
@@ -233,7 +235,7 @@ if isinstance(cursor, str) and '?' in cursor:
     if cursor is None:
         raise ValueError(LACKS)
 """
-        if kinds_of(slot.type) <= {"integer", "number"}:
+        if form_of(slot.type).is_number:
             template += "    cursor = int(cursor)\n"
         lacks = f"{shown(task.ports.tool)} gives an address for the next page without {shown(name)}."
         return code(
@@ -283,6 +285,18 @@ if isinstance(cursor, str) and '?' in cursor:
 
     def _items(self, task: Task, path: Path, value: str) -> ast.expr:
         return self._loops.presence[task.id].read(load(value), path, empty=expr("[]"))
+
+
+def _signs(ports: Ports) -> list[tuple[str, str]]:
+    """Return the keys of a result that tell that the call failed: one that is false, or an error."""
+    found = []
+    for one in () if ports.result is None else fields_of(object_types(ports.result)):
+        said, form = phrase(words_of(one.name)), form_of(one.type)
+        if said in {"success", "ok"} and form.is_boolean:
+            found.append(("false", one.name))
+        elif said == "error" and form.kinds and not form.kinds & {"integer", "number"}:
+            found.append(("error", one.name))
+    return found
 
 
 def put(name: str, path: Path, value: ast.expr) -> ast.stmt:

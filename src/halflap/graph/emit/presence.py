@@ -23,12 +23,7 @@ class Presence:
     def __init__(self, ports: Ports) -> None:
         self._seldom: dict[Path, bool] = {}
         self._null: set[Path] = set()
-        for place in ports.told:
-            for size in range(len(place.path) + 1):
-                part = place.path[:size]
-                self._seldom[part] = self._seldom.get(part, True) and place.is_seldom
-        # What a type says about its keys holds, however many places are inside them.
-        for place in ports.told:
+        for place in ports.places:
             self._read(place.path, place.type)
         if ports.result is not None:
             self._read((), ports.result)

@@ -3,48 +3,92 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.graph.naming.vocabulary import CONTAINERS, DISPLAY, IDENTIFIERS, SECRET_KEYS, SECRETS
+from halflap.graph.naming.vocabulary import (
+    CONTAINERS,
+    DISPLAY,
+    IDENTIFIERS,
+    PERSONS,
+    ROLES,
+    SECRET_KEYS,
+    SECRETS,
+)
 from halflap.graph.naming.words import Words, words_of
 
-__all__ = ["Identity", "is_abbreviation", "is_secret", "place_identity", "slot_identity"]
+if TYPE_CHECKING:
+    from halflap.graph.naming.subject import Subject
 
-_SAME_ATTRIBUTE = {"uuid": "id", "uid": "id", "handle": "login", "ref": "reference"}
+__all__ = ["Identity", "is_secret", "place_identities", "related", "slot_identities"]
+
+_SAME_ATTRIBUTE = dict.fromkeys(("uuid", "uid", "gid", "sid"), "id") | {"handle": "login", "ref": "reference"}
+_LISTED = 0.9
+"""The items of the list that a tool is asked for are what the tool is about, whatever the list is called."""
+_LEADING = 0.6
+"""A bare `name` of `read_pod_log` may be the name of a pod."""
+_QUALIFIED = 0.9
+"""One thing is a kind of the other: `source account` and `account`."""
+_SHORT_FORM = 0.97
+"""One is a short form of the other: `org`."""
+_ROLE, _PERSON = 0.88, 0.75
+"""An assignee is a user; a user may be an owner."""
 _SHORTEST_ABBREVIATION = 3
 _LONGER, _MUCH_LONGER = 1.8, 2.5
-"""How many times longer a word is than its short form, at least; of three letters only the second says enough."""
+"""How many times longer a word is than its short form, at least; for three letters the second."""
 
 
 class Identity(NamedTuple):
     """`customer.id` and `customer_id` are both the `id` of a `customer`; `city` is a plain value."""
 
     thing: Words
-    """What it belongs to; empty where no name says it."""
+    """What it belongs to; empty if no name tells."""
     attribute: str
     """The identifying attribute (`id`, `login`, `name`), or empty for any other value."""
     words: Words
-    """The words of its own name."""
-    is_direct: bool = True
-    """Whether the thing is what the value stands in, rather than named by the value: `id`, not `customer_id`."""
+    """Its own name."""
+    certainty: float = 1.0
+    """How likely this reading of the name is."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the thing is the object around the value, rather than part of its name: `id`, not `customer_id`."""
+        return len(self.words) == 1
 
 
-def place_identity(keys: tuple[str, ...], subject: tuple[Words, ...]) -> tuple[Identity, ...]:
-    """Return what a field of a result identifies, given the keys that lead to it and what its tool is about.
+def place_identities(
+    keys: tuple[str, ...], subject: Subject, *, is_listed: bool = False
+) -> tuple[Identity, ...]:
+    """Return what a field of a result may identify, given the keys that lead to it and what its tool is about.
 
-    A bare value is named by its tool. Keys such as `items` name no thing, so the ones around them do, or the tool.
+    A bare value is named by its tool. Keys such as `items` name nothing, so the ones around them do, or the tool.
+    `is_listed` says that the field belongs to the items of the list that the tool is asked for.
     """
     if not keys:
-        return tuple(_identity(words, (), is_direct=False) for words in subject)
+        return tuple(_identity(words, ()) for words in subject.things)
     own = words_of(keys[-1])
     inside = _inside(keys[:-1])
-    return tuple(_identity(own, thing) for thing in ((inside,) if inside else subject or ((),)))
+    if not inside:
+        return tuple(_identity(own, thing) for thing in subject.things or ((),))
+    found = _identity(own, inside)
+    if is_listed and found.attribute and len(own) == 1 and inside not in subject.things:
+        others = (_identity(own, thing)._replace(certainty=_LISTED) for thing in subject.things)
+        return (found, *others)
+    return (found,)
 
 
-def slot_identity(keys: tuple[str, ...], subject: tuple[Words, ...]) -> Identity:
-    """Return what a parameter takes, or a key inside one; a bare `id` is that of the thing its tool is about."""
+def slot_identities(keys: tuple[str, ...], subject: Subject) -> tuple[Identity, ...]:
+    """Return what a parameter, or a key inside one, may take; a bare `id` is that of the thing its tool is about."""
     own = words_of(keys[-1]) if keys else ()
-    return _identity(own, _inside(keys[:-1]) or (subject[0] if subject else ()))
+    inside = _inside(keys[:-1]) or subject.owner
+    names = [own]
+    if "or" in own:
+        # `issueIdOrKey`
+        first, last = own[: own.index("or")], own[own.index("or") + 1 :]
+        names = [first, last if len(last) > 1 else (*first[:-1], *last)]
+    found = [_identity(one, inside) for one in names]
+    if len(keys) == 1 and found[0].attribute and len(own) == 1 and inside == subject.thing and inside[1:]:
+        found.append(_identity(own, inside[:-1])._replace(certainty=_LEADING))
+    return tuple(found)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -57,14 +101,12 @@ def _inside(keys: tuple[str, ...]) -> Words:
 
 
 @lru_cache(maxsize=1 << 16)
-def _identity(own: Words, thing: Words, *, is_direct: bool = True) -> Identity:
+def _identity(own: Words, thing: Words) -> Identity:
     last = own[-1] if own else ""
     if last not in IDENTIFIERS and last not in DISPLAY:
-        return Identity(thing, "", own, is_direct)
+        return Identity(thing, "", own)
     attribute = _SAME_ATTRIBUTE.get(last, last)
-    if len(own) == 1 or own[:-1] == thing:
-        return Identity(thing, attribute, own, is_direct)
-    return Identity(own[:-1], attribute, own, is_direct=False)
+    return Identity(own[:-1] if len(own) > 1 else thing, attribute, own)
 
 
 def is_secret(words: Words) -> bool:
@@ -73,7 +115,24 @@ def is_secret(words: Words) -> bool:
 
 
 @lru_cache(maxsize=1 << 16)
-def is_abbreviation(short: str, long: str) -> bool:
+def related(given: Words, asked: Words) -> float:
+    """Return how far two names of things mean the same: 1 if they are equal, 0 if they are unrelated."""
+    if not given or not asked:
+        return 0.0
+    if given == asked:
+        return 1.0
+    short, long = sorted((given, asked), key=len)
+    if long[-len(short) :] == short:
+        return _QUALIFIED
+    last, end = given[-1], asked[-1]
+    if _is_abbreviation(last, end) or _is_abbreviation(end, last):
+        return _SHORT_FORM if given[:-1] == asked[:-1] else _QUALIFIED * _SHORT_FORM
+    if end in PERSONS and (last in ROLES or last in PERSONS):
+        return _ROLE
+    return _PERSON if last in PERSONS and end in ROLES else 0.0
+
+
+def _is_abbreviation(short: str, long: str) -> bool:
     """Return whether a word is a short form of another: `org` of `organization`, but not `repo` of `report`."""
     least = _LONGER if len(short) > _SHORTEST_ABBREVIATION else _MUCH_LONGER
     return len(short) >= _SHORTEST_ABBREVIATION and len(long) >= least * len(short) and long.startswith(short)

@@ -13,21 +13,24 @@ from halflap.graph.naming.vocabulary import (
     LINKING,
     READ_VERBS,
 )
-from halflap.graph.naming.words import Words, pieces_of, words_of
+from halflap.graph.naming.words import Words, is_plural, pieces_of, words_of
 
-__all__ = ["Subject", "subject_of", "verb_at"]
+__all__ = ["NO_SUBJECT", "Subject", "subject_of", "verb_at"]
 
 _PREFIXES = ("un", "re", "de")
+_LISTING = frozenset({"list", "search", "find", "query"})
 _STEM = 4
 
 
 class Subject(NamedTuple):
-    """A tool's verb and the things that it is about."""
+    """A tool's verb and the things it is about."""
 
     verb: str
-    """The first verb that is known, as it is written; empty where there is none."""
+    """The first known verb as it is written; empty if there is none."""
     things: tuple[Words, ...]
     """Mostly one; two for `search_issues_and_pull_requests`."""
+    owner: Words = ()
+    """The thing that a bare `id` identifies: the album in `get_album_tracks`."""
 
     @property
     def thing(self) -> Words:
@@ -41,9 +44,16 @@ class Subject(NamedTuple):
     def destroys(self) -> bool:
         return self.verb in DESTROY_VERBS
 
+    @property
+    def lists(self) -> bool:
+        return self.verb in _LISTING
+
+
+NO_SUBJECT = Subject("", ())
+
 
 def verb_at(pieces: list[str]) -> int | None:
-    """Return where the first known verb stands in the pieces of a name."""
+    """Return the position of the first known verb in the pieces of a name."""
     return next((at for at, piece in enumerate(pieces) if _is_verb(piece)), None)
 
 
@@ -55,30 +65,40 @@ def _is_verb(piece: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def subject_of(name: str) -> Subject:
-    """Read the name of a tool: what follows its verb, or what comes before it where nothing does."""
+    """Read a tool's name: the nouns after its verb, or before it if none follow."""
     pieces = pieces_of(name)
+    if len(pieces) > 1 and pieces[-2] == "v" and pieces[-1].isdigit():
+        # `ListObjectsV2`
+        pieces = pieces[:-2]
     at = verb_at(pieces)
     if at is None:
-        return Subject("", _things(pieces))
-    return Subject(pieces[at], _things(pieces[at + 1 :]) or _things(pieces[:at]))
+        verb, nouns = "", _nouns(pieces)
+    else:
+        verb, nouns = pieces[at], _nouns(pieces[at + 1 :]) or _nouns(pieces[:at])
+    things = tuple(words_of("_".join(one)) for one in nouns)
+    has_owner = bool(nouns) and len(nouns[0]) > 1 and is_plural(nouns[0][-1])
+    return Subject(verb, things, things[0][:-1] if has_owner else things[0] if things else ())
 
 
-def _things(pieces: list[str]) -> tuple[Words, ...]:
+def _nouns(pieces: list[str]) -> list[list[str]]:
     """Return the nouns up to the first linking word; `and` and `or` join several."""
-    found: list[Words] = []
+    found: list[list[str]] = []
     nouns: list[str] = []
     for piece in [*pieces, "of"]:
         if piece not in LINKING:
             nouns.append(piece)
             continue
-        words = words_of("_".join(nouns))
-        while words and words[0] in ASPECTS:
-            words = words[1:]
-        while words and words[-1] in ASPECTS:
-            words = words[:-1]
-        if words:
-            found.append(words)
+        while nouns and _is_aspect(nouns[0]):
+            nouns = nouns[1:]
+        while nouns and _is_aspect(nouns[-1]):
+            nouns = nouns[:-1]
+        if nouns:
+            found.append(nouns)
         if piece not in {"and", "or"}:
             break
         nouns = []
-    return tuple(found)
+    return found
+
+
+def _is_aspect(piece: str) -> bool:
+    return ASPECTS.issuperset(words_of(piece))

@@ -1,4 +1,4 @@
-"""The few words with a meaning of their own: verbs of tool names, identifiers, containers, paging, secrets."""
+"""The words that need a rule: verbs of tool names, identifiers, containers, roles, secrets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ __all__ = [
     "DISPLAY",
     "IDENTIFIERS",
     "LINKING",
+    "PERSONS",
     "READ_VERBS",
+    "ROLES",
     "SECRETS",
     "SECRET_KEYS",
     "SELF_NAMING",
@@ -25,15 +27,21 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-IDENTIFIERS = _set("id uuid uid login slug key number code sha symbol sku handle ref reference")
+IDENTIFIERS = _set("id uuid uid gid sid login slug key number code sha symbol sku handle ref reference")
 """Attributes that identify one thing among others of its kind."""
 DISPLAY = _set("name title")
 """Attributes that people read; they identify a thing where nothing else does."""
 SELF_NAMING = _set("login email sha sku symbol")
 """Attributes that mean the same whatever they belong to: a member's login is a user's."""
+PERSONS = _set("user person member")
+ROLES = _set(
+    "assignee attendee author contributor creator host organizer owner participant recipient reporter requester reviewer "
+    "sender"
+)
+"""What a person is to a thing: a `requester_id` is the id of a user."""
 CONTAINERS = _set(
-    "body collection content data edge element entry hit item list match node object output page payload record response "
-    "result row value"
+    "body collection content data edge element entry hit item list match metadata node object output page payload record "
+    "response result row value"
 )
 """Keys that hold things without naming their kind."""
 ASPECTS = _set(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.graph.effects import may_change
-from halflap.graph.naming import place_identity
+from halflap.graph.naming import place_identities
 from halflap.graph.paging import main_list, more_of, pages_of, takes_page
 from halflap.graph.paths import EACH, items_of, key, keys_of, many, slot_text
 from halflap.graph.plan.have import as_taken
@@ -134,7 +134,7 @@ def _matches(have: Have, names: Iterable[str], axis: Axis, tasks: Mapping[str, T
             place
             for place in inside
             if all(step.kind == "key" for step in place.path[size:])
-            for own in place_identity(keys_of(place.path), ports.subject.things)
+            for own in place_identities(keys_of(place.path), ports.subject)
             if have.matching(name, own, place.type)
         ]
         if fitting:

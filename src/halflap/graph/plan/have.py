@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halflap.graph.naming import slot_identity, words_of
+from halflap.graph.naming import NO_SUBJECT, slot_identities, words_of
 from halflap.graph.paths import keys_of, many, path_text
 from halflap.graph.types import admits
 from halflap.graph.workflow import Given
@@ -27,7 +27,9 @@ class Have:
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = values
-        self._identities = {name: slot_identity(tuple(name.split(".")), ()) for name in sorted(values)}
+        self._identities = {
+            name: slot_identities(tuple(name.split(".")), NO_SUBJECT)[0] for name in sorted(values)
+        }
 
     def __bool__(self) -> bool:
         return bool(self.values)
@@ -83,7 +85,7 @@ class Have:
     def _named(self, ports: Ports, path: Path, *, is_wanted: bool) -> list[str]:
         keys = keys_of(path)
         whole, own = words_of(" ".join(keys)), words_of(keys[-1])
-        asked = slot_identity(keys, ports.subject.things)
+        asked = slot_identities(keys, ports.subject)[0]
         found: list[tuple[int, str]] = []
         for name, identity in self._identities.items():
             words = words_of(name.replace(".", " "))
@@ -108,7 +110,9 @@ def _is_only_key(ports: Ports, path: Path) -> bool:
     keys = [
         one.path
         for one in ports.slots
-        if len(one.path) == 1 and ports.needs(one) and slot_identity((one.parameter,), ()).attribute
+        if len(one.path) == 1
+        and ports.needs(one)
+        and slot_identities((one.parameter,), NO_SUBJECT)[0].attribute
     ]
     return keys == [path]
 

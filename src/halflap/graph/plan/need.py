@@ -58,12 +58,11 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False, may_repeat: bo
     by_name: dict[str, list[Slot]] = {}
     for slot in ports.slots:
         by_name.setdefault(slot.parameter, []).append(slot)
-    required = _required(ports, have, by_name, is_wanted=is_wanted)
     for name, slots in by_name.items():
         whole = _whole(ports, slots, have, is_wanted=is_wanted, may_repeat=may_repeat)
         if whole is not None:
             given.append(whole)
-        elif name in required:
+        elif name in ports.required:
             own, rest = _parts(ports, slots, have, is_wanted=is_wanted)
             given += own
             units += rest
@@ -72,21 +71,8 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False, may_repeat: bo
         elif is_wanted and have.refused(ports, slots[0]) is not None:
             units.append(Unit(slots[0].path, (slots[0],), is_refused=True))
     known = by_name.keys()
-    units += [Unit((key(name),), (), is_refused=True) for name in sorted(required - known)]
+    units += [Unit((key(name),), (), is_refused=True) for name in sorted(ports.required - known)]
     return Need(ports, tuple(given), tuple(units))
-
-
-def _required(ports: Ports, have: Have, by_name: dict[str, list[Slot]], *, is_wanted: bool) -> frozenset[str]:
-    """Return the parameters to be given; of several sets that are enough, the one that `have` has whole."""
-    for one in ports.choices:
-        slots = [by_name[name] for name in one if name in by_name]
-        if (
-            one
-            and len(slots) == len(one)
-            and all(_whole(ports, own, have, is_wanted=is_wanted) for own in slots)
-        ):
-            return (ports.required - frozenset().union(*ports.choices)) | one
-    return ports.required
 
 
 def _whole(

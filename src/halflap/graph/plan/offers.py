@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.effects import destroys, may_change
-from halflap.graph.naming import place_identity, slot_identity
+from halflap.graph.naming import place_identities, slot_identities
 from halflap.graph.naming.vocabulary import IDENTIFIERS, SEND_VERBS
 from halflap.graph.paths import Path, items_of, keys_of, many
 from halflap.graph.workflow import Given
@@ -131,9 +131,9 @@ def _array(
 
 def _lists(target: Ports, given: Given, source: Ports) -> bool:
     """Return whether the items that a value comes from are the things that the slot asks for."""
-    asked = slot_identity(keys_of(given.slot), target.subject.things)
+    asked = slot_identities(keys_of(given.slot), target.subject)[0]
     thing = asked.thing if asked.attribute else asked.words
-    around = place_identity((*keys_of(items_of(given.source)), "value"), source.subject.things)
+    around = place_identities((*keys_of(items_of(given.source)), "value"), source.subject)
     return any(one.thing[-1:] == thing[-1:] for one in around) or not any(one.thing for one in around)
 
 
@@ -153,7 +153,7 @@ def _is_old_value(changed: _Changed, slot: Slot, source: Ports, path: Path) -> b
     if slot.path in keys or not things:
         return False
     # What the value stands in, whatever it is called itself.
-    around = place_identity((*keys_of(path)[:-1], "value"), source.subject.things)
+    around = place_identities((*keys_of(path)[:-1], "value"), source.subject)
     return any(one.thing and thing[-len(one.thing) :] == one.thing for one in around for thing in things)
 
 
@@ -167,7 +167,7 @@ def _changed(target: Ports) -> _Changed:
     if not may_change(target) or subject.destroys or subject.creates or subject.verb in SEND_VERBS:
         return frozenset(), frozenset()
     slots = [one for one in target.slots if target.needs(one)]
-    asked = {one.path: slot_identity(keys_of(one.path), target.subject.things) for one in slots}
+    asked = {one.path: slot_identities(keys_of(one.path), target.subject)[0] for one in slots}
     own = [path for path, one in asked.items() if one.thing[-1:] == thing[-1:]]
     keys = [path for path in own if asked[path].attribute in IDENTIFIERS]
     if not keys and not any(one.attribute for one in asked.values()):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from halflap.graph.edges import Graph
-    from halflap.graph.edges.evidence import Given as Returned
+    from halflap.graph.edges.evidence import Returned
     from halflap.graph.plan.have import Have
     from halflap.graph.plan.need import Need
     from halflap.graph.ports import Slot
@@ -350,7 +350,7 @@ class Search:
             self.have.matching(name, own, given.place.type)
             for given in self.graph.index.of(tool)
             if many(given.place.path)
-            for own in given.features.identities
+            for own in given.identities
             for name in self.have.values
         )
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from halflap.graph.edges import Graph
-    from halflap.graph.edges.evidence import Given as Returned
+    from halflap.graph.edges.evidence import Returned
 
 __all__ = ["field_places", "target_of"]
 
@@ -33,7 +33,9 @@ def field_places(graph: Graph, text: str) -> Iterator[tuple[Returned, float]]:
     """Yield for each tool that returns a field its best place, and how well the name fits."""
     wanted = words_of(text)
     best: dict[str, tuple[float, int, int, Returned]] = {}
-    for given in graph.index.ending_in(wanted[-1]) if wanted else ():
+    for given in graph.index.every() if wanted else ():
+        if not any(own.words[-1:] == wanted[-1:] for own in given.identities):
+            continue
         fit = _fit(wanted, given)
         if fit and given.place.is_optional:
             fit *= _OPTIONAL
@@ -46,7 +48,7 @@ def field_places(graph: Graph, text: str) -> Iterator[tuple[Returned, float]]:
 
 def _fit(wanted: tuple[str, ...], given: Returned) -> float:
     keys = words_of(" ".join(step.key for step in given.place.path if step.kind == "key"))
-    for own in given.features.identities:
+    for own in given.identities:
         if own.words == wanted:
             return _SAME if len(wanted) > 1 else _BARE
         if len(wanted) > 1 and (

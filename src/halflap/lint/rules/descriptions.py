@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer
 
-__all__ = ["RULES"]
-
 
 def _no_description(server: LintServer, _: Limits) -> Iterator[Problem]:
     for tool in server.tools:

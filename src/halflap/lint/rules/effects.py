@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer
 
-__all__ = ["RULES"]
-
 
 def _read_only_not_annotated(server: LintServer, _: Limits) -> Iterator[Problem]:
     for tool in server.tools:

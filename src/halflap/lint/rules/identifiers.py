@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from halflap.graph.naming import place_identity, slot_identity, subject_of
+from halflap.graph.naming import place_identities, slot_identities, subject_of
 from halflap.lint.rule import Problem, Rule
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer, LintTool
 
-__all__ = ["RULES"]
-
 _OTHER_SYSTEMS = frozenset(["client", "correlation", "idempotency", "request", "session", "trace"])
 """Ids of the conversation with the server rather than of its data."""
 
@@ -27,11 +25,11 @@ def _entities(tool: LintTool, field: SchemaField) -> set[Words]:
     declared = field.relations.get("produces" if field.side == "output" else "consumes")
     if isinstance(declared, str):
         return {("declared", declared)}
-    things = subject_of(tool.tool.original_name).things
+    subject = subject_of(tool.tool.original_name)
     if field.side == "output":
-        identities = place_identity(field.keys, things)
+        identities = place_identities(field.keys, subject)
     else:
-        identities = (slot_identity(field.keys, things),)
+        identities = slot_identities(field.keys, subject)[:1]
     found = {one.thing for one in identities if one.attribute == "id" and one.thing}
     return {thing for thing in found if not _OTHER_SYSTEMS & set(thing)}
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer
 
-__all__ = ["RULES"]
-
 _REFUSED = re.compile(r"[^A-Za-z0-9_-]")
 
 

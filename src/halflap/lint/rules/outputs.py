@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halflap.lint.server import LintServer, LintTool
     from halflap.schema import Type
 
-__all__ = ["RULES"]
-
 
 def _no_output_schema(server: LintServer, _: Limits) -> Iterator[Problem]:
     for tool in server.tools:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer, LintTool
 
-__all__ = ["RULES"]
-
 _CURSORS = frozenset(
     {"cursor", "page token", "next token", "continuation token", "starting after", "start cursor"}
 )

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer
 
-__all__ = ["RULES", "is_measurement"]
-
 _COUNTING = frozenset(
     [
         "code",

@@ -49,6 +49,12 @@ _LISTS: dict[str, Event] = {
     "prompts": PromptsListChanged(),
     "resources": ResourcesListChanged(),
 }
+_METHODS: dict[type, str] = {
+    ToolsListChanged: "notifications/tools/list_changed",
+    PromptsListChanged: "notifications/prompts/list_changed",
+    ResourcesListChanged: "notifications/resources/list_changed",
+    ResourceUpdated: "notifications/resources/updated",
+}
 
 
 class _OlderClient:
@@ -74,14 +80,8 @@ class _OlderClient:
             event = next(iter(self._waiting))
             del self._waiting[event]
             with anyio.move_on_after(_SEND_SECONDS):
-                if isinstance(event, ResourceUpdated):
-                    await self._connection.send_resource_updated(event.uri)
-                elif isinstance(event, ToolsListChanged):
-                    await self._connection.send_tool_list_changed()
-                elif isinstance(event, PromptsListChanged):
-                    await self._connection.send_prompt_list_changed()
-                else:
-                    await self._connection.send_resource_list_changed()
+                params = {"uri": event.uri} if isinstance(event, ResourceUpdated) else None
+                await self._connection.outbound.notify(_METHODS[type(event)], params)
 
 
 class Changes:
@@ -162,7 +162,7 @@ class Changes:
             raise MCPError(types.INVALID_REQUEST, f"A client can watch {MAX_WATCHED} resources at most.")
         target = await self._find(uri, principal)
         with protocol_errors():
-            await (await self._gateway.passing()).subscribe(*target)
+            await (await self._gateway.prepare()).passing.subscribe(*target)
         self._watched[target, uri] += 1
         return target
 
@@ -173,7 +173,7 @@ class Changes:
                 del self._watched[target, uri]
             # The server may be gone, and our own gateway may be closing.
             with suppress(HalflapError), anyio.move_on_after(_SEND_SECONDS):
-                await (await self._gateway.passing()).unsubscribe(*target)
+                await (await self._gateway.prepare()).passing.unsubscribe(*target)
 
     def _on_event(self, event: ServerEvent) -> None:
         if event.what == "updated":

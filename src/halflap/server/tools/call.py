@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.values import OWN
-from halflap.server.confirm import Word, confirm
+from halflap.server.confirm import confirm
+from halflap.server.passthrough.client import Word
 from halflap.server.tools.tool import FrontTool, field, record
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ async def call_directly(
         word = await confirm(client, await gateway.needing_confirmation(program), program)
     # Repeated with an answer, the request would be confirmed once more; and our own programs call other tools.
     forwards = word == Word() and not name.startswith(_OWN_PREFIXES)
-    context = gateway.under_rule(client.on_behalf(word, forwards=forwards))
+    context = gateway.parts.executor.under_rule(client.on_behalf(word, forwards=forwards))
     return (await gateway.call_tool(name, arguments, context)).to_wire()
 
 

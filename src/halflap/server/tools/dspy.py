@@ -80,16 +80,18 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
 
     async def execute(arguments: Mapping[str, Any], client: Client) -> dict[str, Any]:
         name, inputs = _argument(arguments, "program", str), _argument(arguments, "inputs", dict)
-        program = await (await gateway.dspy()).find(name)
+        program = await (await gateway.prepare()).dspy.find(name)
         # Before the person is asked anything.
         program.check(inputs)
         version = f"{name} {program.saved.spec.version}, {program.saved.source_hash}"
         about = f"await dspy__{name}(**{json.dumps(inputs, ensure_ascii=False)})\n# {version}"
-        word = await confirm(client, await gateway.dspy_needing_confirmation(name), about, saved=name)
+        word = await confirm(
+            client, await gateway.parts.executor.dspy_needing_confirmation(name), about, saved=name
+        )
         return await gateway.execute_dspy(name, inputs, client.on_behalf(word))
 
     async def list_programs(_arguments: Mapping[str, Any], _client: Client) -> dict[str, Any]:
-        programs, broken = await (await gateway.dspy()).usable()
+        programs, broken = await (await gateway.prepare()).dspy.usable()
         return {
             "programs": [program.summary() for program in programs.values()],
             "total_count": len(programs),
@@ -98,11 +100,11 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
 
     async def info(arguments: Mapping[str, Any], _client: Client) -> dict[str, Any]:
         name = _argument(arguments, "program", str)
-        return (await (await gateway.dspy()).find(name)).info()
+        return (await (await gateway.prepare()).dspy.find(name)).info()
 
     async def reload(arguments: Mapping[str, Any], _client: Client) -> dict[str, Any]:
         name = _argument(arguments, "program", str)
-        return (await (await gateway.dspy()).reload(name)).reloaded()
+        return (await (await gateway.prepare()).dspy.reload(name)).reloaded()
 
     def tool(
         name: str,
