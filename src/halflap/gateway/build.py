@@ -103,7 +103,7 @@ class Parts:
         running = None if store.trouble else config.data_dir / "running"
         self.recorder = Recorder(store, self._redactor, config.traces, running)
         self.retention = Retention(store, config.traces)
-        self._breaches = Breaches(store)
+        self._breaches = Breaches(store, self.recorder)
 
         # Learning
         policy = Policy(config)
@@ -233,7 +233,7 @@ class Parts:
 
     async def close(self) -> None:
         """Close the parts; each may still write to those that are closed after it."""
-        opened: list[Closable] = [self.store, self.recorder, self._breaches, self.retention, self._sync]
+        opened: list[Closable] = [self.store, self.recorder, self.retention]
         opened += [] if self._learner is None else [self._learner]
         opened += [self.pool, self.listings, self.dspy, self.programs]
         async with AsyncExitStack() as closing:

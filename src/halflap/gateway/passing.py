@@ -104,10 +104,10 @@ class PassThrough:
     async def subscribe(self, server: str, uri: str) -> None:
         """Watch a resource of a server; its changes come as events."""
         self.calls.policy.admit_feature(self._offered(server, "resource", uri), self.catalog.snapshot)
-        await (await self._upstream(server)).subscribe(uri)
+        await (await self._upstream(server)).watch(uri, on=True)
 
     async def unsubscribe(self, server: str, uri: str) -> None:
-        await (await self._upstream(server)).unsubscribe(uri)
+        await (await self._upstream(server)).watch(uri, on=False)
 
     def _enabled(self, name: str) -> ServerConfig:
         enabled = {one.name: one for one in self.config.servers if not one.disabled}

@@ -80,10 +80,7 @@ class AllServers:
         return schema if isinstance(schema, dict) else None
 
     async def tools(self) -> dict[str, Any]:
-        tools: list[Mapping[str, Any]] = [
-            tool.definition.model_dump(by_alias=True, mode="json", exclude_none=True)
-            for tool in self.own_tools.values()
-        ]
+        tools: list[Mapping[str, Any]] = [tool.definition for tool in self.own_tools.values()]
         if not self._gateway.config.server.expose:
             return {"tools": tools, "ttlMs": _TOOLS_TTL_MS, "cacheScope": "public"}
         await self._gateway.settle()

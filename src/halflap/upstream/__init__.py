@@ -11,7 +11,6 @@ Policy, validation and recording of calls are in `halflap.calls`, the tools of a
 
 from halflap.upstream.connection import Hooks, Trouble
 from halflap.upstream.lifecycle import Status
-from halflap.upstream.pool import Pool
-from halflap.upstream.upstream import Upstream
+from halflap.upstream.upstream import Pool, Upstream
 
 __all__ = ["Hooks", "Pool", "Status", "Trouble", "Upstream"]

@@ -96,17 +96,14 @@ class Announcements:
 
     # Resources
 
-    async def watch(self, uri: str, session: Session) -> None:
+    async def watch(self, uri: str, session: Session, *, on: bool) -> None:
+        """Count a client that watches a resource, or one that does no more."""
         async with self._watching:
-            if uri not in self._watched:
+            if on and uri not in self._watched:
                 if len(self._watched) >= _MAX_WATCHED:
                     raise UsageError(f"{_MAX_WATCHED} resources of this server are watched already.")
                 await self._subscribe("resources/subscribe", uri, session)
-            self._watched[uri] += 1
-
-    async def unwatch(self, uri: str, session: Session) -> None:
-        async with self._watching:
-            self._watched[uri] -= 1
+            self._watched[uri] += 1 if on else -1
             if self._watched[uri] <= 0:
                 del self._watched[uri]
                 await self._subscribe("resources/unsubscribe", uri, session)

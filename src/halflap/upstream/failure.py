@@ -17,28 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halflap.config import ServerConfig
-    from halflap.upstream.connection import Connection, Trouble
+    from halflap.upstream.connection import Connection
     from halflap.upstream.log import ServerLog
 
 _MAX_MESSAGE = 500
 _LINES_READ = 60
 _LINES_SHOWN = 3
 _ERROR_LINE = re.compile(r"error|exception|fatal|panic", re.IGNORECASE)
-_CERTIFICATE = "the certificate of a host that it connects to was not accepted"
-_PROXY = "its proxy refused the connection or could not be reached"
-_NETWORK: tuple[tuple[Trouble, str, re.Pattern[str]], ...] = (
-    (
-        "certificate-not-accepted",
-        _CERTIFICATE,
-        re.compile(
-            r"CERTIFICATE_VERIFY_FAILED|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|CERT_HAS_EXPIRED"
-            r"|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|ERR_TLS_CERT_ALTNAME_INVALID"
-            r"|invalid peer certificate: \w+"
-        ),
-    ),
-    ("proxy-failed", _PROXY, re.compile(r"ProxyError|407 Proxy Authentication Required")),
-)
-"""Error codes that processes write: of OpenSSL as Python and Node print them, and of rustls, which uv uses."""
 
 
 def explain(error: BaseException, server: ServerConfig, connection: Connection, log: ServerLog) -> Failure:
@@ -99,16 +84,10 @@ def _unreachable(cause: BaseException, server: ServerConfig) -> Failure:
 
 
 def _with_log(failure: Failure, server: ServerConfig, log: ServerLog) -> Failure:
-    """Add what the process wrote; an error code of its network explains more than that the process ended."""
+    """Add what the process wrote."""
     if server.command is None:
         return failure
-    lines = log.recent(_LINES_READ)
-    if failure.trouble in {"process-ended", "start-timeout"}:
-        for trouble, message, pattern in _NETWORK:
-            found = next((match for line in lines if (match := pattern.search(line))), None)
-            if found is not None:
-                failure = Failure(trouble, f"{message} ({found[0]}).")
-    shown = telling_lines(lines)
+    shown = telling_lines(log.recent(_LINES_READ))
     end = f"Its log: {' | '.join(shown)}" if shown else "It wrote nothing to stderr."
     return Failure(failure.trouble, f"{failure.message} {end}")
 

@@ -57,16 +57,7 @@ class Pending:
         self.scope.deadline = self.end
 
 
-@dataclass(frozen=True, slots=True)
-class _Exchange:
-    """One request on the wire."""
-
-    owner: Questions
-    request_id: int
-    pending: Pending
-
-
-_current: ContextVar[_Exchange | None] = ContextVar("halflap_exchange", default=None)
+_current: ContextVar[tuple[Questions, Pending] | None] = ContextVar("halflap_request", default=None)
 """Set while a request is sent. The SDK's HTTP transport hands each message over in the context of its request."""
 
 
@@ -78,20 +69,20 @@ class Questions:
         self._enabled = enabled
         self._is_local = is_local
         """The server runs on this machine: a client elsewhere must not choose which of our folders it uses."""
-        self._exchanges: dict[int, _Exchange] = {}
+        self._in_flight: dict[Pending, None] = {}
+        """In the order in which they were sent."""
         self._open = 0
 
     @contextmanager
-    def in_flight(self, request_id: int, pending: Pending) -> Iterator[None]:
+    def in_flight(self, pending: Pending) -> Iterator[None]:
         """Note a request as in flight."""
-        exchange = _Exchange(self, request_id, pending)
-        self._exchanges[request_id] = exchange
-        token = _current.set(exchange)
+        self._in_flight[pending] = None
+        token = _current.set((self, pending))
         try:
             yield
         finally:
             _current.reset(token)
-            del self._exchanges[request_id]
+            self._in_flight.pop(pending, None)
 
     def capabilities(self, context: CallContext) -> dict[str, Any]:
         """Return what a server of the newer era may ask during a request."""
@@ -173,11 +164,10 @@ class Questions:
         """Return the request that the message being handled belongs to."""
         current = _current.get()
         # A server in this process may be a gateway, too: then the context can be that of another session.
-        if current is not None and current.owner is self:
-            return current.pending if current.request_id in self._exchanges else None
-        found = [one.pending for one in self._exchanges.values()]
-        clients = {one.context.client and one.context.client.identity for one in found}
-        return found[-1] if len(clients) == 1 else None
+        if current is not None and current[0] is self:
+            return current[1] if current[1] in self._in_flight else None
+        clients = {one.context.client and one.context.client.identity for one in self._in_flight}
+        return next(reversed(self._in_flight)) if len(clients) == 1 else None
 
 
 def _check_supported(request: Mapping[str, Any], capabilities: Mapping[str, Any]) -> None:

@@ -203,7 +203,7 @@ class Session(ClientSession):
     ) -> dict[str, Any]:
         """Send a request; without `pending` it is one of our own, and no client can be asked anything for it."""
         request_id = next(self._request_ids)
-        with nullcontext() if pending is None else self._questions.in_flight(request_id, pending):
+        with nullcontext() if pending is None else self._questions.in_flight(pending):
             try:
                 message = {"method": method, "params": to_jsonable_python({**params})}
                 options = self._stamped(message, _NO_CLIENT if pending is None else pending.context)

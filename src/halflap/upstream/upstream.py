@@ -1,4 +1,4 @@
-"""One server behind the gateway, shared by all callers: list what it has, and send it requests within limits."""
+"""The servers behind the gateway, shared by all callers: list what they have, and send them requests within limits."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from halflap.upstream.connection import OWN_CODES, REFUSED, RequestFailedError
 from halflap.upstream.definitions import list_tools
 from halflap.upstream.failure import call_lost, explain
 from halflap.upstream.lifecycle import Lifecycle
+from halflap.upstream.log import ServerLog
 from halflap.upstream.questions import Pending
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+    from pathlib import Path
 
     from halflap.config import ServerConfig
     from halflap.core.values import CallContext, Listing
     from halflap.upstream.connection import Connection, Hooks
     from halflap.upstream.lifecycle import Status
-    from halflap.upstream.log import ServerLog
     from halflap.upstream.session import Session
 
 _MAX_ATTEMPTS = 3
@@ -70,22 +71,20 @@ class Upstream:
         """Return the tools as they are now; starts the server if necessary."""
         was_ready = self._lifecycle.is_ready
         session = await self._lifecycle.session()
-        if not was_ready and self._lifecycle.listing is not None:
-            return self._lifecycle.listing
-        try:
-            with anyio.fail_after(self.config.start_timeout_seconds):
-                listing = await list_tools(session, self.name)
-        except TimeoutError:
-            raise UpstreamUnavailableError(
-                self.name,
-                f"it did not list its tools within {self.config.start_timeout_seconds:g} s. "
-                "If it needs longer, raise `start_timeout_seconds` for it.",
-            ) from None
-        except Exception as error:
-            failure = explain(error, self.config, session.connection, self.log)
-            raise UpstreamUnavailableError(self.name, self.log.redact(failure.message)) from error
-        await self._lifecycle.keep(listing)
-        return listing
+        if was_ready or self._lifecycle.listing is None:
+            seconds = self.config.start_timeout_seconds
+            try:
+                with anyio.fail_after(seconds):
+                    await self._lifecycle.keep(await list_tools(session, self.name))
+            except TimeoutError:
+                hint = "If it needs longer, raise `start_timeout_seconds` for it."
+                message = f"it did not list its tools within {seconds:g} s. {hint}"
+                raise UpstreamUnavailableError(self.name, message) from None
+            except Exception as error:
+                failure = explain(error, self.config, session.connection, self.log)
+                raise UpstreamUnavailableError(self.name, self.log.redact(failure.message)) from error
+        assert self._lifecycle.listing is not None
+        return self._lifecycle.listing
 
     async def call(
         self,
@@ -139,12 +138,13 @@ class Upstream:
             await self._lifecycle.session()
             await self._lifecycle.announcements.has_features.wait()
 
-    async def subscribe(self, uri: str) -> None:
-        """Watch a resource; its changes come as events."""
-        await self._change_subscriptions("resources/subscribe", self._lifecycle.announcements.watch, uri)
-
-    async def unsubscribe(self, uri: str) -> None:
-        await self._change_subscriptions("resources/unsubscribe", self._lifecycle.announcements.unwatch, uri)
+    async def watch(self, uri: str, *, on: bool) -> None:
+        """Watch a resource, whose changes come as events, or stop watching it."""
+        session = await self._lifecycle.session()
+        try:
+            await self._lifecycle.announcements.watch(uri, session, on=on)
+        except RequestFailedError as failed:
+            raise self._call_error(uri, failed, session.connection) from failed
 
     async def set_log_level(self, level: str) -> None:
         """Set the lowest level of log messages, also for later connections."""
@@ -158,15 +158,6 @@ class Upstream:
 
     async def close(self) -> None:
         await self._lifecycle.close()
-
-    async def _change_subscriptions(
-        self, method: str, change: Callable[[str, Session], Coroutine[Any, Any, None]], uri: str
-    ) -> None:
-        session = await self._lifecycle.session()
-        try:
-            await change(uri, session)
-        except RequestFailedError as failed:
-            raise self._call_error(method, failed, session.connection) from failed
 
     @asynccontextmanager
     async def _slot(self, what: str, context: CallContext) -> AsyncIterator[None]:
@@ -247,3 +238,45 @@ def _ended(task: asyncio.Task[dict[str, Any]]) -> None:
     if not task.cancelled():
         # Its caller may be gone; asyncio complains about exceptions that are never retrieved.
         task.exception()
+
+
+class Pool:
+    """The upstreams by name. None starts before it is needed; all end together."""
+
+    def __init__(
+        self,
+        servers: tuple[ServerConfig, ...],
+        hooks: Hooks,
+        *,
+        log_folder: Path | None,
+        redact: Callable[[str], str],
+        last_versions: Mapping[str, str | None],
+        in_process: Mapping[str, Any],
+    ) -> None:
+        self._upstreams = {
+            server.name: Upstream(
+                server,
+                hooks,
+                ServerLog(log_folder, server.name, redact),
+                last_version=last_versions.get(server.name),
+                in_process=in_process.get(server.name),
+            )
+            for server in servers
+        }
+
+    def __iter__(self) -> Iterator[Upstream]:
+        return iter(self._upstreams.values())
+
+    def get(self, name: str) -> Upstream | None:
+        return self._upstreams.get(name)
+
+    async def roots_changed(self) -> None:
+        """Notify every running server that the roots changed."""
+        await asyncio.gather(*(upstream.roots_changed() for upstream in self), return_exceptions=True)
+
+    async def set_log_level(self, level: str) -> None:
+        """Set the lowest level of log messages of every server."""
+        await asyncio.gather(*(upstream.set_log_level(level) for upstream in self), return_exceptions=True)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(upstream.close() for upstream in self), return_exceptions=True)

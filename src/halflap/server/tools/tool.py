@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import mcp_types as types
-
 from halflap.core.errors import HalflapError, InvalidArgumentsError
 
 if TYPE_CHECKING:
@@ -99,18 +97,19 @@ class FrontTool:
     """Whether arguments are validated before the handler gets them; if not, the handler does it."""
 
     @cached_property
-    def definition(self) -> types.Tool:
-        """The tool in the protocol's own form."""
-        return types.Tool(
-            name=self.name,
-            title=self.title,
-            description=self.description,
-            input_schema=dict(self.input_schema),
-            output_schema=None if self.output_schema is None else dict(self.output_schema),
-            annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
-            if self.read_only
-            else types.ToolAnnotations(destructive_hint=self.destroys, open_world_hint=self.destroys),
-        )
+    def definition(self) -> dict[str, Any]:
+        """The tool as `tools/list` shows it."""
+        effect = {"readOnlyHint": True} if self.read_only else {"destructiveHint": self.destroys}
+        annotations = {**effect, "openWorldHint": not self.read_only and self.destroys}
+        output = {} if self.output_schema is None else {"outputSchema": self.output_schema}
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            **output,
+            "annotations": annotations,
+        }
 
     async def answer(self, arguments: Mapping[str, Any], client: Client) -> dict[str, Any]:
         """Validate the arguments and answer."""

@@ -52,12 +52,12 @@ async def stdio_streams(
     connection.sent = {}
     incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-    stderr_ended = anyio.Event()
+    pipes = _Pipes(process, connection, log)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_read_messages, process, incoming, connection, log)
-            tasks.start_soon(_write_messages, process.stdin, outgoing, connection)
-            tasks.start_soon(_copy_stderr, process.stderr, log, stderr_ended)
+            tasks.start_soon(pipes.read, incoming)
+            tasks.start_soon(pipes.write, outgoing)
+            tasks.start_soon(pipes.copy_stderr)
             try:
                 yield read_stream, write_stream
             finally:
@@ -65,7 +65,7 @@ async def stdio_streams(
                 with anyio.CancelScope(shield=True):
                     await process.stop(_EXIT_SECONDS if connection.ready else 0.0)
                     with anyio.move_on_after(_DRAIN_SECONDS):
-                        await stderr_ended.wait()
+                        await pipes.stderr_ended.wait()
                 tasks.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
@@ -112,54 +112,73 @@ def _explain_start(error: OSError, server: ServerConfig, path: str) -> Failure:
     return Failure("command-not-run", message)
 
 
-async def _read_messages(
-    process: GuardedProcess,
-    incoming: MemoryObjectSendStream[SessionMessage | Exception],
-    connection: Connection,
-    log: ServerLog,
-) -> None:
-    async with incoming:
-        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await _forward_messages(process.stdout, incoming, connection, log)
-        with anyio.move_on_after(_DRAIN_SECONDS):
-            await process.exited.wait()
-            connection.unread = process.unread_input()
-            exited = Failure("process-ended", f"its process ended {_describe_exit(process.returncode)}.")
-            connection.failure = connection.failure or exited
-        connection.failure = connection.failure or Failure(
-            "process-ended", "it closed its stdout, so it cannot answer."
-        )
-    connection.closed.set()
+class _Pipes:
+    """Moves messages between a server's pipes and our streams."""
 
+    def __init__(self, process: GuardedProcess, connection: Connection, log: ServerLog) -> None:
+        self.stderr_ended = anyio.Event()
+        self._process = process
+        self._connection = connection
+        self._log = log
 
-async def _forward_messages(
-    stdout: asyncio.StreamReader,
-    incoming: MemoryObjectSendStream[SessionMessage | Exception],
-    connection: Connection,
-    log: ServerLog,
-) -> None:
-    """Pass messages on until stdout ends."""
-    while True:
+    async def read(self, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        connection, process = self._connection, self._process
+        async with incoming:
+            with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                while (line := await self._line()) is not None:
+                    await self._take(line, incoming)
+            ended = "it closed its stdout, so it cannot answer."
+            with anyio.move_on_after(_DRAIN_SECONDS):
+                await process.exited.wait()
+                connection.unread = process.unread_input()
+                ended = f"its process ended {_describe_exit(process.returncode)}."
+            connection.failure = connection.failure or Failure("process-ended", ended)
+        connection.closed.set()
+
+    async def _line(self) -> bytes | None:
         try:
-            line = await stdout.readline()
+            return await self._process.stdout.readline() or None
         except ValueError:
             megabytes = _MAX_MESSAGE_BYTES // 1024 // 1024
-            connection.failure = Failure("process-ended", f"it wrote a message of more than {megabytes} MiB.")
-            return
-        if not line:
-            return
-        if not line.strip():
-            continue
+            message = f"it wrote a message of more than {megabytes} MiB."
+            self._connection.failure = Failure("process-ended", message)
+            return None
+
+    async def _take(self, line: bytes, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         is_large = len(line) > _LARGE_MESSAGE_BYTES
         message = await asyncio.to_thread(read_message, line) if is_large else read_message(line)
-        if message is None:
+        noise = self._connection.noise
+        if message is not None:
+            noise.clear()
+            await incoming.send(SessionMessage(message))
+        elif text := line.decode(errors="replace").strip():
             # Many servers print a greeting or their log to stdout; it is logged like their stderr.
-            await asyncio.to_thread(log.append, b"[stdout] " + line[:2000].rstrip(b"\n") + b"\n")
-            if len(connection.noise) < _MAX_NOISE_LINES:
-                connection.noise.append(log.show(line.decode(errors="replace").strip(), _MAX_SHOWN))
-            continue
-        connection.noise.clear()
-        await incoming.send(SessionMessage(message))
+            await asyncio.to_thread(self._log.append, b"[stdout] " + line[:2000].rstrip(b"\n") + b"\n")
+            if len(noise) < _MAX_NOISE_LINES:
+                noise.append(self._log.show(text, _MAX_SHOWN))
+
+    async def write(self, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        connection, stdin = self._connection, self._process.stdin
+        assert connection.sent is not None
+        async with outgoing:
+            async for session_message in outgoing:
+                message = session_message.message
+                line = _encode(message)
+                if stdin.transport.is_closing():
+                    break
+                if isinstance(message, types.JSONRPCRequest):
+                    connection.sent[message.id] = connection.written
+                connection.written += len(line)
+                if not await _write(stdin, line):
+                    if isinstance(message, types.JSONRPCRequest):
+                        connection.sent.pop(message.id, None)
+                    break
+        connection.closed.set()
+
+    async def copy_stderr(self) -> None:
+        while data := await self._process.stderr.read(65536):
+            await asyncio.to_thread(self._log.append, data)
+        self.stderr_ended.set()
 
 
 def _describe_exit(code: int | None) -> str:
@@ -168,28 +187,6 @@ def _describe_exit(code: int | None) -> str:
     if -code in signal.valid_signals():
         return f"by signal {signal.Signals(-code).name}"
     return f"with exit code {code}"
-
-
-async def _write_messages(
-    stdin: asyncio.StreamWriter,
-    outgoing: MemoryObjectReceiveStream[SessionMessage],
-    connection: Connection,
-) -> None:
-    assert connection.sent is not None
-    async with outgoing:
-        async for session_message in outgoing:
-            message = session_message.message
-            line = _encode(message)
-            if stdin.transport.is_closing():
-                break
-            if isinstance(message, types.JSONRPCRequest):
-                connection.sent[message.id] = connection.written
-            connection.written += len(line)
-            if not await _write(stdin, line):
-                if isinstance(message, types.JSONRPCRequest):
-                    connection.sent.pop(message.id, None)
-                break
-    connection.closed.set()
 
 
 def _encode(message: types.JSONRPCMessage) -> bytes:
@@ -212,9 +209,3 @@ async def _write(stdin: asyncio.StreamWriter, line: bytes) -> bool:
     except OSError:
         return is_whole
     return True
-
-
-async def _copy_stderr(stderr: asyncio.StreamReader, log: ServerLog, ended: anyio.Event) -> None:
-    while data := await stderr.read(65536):
-        await asyncio.to_thread(log.append, data)
-    ended.set()
