@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Odd(Memory):
-    """Has one tool `t`, which does as it is told."""
+    """Has one tool `t` with a given behaviour."""
 
     def __init__(self, behaviour: str = "ok") -> None:
         super().__init__(definition("t", "text?"), answer=lambda *_: self.behave(behaviour))
@@ -60,66 +60,49 @@ def schema_of(name: str, schema: Any) -> dict[str, Any]:
         ("hang", {}, CallTimeoutError, "call-timeout"),
     ],
 )
-def test_every_outcome_is_recorded(
-    run: Run,
-    home: Path,
-    *,
-    behaviour: str,
-    arguments: dict[str, Any],
-    error: type[HalflapError] | None,
-    outcome: str,
+async def test_every_outcome_is_recorded(
+    home: Path, *, behaviour: str, arguments: dict[str, Any], error: type[HalflapError] | None, outcome: str
 ) -> None:
     server = Odd(behaviour)
-
-    async def scenario() -> None:
-        async with Gateway.open({}, servers={"s": server}) as gateway:
-            await gateway.refresh()
-            limit = asyncio.get_running_loop().time() + (0.2 if behaviour == "hang" else 1_000)
-            context = CallContext(principal="ann", run="run-1", parent="call-0", deadline=limit)
-            with pytest.raises(error) if error is not None else contextlib.nullcontext():
-                await gateway.call_tool("mcp__s__t", arguments, context)
-            if outcome == "invalid-arguments":
-                assert await asyncio.to_thread(on_disk, home) == [], "It was never sent."
-            (record,) = await gateway.recent_calls(1)
-            assert record.outcome == outcome
-            assert (record.principal, record.run, record.parent) == ("ann", "run-1", "call-0")
-            assert (record.server, record.tool) == ("s", "t")
-            assert record.definition_hash == gateway.snapshot.tools["mcp__s__t"].hash
-
-    run(scenario())
+    async with Gateway.open({}, servers={"s": server}) as gateway:
+        await gateway.refresh()
+        limit = asyncio.get_running_loop().time() + (0.2 if behaviour == "hang" else 1_000)
+        context = CallContext(principal="ann", run="run-1", parent="call-0", deadline=limit)
+        with pytest.raises(error) if error is not None else contextlib.nullcontext():
+            await gateway.call_tool("mcp__s__t", arguments, context)
+        if outcome == "invalid-arguments":
+            assert await asyncio.to_thread(on_disk, home) == [], "It was never sent."
+        (record,) = await gateway.recent_calls(1)
+        assert record.outcome == outcome
+        assert (record.principal, record.run, record.parent) == ("ann", "run-1", "call-0")
+        assert (record.server, record.tool) == ("s", "t")
+        assert record.definition_hash == gateway.snapshot.tools["mcp__s__t"].hash
     assert len(server.calls) == (0 if outcome == "invalid-arguments" else 1)
 
 
-def test_a_call_of_a_blocked_tool_is_recorded_and_not_sent(run: Run) -> None:
+async def test_a_call_of_a_blocked_tool_is_recorded_and_not_sent() -> None:
     server = Odd()
-
-    async def scenario() -> None:
-        async with Gateway.open({"tools": {"block": ["mcp__s__*"]}}, servers={"s": server}) as gateway:
-            with pytest.raises(ToolBlockedError):
-                await gateway.call("mcp__s__t")
-            (record,) = await gateway.recent_calls(1)
-            assert record.outcome == "tool-blocked"
-
-    run(scenario())
+    async with Gateway.open({"tools": {"block": ["mcp__s__*"]}}, servers={"s": server}) as gateway:
+        with pytest.raises(ToolBlockedError):
+            await gateway.call("mcp__s__t")
+        (record,) = await gateway.recent_calls(1)
+        assert record.outcome == "tool-blocked"
     assert server.calls == []
 
 
-def test_arguments_results_and_errors_are_recorded(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({}, servers={"s": Odd(), "no": Odd("refuse")}) as gateway:
-            result = await gateway.call("mcp__s__t", text="hello")
-            (record,) = await gateway.recent_calls(1)
-            assert json.loads(record.arguments or "") == {"text": "hello"}
-            assert Result.from_wire(json.loads(record.result or "")) == result
-            assert (record.arguments_cut, record.result_cut) == (False, False)
-            assert record.argument_bytes == len('{"text": "hello"}')
-            with pytest.raises(ToolFailedError):
-                await gateway.call("mcp__no__t")
-            (record,) = await gateway.recent_calls(1)
-            assert "I would rather" in (record.error or "")
-            assert record.result is None
-
-    run(scenario())
+async def test_arguments_results_and_errors_are_recorded() -> None:
+    async with Gateway.open({}, servers={"s": Odd(), "no": Odd("refuse")}) as gateway:
+        result = await gateway.call("mcp__s__t", text="hello")
+        (record,) = await gateway.recent_calls(1)
+        assert json.loads(record.arguments or "") == {"text": "hello"}
+        assert Result.from_wire(json.loads(record.result or "")) == result
+        assert (record.arguments_cut, record.result_cut) == (False, False)
+        assert record.argument_bytes == len('{"text": "hello"}')
+        with pytest.raises(ToolFailedError):
+            await gateway.call("mcp__no__t")
+        (record,) = await gateway.recent_calls(1)
+        assert "I would rather" in (record.error or "")
+        assert record.result is None
 
 
 PRIVATE = b"a very private matter"
@@ -135,33 +118,26 @@ PRIVATE = b"a very private matter"
     ],
     ids=["metadata", "off", "per tool", "one tool off"],
 )
-def test_neither_arguments_nor_results_reach_a_file_if_they_should_not(
-    run: Run, home: Path, traces: dict[str, Any], records: int
+async def test_neither_arguments_nor_results_reach_a_file_if_they_should_not(
+    home: Path, traces: dict[str, Any], records: int
 ) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({"traces": traces}, servers={"s": Odd()}) as gateway:
-            await gateway.call("mcp__s__t", text=PRIVATE.decode())
-            assert len(await gateway.recent_calls()) == records
-            # While it is open, there is a log of changes beside the file.
-            files = await asyncio.to_thread(lambda: [path.read_bytes() for path in home.rglob("*.db*")])
-            assert len(files) > 1
-            assert not any(PRIVATE in content for content in files)
-
-    run(scenario())
+    async with Gateway.open({"traces": traces}, servers={"s": Odd()}) as gateway:
+        await gateway.call("mcp__s__t", text=PRIVATE.decode())
+        assert len(await gateway.recent_calls()) == records
+        # While it is open, there is a log of changes beside the file.
+        files = await asyncio.to_thread(lambda: [path.read_bytes() for path in home.rglob("*.db*")])
+        assert len(files) > 1
+        assert not any(PRIVATE in content for content in files)
 
 
-def test_a_secret_of_the_configuration_reaches_no_file(run: Run, home: Path) -> None:
+async def test_a_secret_of_the_configuration_reaches_no_file(home: Path) -> None:
     holder = {"name": "off", "command": "x", "env": {"TRACKER_TOKEN": "zq81kfhs62kd"}, "disabled": True}
-
-    async def scenario() -> None:
-        async with Gateway.open({"servers": [holder]}, servers={"s": Odd()}) as gateway:
-            await gateway.call("mcp__s__t", text="I say zq81kfhs62kd here")
-            (record,) = await gateway.recent_calls(1)
-            assert json.loads(record.arguments or "") == {"text": "I say [redacted] here"}
-            files = await asyncio.to_thread(lambda: [path.read_bytes() for path in home.rglob("*.db*")])
-            assert not any(b"zq81kfhs62kd" in content for content in files)
-
-    run(scenario())
+    async with Gateway.open({"servers": [holder]}, servers={"s": Odd()}) as gateway:
+        await gateway.call("mcp__s__t", text="I say zq81kfhs62kd here")
+        (record,) = await gateway.recent_calls(1)
+        assert json.loads(record.arguments or "") == {"text": "I say [redacted] here"}
+        files = await asyncio.to_thread(lambda: [path.read_bytes() for path in home.rglob("*.db*")])
+        assert not any(b"zq81kfhs62kd" in content for content in files)
 
 
 def on_disk(home: Path) -> list[tuple[Any, ...]]:
@@ -173,49 +149,41 @@ def on_disk(home: Path) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize(
     ("read_only", "written"), [(False, [("sent", None, '{"text": "hello"}')]), (True, [])]
 )
-def test_a_call_that_may_change_something_is_on_disk_before_it_is_sent(
-    run: Run, home: Path, *, read_only: bool, written: list[Any]
+async def test_a_call_that_may_change_something_is_on_disk_before_it_is_sent(
+    home: Path, *, read_only: bool, written: list[Any]
 ) -> None:
     rules = {"read_only": ["mcp__s__*"] if read_only else []}
     server = Odd("hang")
-
-    async def scenario() -> None:
-        async with Gateway.open({"tools": rules}, servers={"s": server}) as gateway:
-            call = asyncio.create_task(gateway.call("mcp__s__t", text="hello"))
-            await server.reached.wait()
-            assert await asyncio.to_thread(on_disk, home) == written
-            call.cancel()
-            await asyncio.gather(call, return_exceptions=True)
-            await gateway.recent_calls()
-            ((outcome, took, arguments),) = await asyncio.to_thread(on_disk, home)
-            assert (outcome, arguments) == ("cancelled", '{"text": "hello"}')
-            assert took > 0
-
-    run(scenario())
+    async with Gateway.open({"tools": rules}, servers={"s": server}) as gateway:
+        call = asyncio.create_task(gateway.call("mcp__s__t", text="hello"))
+        await server.reached.wait()
+        assert await asyncio.to_thread(on_disk, home) == written
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        await gateway.recent_calls()
+        ((outcome, took, arguments),) = await asyncio.to_thread(on_disk, home)
+        assert (outcome, arguments) == ("cancelled", '{"text": "hello"}')
+        assert took > 0
 
 
 @pytest.mark.parametrize(
     ("trusted", "sent"), [pytest.param(False, 1, id="untrusted"), pytest.param(True, 3, id="trusted")]
 )
-def test_a_lost_call_is_repeated_on_a_servers_word_only_if_it_is_trusted(
-    run: Run, tmp_path: Path, *, trusted: bool, sent: int
+async def test_a_lost_call_is_repeated_on_a_servers_word_only_if_it_is_trusted(
+    tmp_path: Path, *, trusted: bool, sent: int
 ) -> None:
     notes = tmp_path / "notes"
     script = str(Path(__file__).with_name("odd_server.py"))
     server = python_server("s", script, "die", str(notes), protocol="legacy", trust_annotations=trusted)
-
-    async def scenario() -> None:
-        async with Gateway.open({"servers": [server]}) as gateway:
-            with pytest.raises(UpstreamLostError):
-                await gateway.call("mcp__s__t")
-            (record,) = await gateway.recent_calls(1)
-            assert record.outcome == "upstream-lost"
-
-    run(scenario())
+    async with Gateway.open({"servers": [server]}) as gateway:
+        with pytest.raises(UpstreamLostError):
+            await gateway.call("mcp__s__t")
+        (record,) = await gateway.recent_calls(1)
+        assert record.outcome == "upstream-lost"
     assert notes.read_text().count("call") == sent
 
 
-# Schemas ------------------------------------------------------------------------------------------------
+# Schemas
 
 
 def laughs(levels: int) -> dict[str, Any]:
@@ -241,23 +209,19 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("of", ["input", "output"])
-def test_no_schema_however_hostile_keeps_a_tool_from_being_called(run: Run, of: str) -> None:
+async def test_no_schema_however_hostile_keeps_a_tool_from_being_called(of: str) -> None:
     tools = [
         schema_of(name, schema)
         if of == "input"
         else {**schema_of(name, {"type": "object"}), "outputSchema": schema}
         for name, schema in HOSTILE.items()
     ]
-
-    async def scenario() -> None:
-        async with Gateway.open({}, servers={"s": Memory(*tools)}) as gateway:
-            await gateway.refresh()
-            with little_work(20):
-                for name in HOSTILE:
-                    result = await gateway.call(f"mcp__s__{name}", a="a" * 5_000 + "!")
-                    assert result.text == f"called {name}"
-
-    run(scenario())
+    async with Gateway.open({}, servers={"s": Memory(*tools)}) as gateway:
+        await gateway.refresh()
+        with little_work(20):
+            for name in HOSTILE:
+                result = await gateway.call(f"mcp__s__{name}", a="a" * 5_000 + "!")
+                assert result.text == f"called {name}"
 
 
 @pytest.mark.parametrize(
@@ -265,19 +229,15 @@ def test_no_schema_however_hostile_keeps_a_tool_from_being_called(run: Run, of: 
     [(True, "received true"), (float("nan"), "NaN"), ("deep", "100 levels")],
     ids=["true is no integer", "NaN is no JSON", "nested without end"],
 )
-def test_a_wrong_argument_is_named_with_its_place(run: Run, value: Any, problem: str) -> None:
+async def test_a_wrong_argument_is_named_with_its_place(value: Any, problem: str) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
     if value == "deep":
         value = 1
         for _ in range(100_000):
             value = [value]
-
-    async def scenario() -> None:
-        async with Gateway.open({}, servers={"s": Memory(schema_of("t", schema))}) as gateway:
-            with pytest.raises(InvalidArgumentsError, match=f"a: .*{problem}"):
-                await gateway.call("mcp__s__t", a=value)
-
-    run(scenario())
+    async with Gateway.open({}, servers={"s": Memory(schema_of("t", schema))}) as gateway:
+        with pytest.raises(InvalidArgumentsError, match=f"a: .*{problem}"):
+            await gateway.call("mcp__s__t", a=value)
 
 
 @pytest.mark.parametrize(
@@ -289,34 +249,26 @@ def test_a_wrong_argument_is_named_with_its_place(run: Run, value: Any, problem:
     ],
     ids=["broken", "without structure", "kept"],
 )
-def test_a_result_that_breaks_its_declared_schema_is_delivered_and_recorded(
-    run: Run, result: dict[str, Any], breach: str | None
+async def test_a_result_that_breaks_its_declared_schema_is_delivered_and_recorded(
+    result: dict[str, Any], breach: str | None
 ) -> None:
     count = {"type": "object", "properties": {"count": {"type": "integer"}}}
     server = Memory(definition("t", outputSchema=count), answer=lambda *_: {"content": [], **result})
-
-    async def scenario() -> None:
-        async with Gateway.open({}, servers={"s": server}) as gateway:
-            assert (await gateway.call("mcp__s__t")).structured_content == result.get("structuredContent")
-            (record,) = await gateway.recent_calls(1)
-            assert record.outcome == "ok"
-            assert (record.breach or "").startswith(breach or "")
-            assert (record.breach is None) == (breach is None)
-
-    run(scenario())
+    async with Gateway.open({}, servers={"s": server}) as gateway:
+        assert (await gateway.call("mcp__s__t")).structured_content == result.get("structuredContent")
+        (record,) = await gateway.recent_calls(1)
+        assert record.outcome == "ok"
+        assert (record.breach or "").startswith(breach or "")
+        assert (record.breach is None) == (breach is None)
 
 
-def test_with_metadata_alone_a_broken_result_is_kept_by_its_place_only(run: Run, home: Path) -> None:
+async def test_with_metadata_alone_a_broken_result_is_kept_by_its_place_only(home: Path) -> None:
     count = {"type": "object", "properties": {"count": {"type": "integer"}}}
     broken = {"content": [], "structuredContent": {"count": PRIVATE.decode()}}
     server = Memory(definition("t", outputSchema=count), answer=lambda *_: broken)
-
-    async def scenario() -> None:
-        async with Gateway.open({"traces": {"record": "metadata"}}, servers={"s": server}) as gateway:
-            await gateway.call("mcp__s__t")
-            (record,) = await gateway.recent_calls(1)
-            assert (record.breach or "").startswith("count:")
-            files = await asyncio.to_thread(lambda: [path.read_bytes() for path in home.rglob("*.db*")])
-            assert not any(PRIVATE in content for content in files)
-
-    run(scenario())
+    async with Gateway.open({"traces": {"record": "metadata"}}, servers={"s": server}) as gateway:
+        await gateway.call("mcp__s__t")
+        (record,) = await gateway.recent_calls(1)
+        assert (record.breach or "").startswith("count:")
+        files = await asyncio.to_thread(lambda: [path.read_bytes() for path in home.rglob("*.db*")])
+        assert not any(PRIVATE in content for content in files)

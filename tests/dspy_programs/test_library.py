@@ -175,7 +175,7 @@ def test_invalid_or_hostile_json_is_refused(hostile: Path, data: bytes) -> None:
 
 def test_reading_imports_no_dspy_and_prints_nothing(root: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; import halflap.dspy.source\n"
+        "import sys; from pathlib import Path; import halflap.dspy.programs\n"
         "from halflap.dspy.library import Library\n"
         "assert Library(Path(sys.argv[1])).read().programs and Library(None).read().programs\n"
         "sys.exit(any(name.split('.')[0] in {'dspy', 'litellm', 'gepa', 'cloudpickle'} for name in sys.modules))"

@@ -75,7 +75,7 @@ async def make_unwritable(gateway: Gateway) -> None:
     """Have the database refuse every change from now on."""
     store: Any = gateway.parts.store
 
-    await store._run(lambda: store._connection.execute("PRAGMA query_only = ON"))
+    await store._in_thread(lambda: store._connection.execute("PRAGMA query_only = ON"))
 
 
 async def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered(
@@ -93,7 +93,7 @@ async def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered(
 async def test_a_locked_store_keeps_no_call_from_being_answered(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halflap.calls.recorder._LONGEST_COMMIT_SECONDS", 0.3)
+    monkeypatch.setattr("halflap.calls.recorder._COMMIT_SECONDS", 0.3)
     monkeypatch.setattr("halflap.store.sqlite_file.BUSY_SECONDS", 1_000)
     async with Gateway.open({}, servers={"s": Memory(definition("t", "text"))}) as gateway:
         await gateway.refresh()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jsonschema_rs
 
-from halflap.learn import changes, confidence, digest_of, infer, outcome_of, schema_of
+from halflap.learn import changes, confidence, digest_of, infer, schema_of
+from halflap.learn.learned import outcome_of
 
 if TYPE_CHECKING:
     import random

@@ -14,7 +14,6 @@ SMALL = {
     "MOST_VALUES": 2,
     "MOST_PLACES": 30,
     "MOST_DIGESTS": 3,
-    "MOST_LAYOUTS": 3,
     "MOST_AT_ONCE": 2,
 }
 
@@ -43,5 +42,4 @@ def crowds(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def few_places(monkeypatch: pytest.MonkeyPatch) -> int:
     set_everywhere(monkeypatch, "MOST_PLACES", 1_000)
-    set_everywhere(monkeypatch, "MOST_LAYOUTS", 200)
     return 1_000

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.learn import Shape
-from halflap.learn.formats import ALL, format_of
+from halflap.learn.formats import format_of
 from halflap.learn.merge import merge_places, unnamed
 from halflap.learn.names import TAG_KEYS, TAG_RANKS, is_name, is_tag_value
 from halflap.learn.shape import (
     DEEPEST,
-    LONGEST_VALUE,
+    LONGEST_TEXT,
     MOST_KEYS,
     NEVER,
-    Formats,
     Key,
     Place,
     Record,
@@ -43,7 +42,6 @@ def tag_of(value: dict[str, Any]) -> Tag | None:
 class _Plain:
     def __init__(self, digest: int, *, values: bool) -> None:
         self._once = Tally(1, digest)
-        self._digest = digest
         self._values = values
 
     def place(self, value: Any, level: int, name: str | None = None, *, is_rest: bool = False) -> Place:
@@ -51,8 +49,7 @@ class _Plain:
         kinds = {KINDS.get(type(value), "null"): self._once}
         kept = self._kept(value, name, is_rest=is_rest)
         if isinstance(value, str):
-            has = format_of(value)
-            return Place(kinds, Formats(has, {self._digest: ALL & ~has}), kept)
+            return Place(kinds, format_of(value), kept)
         if isinstance(value, list):
             if level == DEEPEST:
                 return Place(kinds, cut=bool(value))
@@ -86,5 +83,5 @@ class _Plain:
             return {}
         if type(value) is not str:
             return {}
-        is_short = len(value) <= LONGEST_VALUE and value.isprintable()
+        is_short = len(value) <= LONGEST_TEXT and value.isprintable()
         return {value: self._once} if self._values and not is_rest and is_short else None

@@ -14,11 +14,11 @@ from halflap.core.errors import HalflapError, ShapeBrokenError, ShapeTooNewError
 from halflap.learn import (
     NOTHING,
     Learned,
+    Observations,
     confidence,
     from_json,
     infer,
     merge,
-    outcome_of,
     schema_of,
     to_json,
 )
@@ -104,19 +104,26 @@ def test_impossible_nesting_is_refused() -> None:
         from_json(data)
 
 
-def test_outcomes_are_learned_apart() -> None:
+def test_outcomes_are_learned_apart_and_in_batches() -> None:
     results: list[tuple[Any, bool]] = [
         ({"a": 1}, False),
         ("done", False),
         ("Error: no", True),
         ({"e": 1}, True),
     ]
-    learned = Learned()
+    observations: Observations[str] = Observations(values=False, most_bytes=150)
     for value, is_error in results:
-        learned = learned.merge(Learned.of(outcome_of(value, is_error=is_error), infer([value])))
+        observations.add("tool", value, 0, None, is_error=is_error, size=100)
+    learned = observations.learned()["tool"]
     assert learned.structured == infer([{"a": 1}])
     assert learned.text == infer(["done"])
     assert learned.error == infer(["Error: no", {"e": 1}])
     assert Learned.from_json(json.loads(json.dumps(learned.to_json()))) == learned
     with pytest.raises(ShapeBrokenError):
         Learned.from_json([])
+
+
+def test_shapes_of_earlier_versions_are_read() -> None:
+    data = {**to_json(infer(["2024-01-01"], [7])), "observations": 2}
+    data["root"]["lost"] = {"0000000000000007": ["uuid"]}
+    assert from_json(data).root == infer(["2024-01-01"], [7]).root

@@ -38,15 +38,11 @@ def test_words_under_tag_keys_stay_and_other_texts_go() -> None:
     }
     shape = infer([value] * 3, [1, 2, 3], keep_values=True)
     learned = Learned(structured=shape)
-    told = str(schema_of(learned.without_values().structured))
+    told = str(learned.without_values().to_json())
     assert "card" in told
     assert not any(text in told for text in ("in the post", "crimson", "abc", "'x'"))
     assert learned.has_values
     assert not learned.without_values().has_values
-
-
-def marked(value: Any) -> Any:
-    return with_unkept(value, REDACT.value(value))
 
 
 @settings(max_examples=examples(150))
@@ -85,4 +81,6 @@ def test_very_deep_values_are_left_alone() -> None:
     value: Any = "x"
     for _ in range(300):
         value = [value]
-    assert infer([marked(value)], keep_values=True) == infer([value], keep_values=True)
+    assert infer([with_unkept(value, REDACT.value(value))], keep_values=True) == infer(
+        [value], keep_values=True
+    )

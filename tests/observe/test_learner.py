@@ -22,6 +22,7 @@ from halflap.observe import learner as module
 from halflap.store import LIVE, CallRecord, ToolKey, open_store
 from observe.answers import TOOL, answered, called, structured, text
 from servers.memory import bundled
+from store.rows import call
 from support import PATIENCE, comes
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ async def test_a_changed_description_does_not_restart_learning_and_a_changed_sch
 
 
 async def test_what_contradicts_a_stable_shape_is_drift_and_is_learned() -> None:
-    changed: list[Any] = []
-    async with learning(on_learned=lambda keys, _: changed.append(keys)) as (learner, store):
+    changed: list[None] = []
+    async with learning(on_learned=lambda: changed.append(None)) as (learner, store):
         for number in range(70):
             learner.take(answered(structured({"a": number, "b": "x"}), number))
             if number == 59:
@@ -159,14 +160,13 @@ async def test_results_of_every_size_are_learned_from_without_being_asked_for(
     monkeypatch.setattr(module, "_BATCH_SECONDS", 0.01)
     rows = {"rows": [{"a": number} for number in range(200)]}
     async with learning() as (learner, store):
-        learner.take(answered(structured({"a": 1})))
-        learner.take(Answered("c2", TOOL, "{}", structured(rows), 2.0))
+        learner.take(answered(structured({"a": 1}), 99))
         for number in range(30):
             learner.take(answered(structured(rows), number))
             await asyncio.sleep(0)
 
         async def is_done() -> bool:
-            return sum(row.learned.observations for row in await store.learned()) == 32
+            return sum(row.learned.observations for row in await store.learned()) == 31
 
         assert await comes(is_done)
 
@@ -188,27 +188,21 @@ async def test_another_process_that_adds_to_the_store_is_noticed_after_a_while(
 
 
 def recorded(answered: Answered) -> CallRecord:
-    assert isinstance(answered.arguments, str)
-    assert isinstance(answered.result, str)
     tool = answered.tool
-    basics = (answered.call, answered.run, None, answered.principal, tool.server, tool.original_name)
-    return CallRecord(
-        *basics,
-        tool.hash,
-        answered.at,
-        500.0,
-        "ok",
-        2,
-        2,
+    record = call(1, id=answered.call, run=answered.run, server=tool.server, tool=tool.original_name)
+    return replace(
+        record,
+        definition_hash=tool.hash,
+        started_at=answered.at,
+        duration_ms=500.0,
         arguments=answered.arguments,
         result=answered.result,
     )
 
 
-@pytest.mark.parametrize("is_large", [False, True])
 @pytest.mark.parametrize(("taken", "counted"), [(2, {"backfill": 2, "live": 1}), (3, {"backfill": 3})])
 async def test_calls_that_a_backfill_learned_from_meanwhile_are_not_counted_again(
-    is_large: bool, taken: int, counted: dict[str, int]
+    taken: int, counted: dict[str, int]
 ) -> None:
     calls = [
         called("get", {"ids": ["NO6JO3"]}, 1),
@@ -218,20 +212,19 @@ async def test_calls_that_a_backfill_learned_from_meanwhile_are_not_counted_agai
 
     async def other() -> None:
         """Run the backfill after the results were read and before they are stored."""
-        await store.record(calls=[recorded(call) for call in calls[:taken]])
+        await store.record(calls=[recorded(one) for one in calls[:taken]])
         hashes = {TOOL.hash: TOOL.schema_hash}
         await Backfill(store, Rules(salt=await store.salt(), schema_hashes=hashes)).run(["store"])
-        await store.record(calls=[recorded(call) for call in calls[taken:]])
+        await store.record(calls=[recorded(one) for one in calls[taken:]])
 
     async with learning(before_writing=other) as (learner, store):
-        for call in calls:
-            learner.take(replace(call, arguments={"n": call.at}) if is_large else call)
+        for one in calls:
+            learner.take(one)
         await learner.flush()
         assert {one.origin: one.learned.observations for one in await store.learned()} == counted
         assert await store.unobserved_calls(None, 9) == []
-        if not is_large:
-            lineage = Lineage.sum((await store.lineage()).values())
-            assert lineage.counts == {Flow(GET, "ids[]", GET, "id"): Count(2, 1)}
+        lineage = Lineage.sum((await store.lineage()).values())
+        assert lineage.counts == {Flow(GET, "ids[]", GET, "id"): Count(2, 1)}
         learner._before_writing = None
 
 
@@ -240,8 +233,8 @@ async def test_calls_that_a_backfill_learned_from_meanwhile_are_not_counted_agai
 
 async def flows(calls: Sequence[Answered], **options: Any) -> Any:
     async with learning(**options) as (learner, store):
-        for call in calls:
-            learner.take(call)
+        for one in calls:
+            learner.take(one)
         await learner.flush()
         return (await store.lineage()).get(LIVE, Lineage()).counts
 
@@ -262,19 +255,12 @@ async def test_calls_of_no_run_of_another_run_or_of_another_principal_are_not_co
         assert await flows(calls) == {}
 
 
-async def test_a_run_is_followed_beyond_a_batch_and_forgotten_once_idle(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen: list[Lineage] = []
-    async with learning(on_learned=lambda _, flows: seen.append(flows)) as (learner, _):
-        for call in (called("find", {"ids": ["NO6JO3"]}, 1), called("get", {}, 2, id="NO6JO3")):
-            learner.take(call)
+async def test_a_run_is_followed_beyond_a_batch_however_long_it_pauses() -> None:
+    async with learning() as (learner, store):
+        for call_ in (called("find", {"ids": ["NO6JO3"]}, -100_000), called("get", {}, 2, id="NO6JO3")):
+            learner.take(call_)
             await learner.flush()
-        assert Lineage.sum(seen).counts == {FLOW: Count(1, 1)}
-        monkeypatch.setattr(module, "_IDLE_SECONDS", -1e9)
-        learner.take(called("get", {}, 3, id="NO6JO3"))
-        await learner.flush()
-        assert Lineage.sum(seen).counts == {FLOW: Count(1, 1)}
+        assert (await store.lineage())[LIVE].counts == {FLOW: Count(1, 1)}
 
 
 PROGRAM = """

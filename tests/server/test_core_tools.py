@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from halflap.calls.describe import NO_OUTPUT_SCHEMA
+from halflap.calls.description import NO_OUTPUT_SCHEMA
 from server.faces import in_memory
 from servers.memory import Memory, bundled, records
 

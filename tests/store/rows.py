@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.catalog import choose_name
-from halflap.store import CallRecord, RunRecord, ServerRows, StoredServer, StoredTool, open_store
+from halflap.store import CallRecord, RunRecord, ServerRows, StoredServer, StoredTool
+from halflap.store.migrations import MIGRATIONS
+from halflap.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-    from halflap.store import Store
+    from halflap.store.migrations import Migration
 
 DEFINITION: dict[str, Any] = {
     "name": "t",
     "description": "A tool.",
     "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}}},
 }
+
+
+@asynccontextmanager
+async def opened(
+    place: str | Path | None, migrations: Sequence[Migration] = MIGRATIONS
+) -> AsyncIterator[Store]:
+    store = Store(place, migrations)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 def server(name: str = "one", **more: Any) -> StoredServer:
@@ -120,11 +135,10 @@ async def hammer(store: Store, of: str, rounds: int) -> None:
 
 
 async def main(place: str, of: str, rounds: int) -> None:
-    store = await open_store(place if "://" in place else Path(place))
-    sys.stdout.write("open\n")
-    sys.stdout.flush()
-    await hammer(store, of, rounds)
-    await store.close()
+    async with opened(place if "://" in place else Path(place)) as store:
+        sys.stdout.write("open\n")
+        sys.stdout.flush()
+        await hammer(store, of, rounds)
 
 
 if __name__ == "__main__":

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from halflap.core.errors import StoreAheadError, StoreError
 from halflap.core.values import definition_hash, schema_hash
+from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
-from halflap.store import (
-    DriftEvent,
-    ServerRows,
-    StoredTool,
-    ToolKey,
-    WatermarkChange,
-    open_store,
-)
+from halflap.store import DriftEvent, ServerRows, StoredTool, ToolKey, WatermarkChange
 from halflap.store.migrations import MIGRATIONS
-from halflap.store.store import Store
-from store.rows import call
+from store.rows import call, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+    from halflap.store import Store
 
 KEY = ToolKey("one", "t", "hash")
 OTHER = ToolKey("one", "u\0\ud800", "")
@@ -48,7 +41,7 @@ async def test_what_is_added_is_merged_with_what_the_origin_knew(store: Store) -
     assert await store.watermarks() == {"live": "7", "logs": ""}
 
 
-async def test_what_was_read_on_by_somebody_else_is_not_added(store: Store) -> None:
+async def test_what_another_process_has_read_is_not_added(store: Store) -> None:
     await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": WatermarkChange(None, "1")})
     await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": WatermarkChange("1", "2")})
     for before in (None, "1", "3"):
@@ -64,15 +57,14 @@ async def test_what_was_read_on_by_somebody_else_is_not_added(store: Store) -> N
 
 async def test_two_gateways_that_add_at_once_lose_nothing(place: str | Path) -> None:
     async def add(times: int) -> None:
-        store = await open_store(place)
-        for _ in range(times):
-            await store.add_learned("live", {KEY: learned({"a": 1})})
-        await store.close()
+        async with opened(place) as store:
+            for _ in range(times):
+                await store.add_learned("live", {KEY: learned({"a": 1})}, lineage=lineage(flow=(1, 1)))
 
     await asyncio.gather(add(10), add(10))
-    store = await open_store(place)
-    assert (await store.learned())[0].learned.observations == 20
-    await store.close()
+    async with opened(place) as store:
+        assert (await store.learned())[0].learned.observations == 20
+        assert (await store.lineage())["live"] == lineage(flow=(20, 20))
 
 
 async def test_what_fails_halfway_is_not_half_added(store: Store) -> None:
@@ -89,19 +81,17 @@ async def test_what_is_imported_counts_once_and_never_goes_backwards(store: Stor
     assert (await store.learned())[0].learned == newer
 
 
-async def test_nothing_is_added_where_somebody_has_learned_from_a_call_already(place: str | Path) -> None:
-    store, other = await open_store(place), await open_store(place)
-    await store.record(calls=[call(number, result="{}") for number in range(3)])
+async def test_nothing_is_added_if_a_call_was_learned_from_before(place: str | Path) -> None:
     ids = [call(number).id for number in range(3)]
-    assert await other.add_learned("backfill", {KEY: learned({"a": 1})}, observed_calls=ids[1:2]) == set()
     both = {KEY: learned({"a": 1}, {"a": 2})}
-    assert await store.add_learned("live", both, observed_calls=[*ids, "not recorded"]) == {ids[1]}
-    assert [(one.origin, one.learned.observations) for one in await store.learned()] == [("backfill", 1)]
-    assert [one.id for one in await store.unobserved_calls(None, 9)] == [ids[0], ids[2]]
-    assert await store.add_learned("live", both, observed_calls=[ids[0], ids[2]]) == set()
-    assert await store.unobserved_calls(None, 9) == []
-    await store.close()
-    await other.close()
+    async with opened(place) as store, opened(place) as other:
+        await store.record(calls=[call(number, result="{}") for number in range(3)])
+        assert not await other.add_learned("backfill", {KEY: learned({"a": 1})}, observed_calls=ids[1:2])
+        assert await store.add_learned("live", both, observed_calls=[*ids, "not recorded"]) == {ids[1]}
+        assert [(one.origin, one.learned.observations) for one in await store.learned()] == [("backfill", 1)]
+        assert [one.id for one in await store.unobserved_calls(None, 9)] == [ids[0], ids[2]]
+        assert not await store.add_learned("live", both, observed_calls=[ids[0], ids[2]])
+        assert await store.unobserved_calls(None, 9) == []
 
 
 async def test_calls_are_given_until_they_were_learned_from(store: Store) -> None:
@@ -115,17 +105,6 @@ async def test_calls_are_given_until_they_were_learned_from(store: Store) -> Non
     assert await store.unobserved_calls(results[1].id, 9) == [results[2]]
 
 
-async def test_the_salt_and_the_name_are_made_once(place: str | Path) -> None:
-    first, second = await open_store(place), await open_store(place)
-    salts = await asyncio.gather(first.salt(), second.salt())
-    names = await asyncio.gather(first.installation_id(), second.installation_id())
-    assert salts[0] == salts[1]
-    assert len(salts[0]) == 32
-    assert names[0] == names[1] != salts[0].hex()
-    await first.close()
-    await second.close()
-
-
 async def test_of_the_same_drift_the_first_time_counts(store: Store) -> None:
     event = DriftEvent("one", "t", "hash", "a", "new-type", "integer", "string", 5.0, 60, 0.96)
     later = DriftEvent("one", "t", "hash", "a", "new-type", "integer", "null", 7.0, 60, 0.96)
@@ -136,32 +115,23 @@ async def test_of_the_same_drift_the_first_time_counts(store: Store) -> None:
     assert await store.drift(server="one", tool="u") == []
 
 
-async def test_a_damaged_shape_is_ignored_and_replaced(tmp_path: Path) -> None:
-    store = Store(tmp_path / "s.db")
-    await store.open()
+@pytest.mark.parametrize("is_newer", [False, True])
+async def test_a_damaged_shape_is_replaced_and_one_of_a_newer_version_is_not(
+    store: Store, is_newer: bool
+) -> None:
     await store.add_learned("live", {KEY: learned({"a": 1})})
-    await store._read(
-        lambda transaction: transaction.run("UPDATE learned SET shapes = '{\"structured\": 1}'")
-    )
+    (row,) = await store.learned()
+    newer = json.dumps(row.learned.to_json()).replace('"version": 1', '"version": 9')
+    shapes = newer if is_newer else '{"structured": 1}'
+    update = "UPDATE learned SET shapes = :shapes"
+    await store.transact(lambda transaction: transaction.run(update, shapes=shapes))
     assert await store.learned() == []
-    await store.add_learned("live", {KEY: learned({"b": 1})})
-    assert (await store.learned())[0].learned == learned({"b": 1})
-    await store.close()
-
-
-async def test_what_a_newer_halflap_learned_is_not_overwritten(tmp_path: Path) -> None:
-    store = Store(tmp_path / "s.db")
-    await store.open()
-    await store.add_learned("live", {KEY: learned({"a": 1})})
-    await store._read(
-        lambda transaction: transaction.run(
-            "UPDATE learned SET shapes = replace(shapes, 'version\":1', 'version\":9')"
-        )
-    )
-    with pytest.raises(StoreError, match="Update Halflap"):
+    if is_newer:
+        with pytest.raises(StoreError, match="Update Halflap"):
+            await store.add_learned("live", {KEY: learned({"b": 1})})
+    else:
         await store.add_learned("live", {KEY: learned({"b": 1})})
-    assert await store.learned() == []
-    await store.close()
+        assert (await store.learned())[0].learned == learned({"b": 1})
 
 
 async def test_what_is_forgotten_is_gone_with_its_drift_and_the_rest_stays(store: Store) -> None:
@@ -197,27 +167,60 @@ async def test_values_are_dropped_where_there_are_any(store: Store) -> None:
     assert sum(one.learned.observations for one in await store.learned()) == 8
 
 
-async def test_what_was_learned_by_definition_moves_to_the_schemas_of_the_tool(tmp_path: Path) -> None:
+async def test_what_was_learned_by_definition_moves_to_the_schemas_of_the_tool(file: Path) -> None:
     before = {"name": "t", "description": "Before.", "inputSchema": {"type": "object"}}
     now = {**before, "description": "Now."}
-    file = tmp_path / "halflap.db"
-    older = Store(file, MIGRATIONS[:6])
-    await older.open()
     digests = definition_hash(before), definition_hash(now)
     row = StoredTool("one", "t", "mcp__one__t", now, digests[1], before, digests[0], 1.0, 1.0, 0)
-    rows = ServerRows(None, (row,))
-    await older.update_server("one", lambda _: rows)
-    await older.add_learned("live", {ToolKey("one", "t", digests[0]): learned({"a": 1})})
-    await older.add_learned("live", {ToolKey("one", "t", digests[1]): learned({"b": 1})})
-    await older.add_learned("live", {ToolKey("one", "gone", "other"): learned([1])})
-    await older.close()
-    store = Store(file)
-    await store.open()
-    found = {one.key: one.learned for one in await store.learned()}
-    assert found == {
-        ToolKey("one", "t", schema_hash({"type": "object"}, None)): learned({"a": 1}).merge(
-            learned({"b": 1})
-        ),
-        ToolKey("one", "gone", "other"): learned([1]),
+    async with opened(file, MIGRATIONS[:6]) as older:
+        await older.update_server("one", lambda _: ServerRows(None, (row,)))
+        await older.add_learned("live", {ToolKey("one", "t", digests[0]): learned({"a": 1})})
+        await older.add_learned("live", {ToolKey("one", "t", digests[1]): learned({"b": 1})})
+        await older.add_learned("live", {ToolKey("one", "gone", "other"): learned([1])})
+    async with opened(file) as store:
+        found = {one.key: one.learned for one in await store.learned()}
+    both = learned({"a": 1}).merge(learned({"b": 1}))
+    schemas = schema_hash({"type": "object"}, None)
+    assert found == {ToolKey("one", "t", schemas): both, ToolKey("one", "gone", "other"): learned([1])}
+
+
+# Where values went
+
+FIND = ToolKey("one", "find", "h1")
+GET = ToolKey("two", "get\0\ud800", "")
+FLOW = Flow(FIND, "users[].id", GET, "id")
+BACK = Flow(GET, "['a \ud800 key']", FIND, "$")
+
+
+def lineage(**counts: tuple[int, int]) -> Lineage:
+    flows = {"flow": FLOW, "back": BACK}
+    return Lineage({flows[name]: Count(*count) for name, count in counts.items()})
+
+
+async def test_flows_are_added_up_for_each_origin_and_forgotten_with_their_tools(store: Store) -> None:
+    await store.add_learned("live", {}, lineage=lineage(flow=(2, 1)))
+    await store.add_learned("live", {}, lineage=lineage(flow=(3, 1), back=(1, 1)))
+    await store.add_learned("logs", {}, lineage=lineage(flow=(7, 0)))
+    assert await store.lineage() == {
+        "live": lineage(flow=(5, 2), back=(1, 1)),
+        "logs": lineage(flow=(7, 0)),
     }
-    await store.close()
+    await store.forget_learned("live", "two")
+    assert await store.lineage() == {"logs": lineage(flow=(7, 0))}
+
+
+async def test_imported_flows_count_once_and_never_go_backwards(store: Store) -> None:
+    older, newer = lineage(flow=(2, 1)), lineage(flow=(5, 2), back=(1, 1))
+    for came in (older, newer, newer, older):
+        await store.replace_learned("import:x", {}, came)
+    assert await store.lineage() == {"import:x": newer}
+
+
+async def test_flows_of_ever_new_names_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halflap.store.lineage.MAX_ROWS", 10)
+    many = Lineage({FLOW._replace(source_path=f"key{number}"): Count(1, 1) for number in range(15)})
+    await store.add_learned("live", {}, lineage=many)
+    await store.add_learned("live", {}, lineage=many)
+    found = (await store.lineage())["live"]
+    assert len(found.counts) == 10
+    assert set(found.counts.values()) == {Count(2, 2)}

@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from halflap.core.errors import UsageError
-from halflap.store import Purged, open_store
+from halflap.store import Breach, Purged
 from halflap.store.migrations import MIGRATIONS
-from halflap.store.store import Store
-from store.rows import call, putting, run_of, server, tool
+from store.rows import call, opened, putting, run_of, server, tool
 from support import some
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
     from pathlib import Path
 
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+    from halflap.store import Store
 
-SECRET_PLACE = "the quick brown fox of this very test"
-
-
-@asynccontextmanager
-async def opened(place: str | Path | None) -> AsyncIterator[Store]:
-    store = await open_store(place)
-    try:
-        yield store
-    finally:
-        await store.close()
+SECRET = "the quick brown fox of this very test"
 
 
 async def test_a_run_comes_back_as_it_was_written(place: str | Path) -> None:
@@ -59,14 +47,14 @@ async def test_runs_are_listed_newest_first_and_without_their_output(store: Stor
     assert [record.id for record in await store.runs(2, before=3.0)] == ["00000002", "00000001"]
 
 
-async def test_somebodys_runs_are_found_by_nobody_else(store: Store) -> None:
+async def test_runs_are_found_only_by_their_principal(store: Store) -> None:
     await store.record(runs=[run_of(1, principal="ann"), run_of(2, principal="bob")])
     assert [record.id for record in await store.runs(9, principal="ann")] == ["00000001"]
     assert await store.run("00000002", principal="ann") is None
     assert await store.run("00000002", principal="bob") is not None
 
 
-async def test_a_run_is_found_by_its_beginning(store: Store) -> None:
+async def test_a_run_is_found_by_a_prefix(store: Store) -> None:
     await store.record(runs=[run_of(1, id="abc1"), run_of(2, id="abd2", principal="bob")])
     for text, principal in (("abc", None), ("ab", "local")):
         found = await store.run(text, principal=principal)
@@ -74,7 +62,7 @@ async def test_a_run_is_found_by_its_beginning(store: Store) -> None:
         assert found.id == "abc1"
 
 
-async def test_a_beginning_that_fits_several_runs_is_a_mistake_that_names_them(store: Store) -> None:
+async def test_a_prefix_of_several_runs_is_an_error_that_names_them(store: Store) -> None:
     await store.record(runs=[run_of(1, id="abc1"), run_of(2, id="abd2", code="\n  rows = 1\nrows")])
     with pytest.raises(UsageError) as caught:
         await store.run("ab")
@@ -85,7 +73,7 @@ async def test_a_beginning_that_fits_several_runs_is_a_mistake_that_names_them(s
 
 
 @pytest.mark.parametrize("text", some(["", "%", "_", "a%", "' OR 1=1", "\0", "\ud800"], every=2))
-async def test_what_is_no_beginning_finds_nothing(store: Store, text: str) -> None:
+async def test_what_is_no_prefix_finds_nothing(store: Store, text: str) -> None:
     await store.record(runs=[run_of(1, id="abc1")])
     assert await store.run(text) is None
 
@@ -94,6 +82,60 @@ async def test_the_calls_of_a_run_come_in_their_order(store: Store) -> None:
     mine = [call(number, run="r") for number in (1, 2, 3)]
     await store.record(calls=[mine[2], call(4, run="other"), mine[0], call(5), mine[1]])
     assert await store.calls_of_run("r") == mine
+
+
+async def test_calls_are_found_by_tool_and_principal_newest_first_with_their_values_or_without(
+    store: Store,
+) -> None:
+    mine = call(1, tool="a", arguments="{}", result="[1]")
+    await store.record(calls=[mine, call(5), call(4), call(3, tool="a", principal="ann")])
+    assert await store.recent_calls(2) == [call(5), call(4)]
+    assert await store.recent_calls(9, server="one", tool="a", principal="local") == [mine]
+    (brief,) = await store.recent_calls(9, tool="a", principal="local", values=False)
+    assert (brief.id, brief.arguments, brief.result) == (mine.id, None, None)
+    assert await store.call(mine.id) == mine
+    assert await store.call(mine.id, principal="ann") is None
+
+
+async def test_activity_counts_calls_by_minute_and_what_programs_kept_from_the_model(store: Store) -> None:
+    in_run = {"run": "r", "result_bytes": 1_000}
+    times = [call(number, started_at=60.0, duration_ms=float(number)) for number in range(1, 21)]
+    await store.record(
+        runs=[
+            run_of(1, output_bytes=40),
+            run_of(2, output_bytes=900),
+            run_of(3, kind="script", output_bytes=7),
+        ],
+        calls=[
+            *times,
+            call(31, started_at=119.9, outcome="tool_error", duration_ms=None, **in_run),
+            call(32, started_at=120.0, outcome="cancelled", duration_ms=5.0, **in_run),
+            call(33, started_at=130.0, outcome="sent", duration_ms=None, server="script", **in_run),
+            call(34, started_at=300.0, principal="ann"),
+        ],
+    )
+    found = await store.activity(60.0, 60.0, 3, output_limit=100, principal=None)
+    assert (found.calls, found.errors) == ((21, 2, 0), (1, 0, 0))
+    assert (found.median_ms, found.slow_ms) == ((10.5, 5.0, None), (19.0, 5.0, None))
+    assert (found.result_bytes, found.output_bytes, found.oldest) == (2_000, 140, 60.0)
+    own = await store.activity(240.0, 60.0, 2, output_limit=100, principal="ann")
+    assert (own.calls, own.result_bytes, own.oldest) == ((0, 1), 0, 300.0)
+
+
+async def test_latency_is_the_median_of_successful_calls(store: Store) -> None:
+    times = [10.0, 30.0, 20.0, None]
+    calls = [call(number, duration_ms=took) for number, took in enumerate(times)]
+    calls += [call(8, duration_ms=9_000.0, outcome="timeout"), call(9, tool="u", duration_ms=4.0)]
+    await store.record(calls=calls)
+    assert await store.latencies() == {("one", "t"): 20.0, ("one", "u"): 4.0}
+
+
+async def test_breaches_of_the_same_place_are_added_up(store: Store) -> None:
+    first = Breach("one", "t", "h", "a[]", "integer", 5.0, 5.0, 1)
+    await store.record(breaches=[first, replace(first, path="b")])
+    await store.record(breaches=[replace(first, first_at=7.0, last_at=7.0, times=2)])
+    found = {one.path: one for one in await store.breaches()}
+    assert found == {"a[]": replace(first, last_at=7.0, times=3), "b": replace(first, path="b")}
 
 
 async def test_short_results_of_calls_that_ended_well_come_newest_first_without_their_arguments(
@@ -115,29 +157,13 @@ async def test_short_results_of_calls_that_ended_well_come_newest_first_without_
     assert len(await store.small_results(5, 1)) == 1
 
 
-async def test_calls_of_before_there_were_traces_are_kept(place: str | Path) -> None:
-    store = Store(place, MIGRATIONS[:1])
-    await store.open()
-
-    await store._read(
-        lambda transaction: transaction.run(
-            "INSERT INTO calls VALUES ('1', NULL, NULL, 'local', 'one', 't', 'h', 1.5, 2.5, 'ok', 3, 4, 'b')"
-        )
-    )
-    await store.close()
+async def test_calls_from_before_there_were_traces_are_kept(place: str | Path) -> None:
+    insert = "INSERT INTO calls VALUES ('1', NULL, NULL, 'local', 'one', 't', 'h', 1.5, 2.5, 'ok', 3, 4, 'b')"
+    async with opened(place, MIGRATIONS[:1]) as store:
+        await store.transact(lambda transaction: transaction.run(insert))
     async with opened(place) as after:
-        assert await after.recent_calls(9) == [
-            call(
-                1,
-                id="1",
-                definition_hash="h",
-                started_at=1.5,
-                duration_ms=2.5,
-                argument_bytes=3,
-                result_bytes=4,
-                breach="b",
-            )
-        ]
+        (kept,) = await after.recent_calls(9)
+    assert (kept.id, kept.duration_ms, kept.breach, kept.arguments) == ("1", 2.5, "b", None)
 
 
 async def filled(store: Store) -> None:
@@ -192,30 +218,27 @@ def everything_in(folder: Path) -> bytes:
 async def test_nothing_purged_is_left_in_the_files(file: Path) -> None:
     async with opened(file) as store:
         await store.record(
-            runs=[run_of(1, output=SECRET_PLACE * 1_000, code=SECRET_PLACE)],
-            calls=[call(1, arguments=SECRET_PLACE, result=SECRET_PLACE * 50)],
+            runs=[run_of(1, output=SECRET * 1_000, code=SECRET)],
+            calls=[call(1, arguments=SECRET, result=SECRET * 50)],
         )
-        assert SECRET_PLACE.encode() in await asyncio.to_thread(everything_in, file.parent)
+        assert SECRET.encode() in await asyncio.to_thread(everything_in, file.parent)
         await store.purge(everything=True)
-        assert SECRET_PLACE.encode() not in await asyncio.to_thread(everything_in, file.parent)
+        assert SECRET.encode() not in await asyncio.to_thread(everything_in, file.parent)
 
 
-def test_a_purge_gives_its_space_back(run: Run, file: Path) -> None:
-    async def scenario() -> tuple[int, int]:
-        async with opened(file) as store:
-            for number in range(10):
-                await store.record(runs=[run_of(number, output="x" * 1_000_000)])
-            await store.purge(older_than=5.0)
-            half = (await asyncio.to_thread(file.stat)).st_size
-            await store.purge(everything=True)
-            return half, (await asyncio.to_thread(file.stat)).st_size
-
-    half, nothing = run(scenario())
+async def test_a_purge_gives_its_space_back(file: Path) -> None:
+    async with opened(file) as store:
+        for number in range(10):
+            await store.record(runs=[run_of(number, output="x" * 1_000_000)])
+        await store.purge(older_than=5.0)
+        half = (await asyncio.to_thread(file.stat)).st_size
+        await store.purge(everything=True)
+        nothing = (await asyncio.to_thread(file.stat)).st_size
     assert 5_000_000 < half < 6_000_000
     assert nothing < 200_000
 
 
-async def test_purging_does_not_wait_for_somebody_who_reads(file: Path) -> None:
+async def test_purging_does_not_wait_for_readers(file: Path) -> None:
     async with opened(file) as store:
         await filled(store)
         reader = sqlite3.connect(file, isolation_level=None, check_same_thread=False)

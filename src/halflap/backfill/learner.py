@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.backfill.formats.calls import BadRecordError, LoggedCall, checked_name
@@ -13,24 +13,23 @@ from halflap.backfill.logfile import MAX_LINE
 from halflap.calls import Redactor
 from halflap.core.errors import BackfillError
 from halflap.graph.lineage import NO_LINEAGE, Trails
-from halflap.learn import Learned, Observer, digest_of, outcome_of, with_unkept
+from halflap.learn import Observations, digest_of, with_unkept
 from halflap.schema import Reading, json_problem, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from halflap.backfill.rules import Rules
-    from halflap.learn import Outcome
     from halflap.store import ToolKey
 
-__all__ = ["Learner"]
+__all__ = ["OBSERVED_BYTES", "Learner"]
 
 _MAX_TOOLS = 10_000
 """A file that names more tools is not a log of calls."""
 _FOLLOWED_BYTES = 100_000_000
 """Values are followed in this many bytes of each log: it costs more than everything else, and more teaches little."""
-_BATCH_BYTES = 4 << 20
-"""Bytes of results that are observed together, which takes a fraction of the time of one by one."""
+OBSERVED_BYTES = 1 << 20
+"""Bytes of lines whose results are observed together. Doubling it takes twice the memory, about 10 MB."""
 _PLAIN = Reading()
 
 
@@ -39,7 +38,6 @@ class _Tool:
     key: ToolKey | None
     """None if its server is not known."""
     reading: Reading = _PLAIN
-    observers: dict[Outcome, Observer] = field(default_factory=dict)
 
 
 class Learner:
@@ -49,6 +47,8 @@ class Learner:
         self._rules = rules
         self._redactor = Redactor(rules.secrets) if rules.values else None
         self._trails = Trails(rules.salt) if rules.lineage else None
+        self._results: Observations[ToolKey] = Observations(values=rules.values, most_bytes=OBSERVED_BYTES)
+        self._line_bytes = 0
         self._tools: dict[tuple[str | None, str], _Tool] = {}
         self._log = 0
         self._clock = 0
@@ -73,6 +73,7 @@ class Learner:
     def learn(self, line: bytes) -> bool:
         """Learn from a line. Returns False for the last line if more of it has yet to be written."""
         is_whole = line.endswith(b"\n")
+        self._line_bytes = len(line)
         try:
             text = line.decode("utf-8-sig").strip()
             if len(line) >= MAX_LINE and not is_whole:
@@ -124,15 +125,7 @@ class Learner:
 
     def knowledge(self) -> Knowledge:
         """Return everything learned."""
-        shapes: dict[ToolKey, Learned] = {}
-        for tool in self._tools.values():
-            if tool.key is None:
-                continue
-            for outcome, observer in tool.observers.items():
-                learned = Learned.of(outcome, observer.shape())
-                known = shapes.get(tool.key)
-                shapes[tool.key] = learned if known is None else known.merge(learned)
-        return Knowledge(shapes, NO_LINEAGE if self._trails is None else self._trails.take())
+        return Knowledge(self._results.learned(), NO_LINEAGE if self._trails is None else self._trails.take())
 
     # The sink of the records.
 
@@ -168,10 +161,8 @@ class Learner:
             self._trails.answered(self._run(call), tool.key, value, self._time(call.order, 1))
         if self._redactor is not None:
             value = with_unkept(value, self._redactor.value(value))
-        outcome = outcome_of(value, is_error=is_error)
-        if outcome not in tool.observers:
-            tool.observers[outcome] = Observer(values=self._rules.values)
-        tool.observers[outcome].observe(value, call.digest, at)
+        self._results.add(tool.key, value, call.digest, at, is_error=is_error, size=self._line_bytes)
+        self._line_bytes = 0
         self._observations += 1
 
     def unpaired(self, count: int) -> None:

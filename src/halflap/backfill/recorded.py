@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.backfill.formats.results import value_of
 from halflap.backfill.found import Knowledge
+from halflap.backfill.learner import OBSERVED_BYTES
 from halflap.core.values import Result
 from halflap.graph.lineage import Trails
-from halflap.learn import Learned, Observer, digest_of, outcome_of
+from halflap.learn import Observations, digest_of
 from halflap.schema import Reading
 from halflap.store import ToolKey
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from halflap.backfill.rules import Rules
-    from halflap.learn import Outcome
     from halflap.store import CallRecord, Store
 
 __all__ = ["RecordedCalls", "learn_recorded", "recorded_calls"]
@@ -45,7 +45,7 @@ async def recorded_calls(store: Store) -> AsyncIterator[list[CallRecord]]:
 
 def learn_recorded(calls: Sequence[CallRecord], rules: Rules) -> RecordedCalls:
     """Learn from recorded calls. Values are followed within the batch."""
-    observers: dict[ToolKey, dict[Outcome, Observer]] = {}
+    results: Observations[ToolKey] = Observations(values=rules.values, most_bytes=OBSERVED_BYTES)
     trails = Trails(rules.salt)
     used: list[str] = []
     for call in calls:
@@ -57,20 +57,15 @@ def learn_recorded(calls: Sequence[CallRecord], rules: Rules) -> RecordedCalls:
         arguments = _read(call.arguments)
         arguments = arguments if type(arguments) is dict else {}
         value, is_error = value_of(Result.from_wire(result), rules.readings.get(key, Reading()))
-        outcome = outcome_of(value, is_error=is_error)
-        observer = observers.setdefault(key, {}).setdefault(outcome, Observer(values=rules.values))
-        observer.observe(value, digest_of(arguments, rules.salt), call.started_at)
+        digest = digest_of(arguments, rules.salt)
+        results.add(key, value, digest, call.started_at, is_error=is_error, size=len(call.result or ""))
         used.append(call.id)
         if rules.lineage and call.run is not None:
             ended = call.started_at + (call.duration_ms or 0) / 1_000
             run = (call.principal, call.run)
             seen = None if is_error else value
             trails.see(run, key, arguments, seen, began=call.started_at, ended=ended)
-    shapes = {
-        key: Learned(**{outcome: one.shape() for outcome, one in own.items()})
-        for key, own in observers.items()
-    }
-    return RecordedCalls(Knowledge(shapes, lineage=trails.take()), used, len(calls) - len(used))
+    return RecordedCalls(Knowledge(results.learned(), lineage=trails.take()), used, len(calls) - len(used))
 
 
 def _read(text: str | None) -> Any:

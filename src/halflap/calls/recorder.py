@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import secrets
 import time
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from halflap.calls.payload import Payload, stored_call, stored_run, weight
+from halflap.calls.liveness import Liveness
 from halflap.calls.redact import Redactor
-from halflap.calls.running import RunningFile
 from halflap.catalog import matches, namespaced
 from halflap.config import TracesConfig
-from halflap.core.errors import StoreError, UsageError
-from halflap.store import INTERRUPTED, RUNNING, CallRecord, RunRecord
+from halflap.core.errors import StoreError
+from halflap.store import Breach, CallRecord, RunRecord
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -32,16 +31,14 @@ logger = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 0.2
 """How long records gather before a batch is written."""
-_MOST_WAITING = 10_000
-_MOST_WAITING_BYTES = 64 * 1024 * 1024
+_MAX_WAITING = 10_000
+_MAX_WAITING_BYTES = 64 * 1024 * 1024
 _SMALL = 4_096
 """Batches up to this many bytes are redacted on the event loop, larger ones in a thread."""
 _LARGE_RUN = 262_144
-_LONGEST_REDACTION_SECONDS = 1.0
-_LONGEST_COMMIT_SECONDS = 5.0
+"""Runs above this size are redacted in the background: that takes seconds."""
+_COMMIT_SECONDS = 5.0
 _COMMIT_SECONDS_WHILE_FAILING = 0.25
-_BYTES_PER_SECOND = 500_000
-"""A commit may take longer by its size over this speed of redaction."""
 _PROCESS_GONE = "The process that ran it ended before it did: it was killed, or the machine went down."
 
 
@@ -54,20 +51,26 @@ def new_id() -> str:
 class _Entry:
     """A record to be written, with what is to be redacted for it."""
 
-    record: CallRecord | RunRecord
-    weight: int
+    record: CallRecord | RunRecord | Breach
     level: Record = "full"
-    arguments: Payload = None
-    result: Payload = None
+    arguments: str | None = None
+    result: str | None = None
     is_redacted: bool = False
     written: asyncio.Future[bool] | None = None
     """Resolved after the attempt to write, with its success; None if nothing waits for that."""
 
+    @property
+    def size(self) -> int:
+        texts = [self.arguments, self.result]
+        if isinstance(self.record, RunRecord):
+            texts += [self.record.code, self.record.output]
+        return sum(len(text) for text in texts if text is not None)
+
     def reduce(self) -> None:
         """Keep only the metadata."""
-        self.level = "metadata"
-        self.arguments = self.result = None
-        self.weight = 0
+        self.level, self.arguments, self.result = "metadata", None, None
+        if isinstance(self.record, RunRecord):
+            self.record = replace(self.record, code=None, output=None)
 
 
 class Recorder:
@@ -80,15 +83,14 @@ class Recorder:
         traces: TracesConfig | None = None,
         running: Path | None = None,
     ) -> None:
-        """Create a recorder; `running` is the folder for the lists of runs in progress."""
+        """Create a recorder; `running` is the folder in which processes show that they are alive."""
         self._store = store
-        self._running = None if running is None else RunningFile(running)
+        self._liveness = None if running is None else Liveness(running)
         self._redactor = Redactor() if redactor is None else redactor
         self._traces = TracesConfig() if traces is None else traces
         self._waiting: list[_Entry] = []
         self._waiting_bytes = 0
         self._some = asyncio.Event()
-        self._urgent = asyncio.Event()
         self._flushing = asyncio.Lock()
         self._writer: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -103,16 +105,24 @@ class Recorder:
         return self._traces.record
 
     def add(
-        self, record: CallRecord, *, arguments: Payload = None, result: Payload = None, level: Record = "full"
+        self,
+        record: CallRecord,
+        *,
+        arguments: str | None = None,
+        result: str | None = None,
+        level: Record = "full",
     ) -> None:
-        """Take a call; it is on disk within a second, or when the recorder is closed."""
-        self._take(_Entry(record, weight(arguments) + weight(result), level, arguments, result))
+        """Take a call with its arguments and result as JSON; it is on disk within a second."""
+        self._take(_Entry(record, level, arguments, result))
+
+    def add_breach(self, breach: Breach) -> None:
+        self._take(_Entry(breach, is_redacted=True))
 
     async def commit(
-        self, record: CallRecord, *, arguments: Payload = None, level: Record = "full"
+        self, record: CallRecord, *, arguments: str | None = None, level: Record = "full"
     ) -> CallRecord | None:
         """Write a call before it is sent and return it as stored; a store that fails or hangs does not prevent it."""
-        entry = _Entry(record, weight(arguments), level, arguments)
+        entry = _Entry(record, level, arguments)
         await self._write_now(entry)
         stored = entry.record
         return stored if entry.is_redacted and isinstance(stored, CallRecord) else None
@@ -120,37 +130,52 @@ class Recorder:
     def begin_run(self, record: RunRecord) -> None:
         """Take a run that begins; it is on disk before any of its calls that is committed."""
         if self._traces.record != "off":
-            self._take(self._run_entry(record))
+            self._take(_Entry(record, self._traces.record))
 
     async def commit_run(self, record: RunRecord) -> None:
         """Write a run before it continues; a store that fails or hangs does not prevent it."""
         if self._traces.record != "off":
-            await self._write_now(self._run_entry(record))
+            await self._write_now(_Entry(record, self._traces.record))
 
     async def end_run(self, record: RunRecord) -> bool:
-        """Write a run that ended and return whether its whole output is kept.
-
-        Redacting much output takes seconds: then the outcome is written first, and the output follows.
-        """
-        if self._traces.record == "off":
+        """Write a run that ended and return whether its whole output is kept. Much output follows in the background."""
+        entry = _Entry(record, self._traces.record)
+        if entry.level == "off":
             return False
-        entry = self._run_entry(record)
-        if entry.weight <= _LARGE_RUN or self._traces.record != "full":
+        if entry.level == "metadata" or entry.size <= _LARGE_RUN:
             return await self._write_now(entry) and entry.level == "full"
-        if not await self._write_now(self._run_entry(replace(record, output=None))):
+        if not await self._write_now(_Entry(replace(record, output=None), entry.level)):
             return False
-        following = self._start(self._write_large(entry))
-        await asyncio.wait([following], timeout=_LONGEST_REDACTION_SECONDS)
-        return entry.level == "full"
+        self._start(self._write_large(entry))
+        return True
 
-    async def _write_large(self, entry: _Entry) -> None:
-        await asyncio.to_thread(self._redact, [entry])
-        if self._take(entry):
-            await self.flush()
+    async def flush(self) -> None:
+        """Write what is waiting."""
+        # In a task, so that it is finished even if the caller is cancelled.
+        await asyncio.shield(self._start(self._flush()))
 
-    def _run_entry(self, record: RunRecord) -> _Entry:
-        size = sum(len(text) for text in (record.code, record.output, record.error) if text is not None)
-        return _Entry(record, size, self._traces.record)
+    async def mark_interrupted(self) -> None:
+        """Record that runs whose process is gone were interrupted."""
+        if self._liveness is None:
+            return
+        for process in await asyncio.to_thread(self._liveness.ended):
+            try:
+                await self._store.interrupt_runs(process, _PROCESS_GONE)
+                await asyncio.to_thread(self._liveness.forget, process)
+            except (StoreError, OSError) as error:
+                logger.debug("interrupted runs cannot be recorded: %s", error)
+
+    async def close(self) -> None:
+        """Write what is left."""
+        if self._writer is not None:
+            self._writer.cancel()
+            await asyncio.wait([self._writer])
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._flush()
+        if self._liveness is not None:
+            await asyncio.to_thread(self._liveness.close)
+            await self.mark_interrupted()
 
     def _start(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work, name="record")
@@ -159,119 +184,80 @@ class Recorder:
         return task
 
     def _take(self, entry: _Entry) -> bool:
-        if len(self._waiting) >= _MOST_WAITING:
+        if len(self._waiting) >= _MAX_WAITING:
             self._warn("The store is too slow.")
             return False
-        if self._waiting_bytes + entry.weight > _MOST_WAITING_BYTES and self._waiting:
+        if self._waiting and self._waiting_bytes + entry.size > _MAX_WAITING_BYTES:
             self._warn("The store is too slow.")
             entry.reduce()
         self._waiting.append(entry)
-        self._waiting_bytes += entry.weight
+        self._waiting_bytes += entry.size
         self._some.set()
-        if not isinstance(entry.arguments or entry.result or "", str):
-            # It is still in use by others, who may change it.
-            self._urgent.set()
         if self._writer is None:
             self._writer = asyncio.create_task(self._write(), name="record calls")
         return True
+
+    async def _write(self) -> None:
+        while True:
+            await self._some.wait()
+            await asyncio.sleep(_PAUSE_SECONDS)
+            await self.flush()
 
     async def _write_now(self, entry: _Entry) -> bool:
         """Write an entry, with everything that waits, and return whether that succeeded."""
         entry.written = asyncio.get_running_loop().create_future()
         if not self._take(entry):
             return False
-        # In a task, so that it is finished even if the caller is cancelled.
-        self._start(self.flush())
-        patience = _COMMIT_SECONDS_WHILE_FAILING if self._is_failing else _LONGEST_COMMIT_SECONDS
-        await asyncio.wait([entry.written], timeout=patience + entry.weight / _BYTES_PER_SECOND)
+        self._start(self._flush())
+        patience = _COMMIT_SECONDS_WHILE_FAILING if self._is_failing else _COMMIT_SECONDS
+        await asyncio.wait([entry.written], timeout=patience)
         if not entry.written.done():
             self._warn("The store is too slow.")
             return False
         return entry.written.result()
 
-    async def _write(self) -> None:
-        while True:
-            await self._some.wait()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_PAUSE_SECONDS):
-                    await self._urgent.wait()
-            await self.flush()
+    async def _write_large(self, entry: _Entry) -> None:
+        await asyncio.to_thread(self._redact, [entry])
+        if self._take(entry):
+            await self._flush()
 
-    async def flush(self) -> None:
-        """Write what is waiting."""
+    async def _flush(self) -> None:
         async with self._flushing:
-            batch = self._take_all()
+            self._some.clear()
+            batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
             if not batch:
                 return
             is_written = False
             try:
                 await self._store_batch(batch)
-            except asyncio.CancelledError:
-                # Writing it twice does no harm.
-                self._waiting[:0] = batch
-                self._waiting_bytes += sum(entry.weight for entry in batch)
-                self._some.set()
-                self._urgent.set()
-                raise
+                is_written, self._is_failing = True, False
             except StoreError as error:
                 self._warn(str(error))
             except Exception:
                 # A crash of the store loses this batch, not the following ones.
                 logger.exception("%d calls could not be recorded", len(batch))
-            else:
-                is_written, self._is_failing = True, False
             for entry in batch:
                 if entry.written is not None and not entry.written.done():
                     entry.written.set_result(is_written)
 
-    def _take_all(self) -> list[_Entry]:
-        self._some.clear()
-        self._urgent.clear()
-        batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        return batch
-
     async def _store_batch(self, batch: Sequence[_Entry]) -> None:
-        if sum(entry.weight for entry in batch) <= _SMALL:
+        if sum(entry.size for entry in batch) <= _SMALL:
             self._redact(batch)
         else:
             await asyncio.to_thread(self._redact, batch)
         # A record may be there as begun and as ended: the later one counts.
-        records = [entry.record for entry in batch if entry.is_redacted]
+        records = [entry.record for entry in batch]
         calls = {record.id: record for record in records if isinstance(record, CallRecord)}
         runs = {record.id: record for record in records if isinstance(record, RunRecord)}
-        begun = [run.id for run in runs.values() if run.outcome == RUNNING]
-        if self._running is not None and begun:
-            await asyncio.to_thread(self._running.add, begun)
-        await self._store.record(calls=list(calls.values()), runs=list(runs.values()))
-        if self._running is not None:
-            # A run whose end was not written stays listed, and is found later to be interrupted.
-            self._running.forget(runs.keys() - begun)
-
-    async def mark_interrupted(self) -> None:
-        """Record that runs whose process is gone were interrupted."""
-        if self._running is None:
-            return
-        abandoned = self._running.abandoned()
-        while (left := await asyncio.to_thread(next, abandoned, None)) is not None:
-            file, runs = left
-            try:
-                for run in runs:
-                    await self._mark_interrupted(run)
-                await asyncio.to_thread(file.unlink, missing_ok=True)
-            except (StoreError, OSError) as error:
-                logger.debug("interrupted runs cannot be recorded: %s", error)
-
-    async def _mark_interrupted(self, run: str) -> None:
-        try:
-            found = await self._store.run(run)
-        except UsageError:
-            # Not an identifier of one run.
-            return
-        if found is not None and found.id == run and found.outcome == RUNNING:
-            calls = len(await self._store.calls_of_run(run))
-            await self._store.record(
-                runs=[replace(found, outcome=INTERRUPTED, calls=calls, error=_PROCESS_GONE)]
-            )
+        process = None
+        if self._liveness is not None and runs:
+            process = await asyncio.to_thread(self._liveness.start)
+        await self._store.record(
+            calls=list(calls.values()),
+            runs=list(runs.values()),
+            breaches=[record for record in records if isinstance(record, Breach)],
+            process=process,
+        )
 
     def _redact(self, batch: Sequence[_Entry]) -> None:
         """Redact what is not redacted yet; what cannot be redacted is reduced to its metadata."""
@@ -287,13 +273,56 @@ class Recorder:
             entry.is_redacted = True
             entry.arguments = entry.result = None
 
-    def _stored(self, entry: _Entry) -> CallRecord | RunRecord:
+    def _stored(self, entry: _Entry) -> CallRecord | RunRecord | Breach:
+        """Return a record as it is stored."""
         if isinstance(entry.record, RunRecord):
-            return stored_run(entry.record, self._redactor, entry.level)
-        limit = self._traces.max_value_bytes
-        return stored_call(
-            entry.record, entry.arguments, entry.result, self._redactor, level=entry.level, limit=limit
+            return self._stored_run(entry.record, entry.level)
+        if isinstance(entry.record, CallRecord):
+            return self._stored_call(entry.record, entry)
+        return entry.record
+
+    def _stored_run(self, run: RunRecord, level: Record) -> RunRecord:
+        if level == "metadata":
+            return replace(run, code=None, output=None, error=None)
+        code = None if run.code is None else self._redactor.code(run.code)
+        # Output is kept whole, however much it is.
+        return replace(run, code=code, output=self._text(run.output), error=self._text(run.error))
+
+    def _stored_call(self, call: CallRecord, entry: _Entry) -> CallRecord:
+        arguments, result = entry.arguments, entry.result
+        # Without a definition there is no such tool, so the name may be anything.
+        call = replace(
+            call,
+            tool=call.tool if call.definition_hash else self._redactor.text(call.tool),
+            argument_bytes=call.argument_bytes if arguments is None else _bytes(arguments),
+            result_bytes=call.result_bytes if result is None else _bytes(result),
         )
+        if entry.level == "metadata":
+            # The place of a breach is metadata, the value found there is not.
+            breach = None if call.breach is None else call.breach.partition(", received")[0]
+            return replace(call, breach=breach, error=None)
+        call = replace(call, breach=self._text(call.breach), error=self._text(call.error))
+        limit = self._traces.max_value_bytes
+        if arguments is not None:
+            value, cut = self._redactor.value_within(json.loads(arguments), limit)
+            call = replace(call, arguments=_json(value), arguments_cut=cut)
+        if result is not None:
+            value, cut = self._result_within(json.loads(result), limit)
+            call = replace(call, result=_json(value), result_cut=cut)
+        return call
+
+    def _text(self, text: str | None) -> str | None:
+        return None if text is None else self._redactor.text(text)
+
+    def _result_within(self, wire: dict[str, Any], limit: int) -> tuple[dict[str, Any], bool]:
+        """Redact and cut a result so that half of the room is left for its structured content."""
+        if "structuredContent" not in wire:
+            return self._redactor.value_within(wire, limit)
+        structured, cut = self._redactor.value_within(wire.pop("structuredContent"), limit // 2)
+        others, cut_too = self._redactor.value_within(
+            wire, limit - min(_bytes(_json(structured)), limit // 2)
+        )
+        return {**others, "structuredContent": structured}, cut or cut_too
 
     def _warn(self, problem: str) -> None:
         """Log a problem once, until writing works again."""
@@ -301,13 +330,10 @@ class Recorder:
             logger.warning("%s Calls are not recorded until it works again.", problem)
         self._is_failing = True
 
-    async def close(self) -> None:
-        """Write what is left."""
-        if self._writer is not None:
-            self._writer.cancel()
-            await asyncio.wait([self._writer])
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-        await self.flush()
-        if self._running is not None:
-            await asyncio.to_thread(self._running.close)
+
+def _bytes(text: str) -> int:
+    return len(text.encode(errors="replace"))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

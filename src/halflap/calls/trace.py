@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from halflap.calls.payload import LARGE, Payload, payload, size
 from halflap.calls.recorder import new_id
-from halflap.store import SENT, CallRecord
+from halflap.calls.validation import aside
+from halflap.core.errors import HalflapError
+from halflap.schema import is_small
+from halflap.store import SENT, TOOL_ERROR, CallRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import TracebackType
 
     from halflap.calls.recorder import Recorder
+    from halflap.core.errors import ArgumentProblem
     from halflap.core.values import CallContext, Result, Tool
 
 __all__ = ["Answered", "CallTrace", "Observe"]
 
+_MAX_BREACH = 500
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A call that its tool answered, for learning; a large payload may still be in use by others."""
+    """A call that its tool answered, for learning."""
 
     call: str
     """Its identifier in the trace."""
     tool: Tool
     """As it was defined when the call was sent."""
-    arguments: Payload
-    result: Payload
+    arguments: str
+    """As JSON."""
+    result: str
+    """As JSON, in the form that `Result.from_wire` reads."""
     at: float
     run: str | None = None
     principal: str = "local"
@@ -44,18 +53,29 @@ Observe = Callable[[Answered], None]
 
 
 class CallTrace:
-    """Begun when a call is requested, committed before it is sent, ended when its outcome is known."""
+    """Committed before the call is sent; on leaving its block, the outcome is recorded, whatever it is."""
 
     def __init__(
-        self, recorder: Recorder, tool: Tool, context: CallContext, observe: Observe | None = None
+        self,
+        recorder: Recorder,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        context: CallContext,
+        observe: Observe | None = None,
     ) -> None:
+        self.tool = tool
+        """As it is defined now."""
         self._recorder = recorder
         self._observe = observe
         self._began = time.perf_counter()
-        self._arguments: Payload = None
-        self._sent: CallRecord | None = None
+        self._given = arguments
+        self._arguments: str | None = None
+        self._result: str | None = None
+        self._outcome = "ok"
+        self._breach: str | None = None
+        self._stored: CallRecord | None = None
         self.is_committed = False
-        self._record = CallRecord(
+        self._begun = CallRecord(
             id=new_id() + context.mark,
             run=context.run,
             parent=context.parent,
@@ -70,61 +90,68 @@ class CallTrace:
             result_bytes=0,
         )
 
-    def set_arguments(self, arguments: Mapping[str, Any], text: str) -> None:
-        """Note the arguments, and their text as JSON."""
-        self._arguments = arguments if len(text) > LARGE else text
-        self._record = replace(self._record, argument_bytes=len(text.encode(errors="replace")))
+    async def set_arguments(self, arguments: dict[str, Any]) -> None:
+        """Note the arguments as they are sent."""
+        self._arguments = await aside(lambda: _json(arguments), arguments)
 
-    def set_unsent_arguments(self, arguments: Mapping[str, Any]) -> None:
-        """Note the arguments of a call that was not sent, if they are JSON and not large."""
-        if self._arguments is not None or size(arguments, most=LARGE) > LARGE:
-            return
-        with suppress(TypeError, ValueError, RecursionError):
-            self.set_arguments(arguments, json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False))
-
-    async def commit(self, tool: Tool) -> None:
+    async def commit(self) -> None:
         """Write to disk that the call is about to be sent."""
         self.is_committed = True
-        level = self._recorder.level(tool)
+        level = self._recorder.level(self.tool)
         if level != "off":
-            record = replace(self._record, definition_hash=tool.hash)
-            self._sent = await self._recorder.commit(record, arguments=self._arguments, level=level)
+            begun = replace(self._begun, definition_hash=self.tool.hash)
+            self._stored = await self._recorder.commit(begun, arguments=self._arguments, level=level)
 
-    def end(
-        self, tool: Tool, outcome: str, result: Result | None, breach: str | None, error: str | None
+    async def set_result(self, result: Result) -> None:
+        self._outcome = TOOL_ERROR if result.is_error else "ok"
+        wire = result.to_wire()
+        self._result = await aside(lambda: json.dumps(wire, ensure_ascii=False, default=str), wire)
+
+    def set_breach(self, breach: ArgumentProblem) -> None:
+        self._breach = str(breach)[:_MAX_BREACH]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Record the outcome."""
-        level = self._recorder.level(tool)
-        if level == "off" and self._observe is None:
-            return
-        wire = None if result is None else payload(result.to_wire())
+        if isinstance(error, HalflapError):
+            self._end(error.code, str(error))
+        elif isinstance(error, asyncio.CancelledError):
+            self._end("cancelled", None)
+        elif error is not None:
+            self._end("crash", f"{type(error).__name__}: {error}")
+        else:
+            self._end(self._outcome, None)
+
+    def _end(self, outcome: str, error: str | None) -> None:
+        tool, begun = self.tool, self._begun
         took = time.perf_counter() - self._began
-        begun = self._record
-        if self._observe is not None and wire is not None:
-            self._observe(
-                Answered(
-                    begun.id,
-                    tool,
-                    self._arguments,
-                    wire,
-                    begun.started_at,
-                    begun.run,
-                    begun.principal,
-                    begun.started_at + took,
-                )
-            )
+        if self._arguments is None and is_small(self._given):
+            # They were not sent, so they may be anything.
+            with suppress(TypeError, ValueError, RecursionError):
+                self._arguments = _json(dict(self._given))
+        if self._observe is not None and self._result is not None:
+            times = (begun.started_at, begun.run, begun.principal, begun.started_at + took)
+            self._observe(Answered(begun.id, tool, self._arguments or "{}", self._result, *times))
+        level = self._recorder.level(tool)
         if level == "off":
             return
         record = replace(
-            begun if self._sent is None else self._sent,
+            self._stored or begun,
             server=tool.server,
             tool=tool.original_name,
             definition_hash=tool.hash,
             duration_ms=took * 1000,
             outcome=outcome,
-            result_bytes=len(wire.encode(errors="replace")) if isinstance(wire, str) else 0,
-            breach=breach,
+            breach=self._breach,
             error=error,
         )
-        arguments = self._arguments if self._sent is None else None
-        self._recorder.add(record, arguments=arguments, result=wire, level=level)
+        # What was committed is redacted already.
+        arguments = self._arguments if self._stored is None else None
+        self._recorder.add(record, arguments=arguments, result=self._result, level=level)
+
+
+def _json(arguments: dict[str, Any]) -> str:
+    return json.dumps(arguments, allow_nan=False, ensure_ascii=False)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _ABOUT_SERVERS = (
     "halflap.catalog.refresh",
     "halflap.gateway",
-    "halflap.scripts.source",
-    "halflap.dspy.source",
+    "halflap.scripts.scripts",
+    "halflap.dspy.programs",
 )
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
 _MAX_INLINE = 80
@@ -215,7 +215,7 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
     from rich.text import Text
 
     with Console(stderr=True).status(Text(f"{what} …")) as status:
-        yield lambda text: status.update(Text(f"{one_line(text, 70)} …"))
+        yield lambda text: status.update(Text(f"{one_line(text, 70).rstrip(' …')} …"))
 
 
 class _Formatter(logging.Formatter):

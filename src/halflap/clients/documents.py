@@ -25,11 +25,13 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class CannotEditError(ClientFileError):
-    """A file can't be changed without losing its layout; it has to be edited by hand."""
+    """A file can't be changed without losing its comments or layout; it has to be edited by hand."""
 
     def __init__(self, path: Path, what: Mapping[str, Any] | None = None) -> None:
         todo = "Change it by hand." if what is None else f"Add this by hand:\n\n{snippet(path, what)}"
-        super().__init__(f"{path} can't be changed without losing its layout. Nothing was written. {todo}")
+        super().__init__(
+            f"{path} can't be changed without losing its comments or layout. Nothing was written. {todo}"
+        )
 
 
 class Document:

@@ -94,7 +94,7 @@ class Cursors:
     def _read(self, cursor: object, binding: bytes) -> Any:
         text = cursor if isinstance(cursor, str) and len(cursor) <= _MAX_CURSOR_LENGTH else ""
         body, _, signature = text.rpartition(".")
-        # The text itself is signed, so that there is one spelling only of each cursor.
+        # The text itself is signed, so each cursor has only one spelling.
         if not hmac.compare_digest(_utf8(signature), _utf8(self._sign(body, binding))):
             raise InvalidQuery(f"This is not a cursor of this query. {_WHAT_TO_DO}")
         expiry, position = json.loads(urlsafe_b64decode(body))

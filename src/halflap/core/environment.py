@@ -1,10 +1,12 @@
-"""The part of our environment that programs started by Halflap inherit: facts about the machine, no secrets."""
+"""Where Halflap is installed, and the part of its environment that programs started by it inherit: no secrets."""
 
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
-__all__ = ["machine_environment"]
+__all__ = ["install_command", "machine_environment"]
 
 _PASSED = frozenset(
     {
@@ -29,3 +31,11 @@ def machine_environment(*prefixes: str) -> dict[str, str]:
         for name, value in os.environ.items()
         if name.upper() in _PASSED or name.startswith(passed)
     }
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra to this installation."""
+    parts = Path(sys.prefix).parts
+    tool = "pipx install --force" if "pipx" in parts or ".pipx" in parts else "pip install"
+    tool = "uv tool install" if {"uv", "tools"} <= {*parts} else tool
+    return f"{tool} 'halflap[{extra}]'"

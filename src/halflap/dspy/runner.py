@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.environment import install_command
 from halflap.core.errors import (
     ArgumentProblem,
     HalflapError,
@@ -150,7 +151,7 @@ class Runner:
         """Start a child process; `show` gets what is printed in it, instead of the log."""
         lm = self._model(name)
         if await asyncio.to_thread(find_spec, "dspy") is None:
-            raise ProgramFailedError(name, "running it needs the extra: pip install 'halflap[dspy]'.")
+            raise ProgramFailedError(name, f"running it needs DSPy: {install_command('dspy')}")
         settings = {
             "lm": {**lm.model_dump(mode="json"), "timeout": lm.timeout or self._config.timeout_seconds},
             "cache": self._cache,

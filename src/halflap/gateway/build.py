@@ -17,8 +17,8 @@ from halflap.calls import Breaches, Calls, Policy, Recorder, Redactor, Retention
 from halflap.catalog import Catalog, Finder, Refresher
 from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.dspy.library import Library
+from halflap.dspy.programs import DspyPrograms
 from halflap.dspy.runner import Runner
-from halflap.dspy.source import DspyPrograms
 from halflap.gateway.compose import Composer
 from halflap.gateway.doctor import Doctor
 from halflap.gateway.execution import Executor
@@ -103,7 +103,7 @@ class Parts:
         running = None if store.trouble else config.data_dir / "running"
         self.recorder = Recorder(store, self._redactor, config.traces, running)
         self.retention = Retention(store, config.traces)
-        self._breaches = Breaches(store)
+        self._breaches = Breaches(store, self.recorder)
 
         # Learning
         policy = Policy(config)
@@ -233,7 +233,7 @@ class Parts:
 
     async def close(self) -> None:
         """Close the parts; each may still write to those that are closed after it."""
-        opened: list[Closable] = [self.store, self.recorder, self._breaches, self.retention, self._sync]
+        opened: list[Closable] = [self.store, self.recorder, self.retention]
         opened += [] if self._learner is None else [self._learner]
         opened += [self.pool, self.listings, self.dspy, self.programs]
         async with AsyncExitStack() as closing:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -109,13 +111,21 @@ class Composer:
         await self._catch_up()
         return await self.counts()
 
-    async def counts(self, tools: Collection[str] | None = None) -> dict[str, Any]:
-        """Count the same without asking any server; with `tools`, only edges from or to one of them."""
+    async def counts(
+        self, tools: Collection[str] | None = None, *, seconds: float = math.inf
+    ) -> dict[str, Any]:
+        """Count the same without asking any server; with `tools`, only edges from or to one of them.
+
+        Edges are None if counting them takes longer than `seconds`.
+        """
         edges = await self._sync.run(
             lambda graph: _counted(
-                one
-                for one in graph.edges()
-                if tools is None or not {one.source, one.target}.isdisjoint(tools)
+                (
+                    one
+                    for one in graph.edges()
+                    if tools is None or not {one.source, one.target}.isdisjoint(tools)
+                ),
+                time.monotonic() + seconds,
             )
         )
         try:
@@ -237,11 +247,13 @@ def _told(workflow: Workflow, *, nets: bool, with_program: bool = True) -> dict[
     return told
 
 
-def _counted(edges: Iterable[Edge]) -> dict[str, Any]:
+def _counted(edges: Iterable[Edge], until: float) -> dict[str, Any] | None:
     coverage = {"strict": 0, "partial": 0, "optional": 0}
     evidence: dict[str, dict[str, int]] = {}
     total = pagination = 0
     for edge in edges:
+        if time.monotonic() > until:
+            return None
         total += 1
         pagination += edge.is_pagination
         coverage[edge.coverage] += 1

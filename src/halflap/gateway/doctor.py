@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from halflap.catalog import Catalog, Refresher, Snapshot
     from halflap.config import Config, ServerConfig
-    from halflap.dspy.source import DspyPrograms
+    from halflap.dspy.programs import DspyPrograms
     from halflap.gateway.compose import Composer
     from halflap.gateway.lazy import Lazy
     from halflap.gateway.learned import LearnedSchemas
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Doctor"]
 
+_EDGE_SECONDS = 2.0
+"""How long edges are counted; thousands of tools with large schemas would take minutes."""
 _PART_SECONDS = 60.0
 """How long each part other than the servers may take; only a very busy machine comes near it."""
 _BEYOND_START_SECONDS = 10.0
@@ -101,7 +103,8 @@ class Doctor:
         known = dict(zip(parts, results, strict=True))
         kinds = known["outputs"] or {}
         # Last, because the graph of very many tools may take long, and would slow the others down.
-        counts = await examination.run("edges", self.composer.counts(tools if servers else None)) or {}
+        counting = self.composer.counts(tools if servers else None, seconds=_EDGE_SECONDS)
+        counts = await examination.run("edges", counting) or {}
         examined: dict[str, Any] = {
             "version": __version__,
             "python": sys.version.split()[0],

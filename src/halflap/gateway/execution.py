@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Catalog
     from halflap.config import Config
     from halflap.core.values import Tool
-    from halflap.dspy.source import DspyPrograms
+    from halflap.dspy.programs import DspyPrograms
     from halflap.gateway.tools import Tools
     from halflap.sandbox import Checked, Execution, Programs
     from halflap.scripts import Scripts

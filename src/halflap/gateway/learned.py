@@ -123,7 +123,7 @@ class LearnedSchemas:
     ) -> tuple[Sequence[DriftEvent], Sequence[Breach]]:
         """Return how results drifted from what was learned, and which declarations they broke."""
         await self.catch_up()
-        await self.breaches.flush()
+        await self.recorder.flush()
         events = [] if self.knowledge is None else await self.store.drift(server=server, tool=tool)
         breaches = [
             one

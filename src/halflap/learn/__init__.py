@@ -10,7 +10,7 @@ from halflap.learn.codec import from_json, to_json
 from halflap.learn.confidence import confidence
 from halflap.learn.drift import Change, changes
 from halflap.learn.infer import Observer, infer
-from halflap.learn.learned import OUTCOMES, Learned, Outcome, outcome_of
+from halflap.learn.learned import OUTCOMES, Learned, Observations
 from halflap.learn.merge import is_lost, merge
 from halflap.learn.names import Unkept, is_name, with_unkept
 from halflap.learn.schema_of import brief, schema_of
@@ -23,8 +23,8 @@ __all__ = [
     "OUTCOMES",
     "Change",
     "Learned",
+    "Observations",
     "Observer",
-    "Outcome",
     "Shape",
     "Unkept",
     "brief",
@@ -38,7 +38,6 @@ __all__ = [
     "is_name",
     "merge",
     "merge_schemas",
-    "outcome_of",
     "schema_of",
     "to_json",
     "type_of",

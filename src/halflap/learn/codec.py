@@ -8,19 +8,17 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
 
 from halflap.core.errors import ShapeBrokenError, ShapeTooNewError
-from halflap.learn.formats import FORMATS, bit_of
+from halflap.learn.formats import FORMATS
 from halflap.learn.merge import bounded, merge_places, merge_records, unnamed
 from halflap.learn.names import is_name, is_tag_value
 from halflap.learn.shape import (
     DEEPEST,
     KINDS,
-    LONGEST_KEY,
-    LONGEST_VALUE,
+    LONGEST_TEXT,
     MOST_DIGESTS,
     MOST_KEYS,
     MOST_VALUES,
     MOST_VARIANTS,
-    Formats,
     Key,
     Place,
     Record,
@@ -29,8 +27,6 @@ from halflap.learn.shape import (
     Tag,
     Tally,
 )
-
-__all__ = ["VERSION", "from_json", "to_json"]
 
 VERSION = 1
 _MOST_COUNTED = 10**15
@@ -50,32 +46,6 @@ def to_json(shape: Shape) -> dict[str, Any]:
     }
 
 
-def from_json(data: Any, where: str = "") -> Shape:
-    """Read a shape and trust nothing in it; `where` begins the paths in errors.
-
-    Raises `ShapeTooNewError` for a newer version, `ShapeBrokenError` for anything that no version wrote.
-    """
-    version = data.get("version") if isinstance(data, dict) else None
-    if type(version) is not int or version < 1:
-        raise ShapeBrokenError(f"{where or 'This'} is not a learned shape: it has no known version.")
-    if version > VERSION:
-        raise ShapeTooNewError(
-            f"This learned shape is of version {version}, and this Halflap reads up to {VERSION}. "
-            "Update Halflap to use it."
-        )
-    try:
-        shape = _ShapeForm.model_validate(data).shape()
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        path = ".".join(map(str, [*([where] if where else []), *problem["loc"]]))[:_LONGEST_PATH]
-        raise ShapeBrokenError(f"The shape cannot be read: {path or 'it'}: {problem['msg']}.") from None
-    if bounded(shape) != shape:
-        raise ShapeBrokenError(
-            f"The shape cannot be read: {where or 'it'} has more places than are ever kept."
-        )
-    return shape
-
-
 def _hex(digest: int) -> str:
     return f"{digest:016x}"
 
@@ -88,13 +58,8 @@ def _place(place: Place) -> dict[str, Any]:
     data: dict[str, Any] = {
         "kinds": {kind: _tally(place.kinds[kind]) for kind in KINDS if kind in place.kinds}
     }
-    if place.formats is not None:
-        data["formats"] = [name for name in FORMATS if place.formats.kept & bit_of(name)]
-        if place.formats.once:
-            data["lost"] = {
-                _hex(digest): [name for name in FORMATS if bits & bit_of(name)]
-                for digest, bits in sorted(place.formats.once.items())
-            }
+    if place.format is not None:
+        data["formats"] = [place.format] if place.format else []
     if place.values is None:
         data["values"] = None
     elif place.values:
@@ -113,8 +78,7 @@ def _record(tag: Tag | None, record: Record) -> dict[str, Any]:
         data["tag"] = list(tag)
     if record.keys:
         data["keys"] = {
-            name: [_place(record.keys[name].place), _tally(record.keys[name].missing)]
-            for name in sorted(record.keys)
+            name: [_place(key.place), _tally(key.missing)] for name, key in sorted(record.keys.items())
         }
     if record.rest is not None:
         data["rest"] = _place(record.rest)
@@ -123,13 +87,37 @@ def _record(tag: Tag | None, record: Record) -> dict[str, Any]:
     return data
 
 
+def from_json(data: Any, where: str = "") -> Shape:
+    """Read a shape and trust nothing in it; `where` begins the paths in errors.
+
+    Raises `ShapeTooNewError` for a newer version, `ShapeBrokenError` for anything that no version wrote.
+    """
+    version = data.get("version") if isinstance(data, dict) else None
+    if type(version) is not int or version < 1:
+        raise ShapeBrokenError(f"{where or 'This'} is not a learned shape: it has no known version.")
+    if version > VERSION:
+        raise ShapeTooNewError(
+            f"This learned shape is of version {version}, and this Halflap reads up to {VERSION}. "
+            "Update Halflap to use it."
+        )
+    try:
+        shape = _ShapeForm.model_validate(data).read()
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        path = ".".join(map(str, [*([where] if where else []), *problem["loc"]]))[:_LONGEST_PATH]
+        raise ShapeBrokenError(f"The shape cannot be read: {path or 'it'}: {problem['msg']}.") from None
+    if bounded(shape) != shape:
+        raise ShapeBrokenError(
+            f"The shape cannot be read: {where or 'it'} has more places than are ever kept."
+        )
+    return shape
+
+
 _Count = Annotated[StrictInt, Field(ge=0, le=_MOST_COUNTED)]
 _Seen = Annotated[StrictInt, Field(ge=1, le=_MOST_COUNTED)]
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
-_Missing = _Count | tuple[_Count, _Digest]
 _Times = _Seen | tuple[_Seen, _Digest]
-_Value = StrictBool | Annotated[str, Field(strict=True, max_length=LONGEST_VALUE)]
-_FormatNames = list[Literal[FORMATS]]  # type: ignore[valid-type]  # the names are those of the matchers
+_Value = StrictBool | Annotated[str, Field(strict=True, max_length=LONGEST_TEXT)]
 _Time = Annotated[float, Field(strict=True, ge=-_LATEST, le=_LATEST)] | None
 
 
@@ -138,57 +126,49 @@ class _Form(BaseModel):
 
 
 class _PlaceForm(_Form):
+    # The names are those of other modules, which type checkers do not follow.
     kinds: dict[Literal[KINDS], _Times]  # type: ignore[valid-type]
-    formats: _FormatNames | None = None
-    lost: dict[_Digest, _FormatNames] = {}
+    formats: Annotated[list[Literal[FORMATS]], Field(max_length=1)] | None = None  # type: ignore[valid-type]
     values: Annotated[list[tuple[_Value, _Times]], Field(max_length=MOST_VALUES)] | None = []
     items: _PlaceForm | None = None
     records: Annotated[list[_RecordForm], Field(max_length=MOST_VARIANTS)] = []
     mixed: StrictBool = False
     cut: StrictBool = False
 
-    def place(self, left: int) -> Place:
+    def read(self, left: int) -> Place:
         if left < 0:
             raise ShapeBrokenError("The shape cannot be read: it is deeper than it says.")
         records: dict[Tag | None, Record] = {}
         for form in self.records:
-            # What passed as a tag by earlier rules, or by whoever wrote this, may be data by ours.
+            # What was a tag by earlier rules, or by those of another gateway, may be data by ours.
             tag = Tag(*form.tag) if form.tag is not None and is_tag_value(form.tag[1]) else None
-            record = form.record(left - 1)
+            record = form.read(left - 1)
             records[tag] = merge_records(records[tag], record) if tag in records else record
         return Place(
             kinds={kind: _read_tally(times) for kind, times in self.kinds.items()},
-            formats=None if self.formats is None else self._formats(self.formats),
+            format=None if self.formats is None else "".join(self.formats),
             values=None if self.values is None else {one: _read_tally(times) for one, times in self.values},
-            items=None if self.items is None else self.items.place(left - 1),
+            items=None if self.items is None else self.items.read(left - 1),
             records=records,
             mixed=self.mixed,
             cut=self.cut,
         )
 
-    def _formats(self, names: list[str]) -> Formats:
-        kept = left = _bits(names)
-        lost: dict[int, int] = {}
-        for digest, others in self.lost.items():
-            bits = _bits(others) & ~left
-            left |= bits
-            if bits:
-                lost[int(digest, 16)] = bits
-        return Formats(kept, lost)
-
 
 class _RecordForm(_Form):
     seen: _Times
-    tag: tuple[Annotated[str, Field(strict=True, max_length=LONGEST_KEY)], _Value] | None = None
-    keys: Annotated[dict[str, tuple[_PlaceForm, _Missing]], Field(max_length=MOST_KEYS)] = {}
+    tag: tuple[Annotated[str, Field(strict=True, max_length=LONGEST_TEXT)], _Value] | None = None
+    keys: Annotated[
+        dict[str, tuple[_PlaceForm, _Count | tuple[_Count, _Digest]]], Field(max_length=MOST_KEYS)
+    ] = {}
     rest: _PlaceForm | None = None
     crowded: StrictBool = False
 
-    def record(self, left: int) -> Record:
-        keys = {name: Key(form.place(left), _read_tally(times)) for name, (form, times) in self.keys.items()}
-        # Keys that passed as names by earlier rules, or by those of whoever wrote this, may be data by ours.
+    def read(self, left: int) -> Record:
+        keys = {name: Key(form.read(left), _read_tally(times)) for name, (form, times) in self.keys.items()}
+        # As with tags, what was a name may be data.
         data = [unnamed(key.place) for name, key in keys.items() if not is_name(name)]
-        data += [] if self.rest is None else [self.rest.place(left)]
+        data += [] if self.rest is None else [self.rest.read(left)]
         return Record(
             _read_tally(self.seen),
             {name: key for name, key in keys.items() if is_name(name)},
@@ -205,16 +185,10 @@ class _ShapeForm(_Form):
     sample: Annotated[list[_Digest], Field(max_length=MOST_DIGESTS)]
     root: _PlaceForm
 
-    def shape(self) -> Shape:
-        sample = Sample.of(int(digest, 16) for digest in self.sample)
-        return Shape(
-            self.root.place(self.depth), self.observations, sample, self.first, self.last, self.depth
-        )
+    def read(self) -> Shape:
+        root, sample = self.root.read(self.depth), Sample.of(int(digest, 16) for digest in self.sample)
+        return Shape(root, self.observations, sample, self.first, self.last, self.depth)
 
 
 def _read_tally(times: int | tuple[int, str]) -> Tally:
     return Tally(times, None) if isinstance(times, int) else Tally(times[0], int(times[1], 16))
-
-
-def _bits(names: list[str]) -> int:
-    return sum(map(bit_of, set(names)))

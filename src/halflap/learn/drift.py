@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from halflap.learn.formats import FORMATS
 from halflap.learn.shape import KINDS
 from halflap.learn.variants import variants_of
 from halflap.schema import path_of
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
     from halflap.learn.shape import Place, Record, Shape, Tag
     from halflap.learn.variants import Variant
-
-__all__ = ["STABLE", "Change", "changes"]
 
 STABLE = 0.95
 """From this confidence on, what contradicts a shape is a change of the tool. Doubling the calls needed: 0.975."""
@@ -49,10 +46,8 @@ def _of_place(before: Place, now: Place, path: str) -> Iterator[Change]:
     new = [kind for kind in KINDS if kind in now.kinds and not _allows(before, kind)]
     if new and before.kinds:
         yield Change(path, "new-type", _types(before), " | ".join(new))
-    if before.formats is not None and now.formats is not None:
-        lost = before.formats.kept & ~now.formats.kept
-        if lost:
-            yield Change(path, "lost-format", FORMATS[lost.bit_length() - 1], "another text")
+    if before.format and now.format not in {None, before.format}:
+        yield Change(path, "lost-format", before.format, "another text")
     if before.items is not None and now.items is not None:
         yield from _of_place(before.items, now.items, f"{path}[]")
     if not before.cut and before.records:

@@ -7,9 +7,7 @@ from ipaddress import AddressValueError, IPv6Address
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["ALL", "FORMATS", "MATCHERS", "bit_of", "format_of"]
+    from collections.abc import Callable, Sequence
 
 _DAY = (
     r"[1-9][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
@@ -63,23 +61,23 @@ MATCHERS: dict[str, Callable[[str], Any]] = {
 }
 """A date-time has its distance from UTC; without, it is `date-time-local`, as OpenAPI names it."""
 FORMATS = tuple(MATCHERS)
-ALL = (1 << len(FORMATS)) - 1
-_POSSIBLE = re.compile(r"[0-9A-Fa-f:P]|[A-Za-z][A-Za-z0-9+.-]*:|[A-Za-z0-9_%+.-]+@").match
-"""What a text in any of the formats begins with."""
-_SIGNS = frozenset("-:.@0123456789")
-_EARLY = 80
-"""By here, a text in any of the formats has had one of these signs."""
+_LINES = {name: re.compile(f"(?:(?:{pattern})\n)++").fullmatch for name, pattern in _PATTERNS.items()}
+"""For many texts at once, each with a line break behind it."""
 
 
-def bit_of(name: str) -> int:
-    return 1 << FORMATS.index(name)
+def format_of(text: str) -> str:
+    """Return the format that a text has, or an empty string."""
+    return next((name for name, fits in MATCHERS.items() if fits(text)), "")
 
 
-def format_of(text: str) -> int:
-    """Return the bit of the format that a text has; 0 for none."""
-    if not _POSSIBLE(text) or _SIGNS.isdisjoint(text[:_EARLY]):
-        return 0
-    for place, fits in enumerate(MATCHERS.values()):
-        if fits(text):
-            return 1 << place
-    return 0
+def common_format(texts: Sequence[str]) -> str:
+    """Return the format that all texts have, or an empty string."""
+    first = format_of(texts[0])
+    return first if first and all_have(first, texts) else ""
+
+
+def all_have(name: str, texts: Sequence[str]) -> bool:
+    if name not in _LINES:
+        return all(map(MATCHERS[name], texts))
+    lines = "\n".join(texts) + "\n"
+    return lines.count("\n") == len(texts) and _LINES[name](lines) is not None

@@ -1,39 +1,29 @@
-"""Observe results, fast; the shape is the same as that of every single result, merged.
+"""Observe results, fast; the shape equals that of every single result, merged.
 
-Objects with the same keys and types have one layout, which says what must be looked at in them: most numbers, and texts
-whose place has no format left to lose, need no look at all. Everything else about an object is counted by its layout.
+Results are read column by column. A column has the values at one place, of all results that are observed together. Objects
+with the same keys are split into columns at once, so most of the work is a few calls for each column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from decimal import Decimal
+from collections import Counter, defaultdict
 from functools import reduce
-from itertools import chain, islice, repeat
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from halflap.learn.formats import ALL, format_of
-from halflap.learn.layout import KIND_OF, MATCHER_OF, WIDEST, Group, Layout, fold, keep, known_layout
-from halflap.learn.merge import (
-    bounded,
-    cut_below,
-    merge,
-    merge_formats,
-    merge_optional,
-    merge_records,
-    unnamed,
-)
+from halflap.learn.columns import MOST_AT_ONCE, columns_of, flattened, joined, parts, split
+from halflap.learn.formats import all_have, common_format
+from halflap.learn.merge import bounded, cut_below, merge, merge_optional, merge_records, unnamed
 from halflap.learn.names import TAG_KEYS, TAG_RANKS, Unkept, is_name, is_tag_value
 from halflap.learn.shape import (
     DEEPEST,
-    LONGEST_VALUE,
+    LONGEST_TEXT,
     MOST_DIGESTS,
     MOST_KEYS,
     MOST_PLACES,
+    MOST_VALUES,
     MOST_VARIANTS,
-    NEVER,
     NOTHING,
-    Formats,
     Key,
     Place,
     Record,
@@ -41,32 +31,29 @@ from halflap.learn.shape import (
     Shape,
     Tag,
     Tally,
-    add,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from halflap.learn.layout import Visit
+    from halflap.learn.columns import Column, Digests, Group, Object
     from halflap.learn.shape import Scalar
 
-
-__all__ = ["Observer", "infer"]
-
-MOST_LAYOUTS = 4_000
-"""Layouts remembered at once. Doubling it doubles what irregular results take beside their shape, about 4 MB."""
-MOST_AT_ONCE = 8_192
-"""Items of arrays in one column. Doubling it doubles what a long array takes beside its shape, about 1 MB a level."""
 _DIGESTS = 1 << 64
 _DATA = "\0"
 """Instead of a name: the key of values under keys that are data, none of which are kept."""
+_KIND_OF: dict[type, str] = {
+    type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object",
+    Unkept: "string",
+}  # fmt: skip
+"""The types that a JSON reader returns, and texts that are not to be kept."""
 
 
 def infer(values: Iterable[Any], digests: Iterable[int] = repeat(0), *, keep_values: bool = False) -> Shape:
     """Return the shape of results, each with the digest of the arguments it answers."""
     observer = Observer(values=keep_values)
-    for value, digest in zip(values, digests, strict=False):
-        observer.observe(value, digest)
+    pairs = list(zip(values, digests, strict=False))
+    observer.observe_all([value for value, _ in pairs], [digest for _, digest in pairs])
     return observer.shape()
 
 
@@ -75,13 +62,6 @@ class Observer:
 
     def __init__(self, *, values: bool = False) -> None:
         self._keeps_all = values
-        self._visits: dict[type, Visit] = {
-            dict: self._objects,
-            list: self._arrays,
-            str: self._texts,
-            bool: self._booleans,
-            object: self._column,
-        }
         self._begin(NOTHING)
 
     def _begin(self, before: Shape) -> None:
@@ -90,107 +70,105 @@ class Observer:
         self._root = Place()
         self._observations = 0
         self._digests: set[int] = set()
-        self._first: float | None = None
-        self._last: float | None = None
-        self._digest = 0
-        """That of the result that is being looked at."""
+        self._times: list[float] = []
         self._deepest = before.depth
         self._made = [1] + [0] * DEEPEST
         """How many places were made on each level."""
-        self._layouts = 0
+        self._unchecked: defaultdict[str, list[tuple[Place, Sequence[str]]]] = defaultdict(list)
+        """Texts at places that have a format, by that format."""
 
     def observe(self, value: Any, digest: int = 0, at: float | None = None) -> None:
         """Count one result: `digest` is that of the arguments it answers, `at` is when, in seconds."""
-        digest = self._digest = digest % _DIGESTS
-        self._observations += 1
-        self._digests.add(digest)
+        self.observe_all([value], [digest], [] if at is None else [at])
+
+    def observe_all(self, values: Sequence[Any], digests: Sequence[int], times: Sequence[float] = ()) -> None:
+        """Count results, each with its digest. Many at once take a fraction of the time."""
+        own = [digest % _DIGESTS for digest in digests]
+        self._observations += len(own)
+        self._digests.update(own)
         if len(self._digests) > 8 * MOST_DIGESTS:
             self._digests = set(Sample.of(self._digests).digests)
-        if at is not None:
-            self._first = at if self._first is None else min(self._first, at)
-            self._last = at if self._last is None else max(self._last, at)
-        self._column(self._root, (value,), 0, None)
+        if times:
+            self._times = [min([*self._times, *times]), max([*self._times, *times])]
+        if own:
+            self._column(self._root, values, own, 0, None)
+            self._check_formats()
 
     def shape(self) -> Shape:
         """Return what was observed so far; more can be observed afterwards."""
         if self._observations:
-            fold(self._root)
+            first, last = self._times or (None, None)
             root = cut_below(self._root, self._deepest)
-            sample = Sample.of(self._digests)
-            seen = Shape(root, self._observations, sample, self._first, self._last, self._deepest)
+            seen = Shape(root, self._observations, Sample.of(self._digests), first, last, self._deepest)
             self._begin(merge(self._before, bounded(seen)))
         return self._before
 
-    def _column(self, place: Place, values: Sequence[Any], level: int, key: str | None) -> None:
-        """Count values that one result has at the same place."""
+    def _column(
+        self, place: Place, values: Sequence[Any], digests: Digests, level: int, key: str | None
+    ) -> None:
         kinds = set(map(type, values))
-        by_kind: dict[type, Sequence[Any]] = dict.fromkeys(kinds, values)
-        if len(kinds) > 1:
-            lists: dict[type, list[Any]] = {kind: [] for kind in kinds}
-            for one in values:
-                lists[type(one)].append(one)
-            by_kind.update(lists)
-        for kind, alike in by_kind.items():
-            name = KIND_OF.get(kind)
-            if name is None:
-                self._odd(place, alike, level, key)
-                continue
-            if name not in place.kinds:
-                place.kinds[name] = Tally()
-            place.kinds[name].count(len(alike), self._digest)
-            visit = self._visits.get(kind)
-            if visit is not None:
-                visit(place, alike, level, key)
-
-    def _odd(self, place: Place, values: Sequence[Any], level: int, key: str | None) -> None:
-        """Count values of a type that no JSON reader returns."""
-        plain = list(map(_as_json, values))
-        if type(plain[0]) in KIND_OF:
-            self._column(place, plain, level, key)
-        else:
-            place.kinds.setdefault("other", Tally()).count(len(values), self._digest)
-        if any(isinstance(one, Unkept) for one in values):
+        if len(kinds) > 1 or len(values) > MOST_AT_ONCE:
+            for some, whose in parts(values, digests):
+                self._column(place, some, whose, level, key)
+                if len(values) > MOST_AT_ONCE:
+                    self._check_formats()
+            return
+        kind = kinds.pop()
+        name = _KIND_OF.get(kind, "other")
+        if name not in place.kinds:
+            place.kinds[name] = Tally()
+        place.kinds[name].count(len(values), digests)
+        if kind is Unkept:
             place.values = None
+        if kind is str or kind is Unkept:
+            self._texts(place, values, digests, key)
+        elif kind is dict:
+            self._objects(place, values, digests, level)
+        elif kind is list:
+            self._arrays(place, values, digests, level)
+        elif kind is bool and key in TAG_KEYS:
+            self._keep(place, values, digests, key)
 
-    def _booleans(self, place: Place, values: Sequence[bool], _: int, key: str | None) -> None:
-        if key in TAG_KEYS:
-            self._keep_all(place, values, key)
-
-    def _texts(self, place: Place, texts: Sequence[str], _: int, key: str | None) -> None:
+    def _texts(self, place: Place, texts: Sequence[str], digests: Digests, key: str | None) -> None:
         if place.values is not None:
-            self._keep_all(place, texts, key)
-        kept, once = place.formats or (ALL, {})
-        if not kept and (not once or [*once] == [self._digest]):
-            # Nothing that these arguments still bring is news.
-            return
-        matcher = MATCHER_OF.get(kept) if not once else None
-        if matcher is not None and all(map(matcher, texts)):
-            return
-        has = ALL
-        for text in texts:
-            has &= format_of(text)
-            if not has:
-                break
-        place.formats = merge_formats(place.formats, Formats(has, {self._digest: ALL & ~has}))
+            self._keep(place, texts, digests, key)
+        if place.format is None:
+            place.format = common_format(texts)
+        elif place.format:
+            self._unchecked[place.format].append((place, texts))
 
-    def _keep_all(self, place: Place, values: Sequence[Scalar], key: str | None) -> None:
+    def _check_formats(self) -> None:
+        """Check all texts together that should have the same format: that takes a fraction of the time."""
+        for name, columns in self._unchecked.items():
+            if not all_have(name, list(chain.from_iterable(texts for _, texts in columns))):
+                for place, texts in columns:
+                    place.format = name if all_have(name, texts) else ""
+        self._unchecked.clear()
+
+    def _keep(self, place: Place, values: Sequence[Scalar], digests: Digests, key: str | None) -> None:
         """Keep values if all may be kept and they are few."""
-        for value in values:
-            if place.values is None:
-                return
-            if value in place.values or self._may_keep(value, key):
-                keep(place, value, Tally(1, self._digest))
-            else:
-                place.values = None
+        if place.values is None:
+            return
+        counts = Counter(values)
+        new = [value for value in counts if value not in place.values]
+        if len(place.values) + len(new) > MOST_VALUES or not all(self._may_keep(value, key) for value in new):
+            place.values = None
+            return
+        for value, times in counts.items():
+            tally = place.values.setdefault(value, Tally())
+            whose = digests
+            if not tally.has_several:
+                whose = [digest for digest, one in zip(digests, values, strict=True) if one == value]
+            tally.count(times, whose)
 
     def _may_keep(self, value: Scalar, key: str | None) -> bool:
         if key in TAG_KEYS and is_tag_value(value):
             return True
         if not self._keeps_all or key == _DATA:
             return False
-        return type(value) is str and len(value) <= LONGEST_VALUE and value.isprintable()
+        return type(value) is str and len(value) <= LONGEST_TEXT and value.isprintable()
 
-    def _arrays(self, place: Place, arrays: Sequence[list[Any]], level: int, _: str | None) -> None:
+    def _arrays(self, place: Place, arrays: Sequence[list[Any]], digests: Digests, level: int) -> None:
         if not any(arrays):
             return
         if place.items is None:
@@ -198,120 +176,65 @@ class Observer:
                 place.cut = True
                 return
             place.items = Place()
-        if len(arrays) == 1 and len(arrays[0]) <= MOST_AT_ONCE:
-            self._column(place.items, arrays[0], level + 1, None)
-            return
-        # A few at a time: a column must not take memory as an array of millions does.
-        inner, items = place.items, chain.from_iterable(arrays)
-        while column := list(islice(items, MOST_AT_ONCE)):
-            self._column(inner, column, level + 1, None)
+        items = place.items
+        for column, whose in flattened(arrays, digests):
+            self._column(items, column, whose, level + 1, None)
 
-    def _objects(self, place: Place, objects: Sequence[dict[Any, Any]], level: int, _: str | None) -> None:
+    def _objects(self, place: Place, objects: Sequence[Object], digests: Digests, level: int) -> None:
+        if level >= self._deepest:
+            place.cut = place.cut or any(objects)
+            return
         plain = place.records.get(None)
         if plain is not None and plain.crowded:
             # Nothing but their tags can tell such objects apart.
-            crowd = [one for one in objects if place.mixed or TAG_KEYS.isdisjoint(one)]
-            self._maps(place, plain, crowd, level)
-            objects = [one for one in objects if not (place.mixed or TAG_KEYS.isdisjoint(one))]
-        if len(objects) == 1:
-            layout = known_layout(place, objects[0]) or self._layout(place, objects[0], level)
-            if layout is not None:
-                self._row(place, layout, objects[0], level)
-            return
-        found: dict[Layout, list[dict[Any, Any]]] = {}
-        for one in objects:
-            layout = known_layout(place, one)
-            if layout is None:
-                # What is new may change what was found before.
-                self._rows(place, found, level)
-                found = {}
-                layout = self._layout(place, one, level)
-            if layout in found:
-                found[layout].append(one)
-            elif layout is not None:
-                found[layout] = [one]
-        self._rows(place, found, level)
+            keys = [() if place.mixed or TAG_KEYS.isdisjoint(one) else tuple(one) for one in objects]
+        else:
+            keys = list(map(tuple, objects))
+        by_tag: dict[Any, list[Group]] = defaultdict(list)
+        for alike, rows, whose in split(objects, digests, keys):
+            if place.mixed or TAG_KEYS.isdisjoint(alike):
+                by_tag[None].append((alike, rows, whose))
+                continue
+            tagging = [key for key in TAG_RANKS if key in rows[0]]
+            for tag, some, own in split(rows, whose, [_tag_of(row, tagging) for row in rows]):
+                by_tag[tag].append((alike, some, own))
+        if not place.mixed and len(place.records.keys() | by_tag) > MOST_VARIANTS:
+            self._check_formats()
+            place.records = {None: reduce(merge_records, place.records.values(), Record())}
+            place.mixed = True
+            by_tag = {None: list(chain.from_iterable(by_tag.values()))}
+        for tag, groups in by_tag.items():
+            if tag not in place.records:
+                place.records[None if tag is None else Tag(*tag)] = Record()
+            self._record(place, place.records[tag], groups, level)
 
-    def _row(self, place: Place, layout: Layout, one: dict[Any, Any], level: int) -> None:
-        """Count an object by its layout, and visit what has to be looked at."""
-        layout.count(1, self._digest)
-        for key, inner, fits in layout.checks:
-            if not fits(one[key]):
-                self._texts(inner, (one[key],), level, key)
-        for key, inner, visit in layout.inner:
-            visit(inner, (one[key],), level + 1, key)
-        if layout.data:
-            self._rest(place, layout.record, [one[key] for key in layout.data], level)
-
-    def _rows(self, place: Place, found: dict[Layout, list[dict[Any, Any]]], level: int) -> None:
-        """Do the same with many objects at once."""
-        # All are counted first: a visit may fold the layouts, and then they are no longer those of the place.
-        for layout, rows in found.items():
-            layout.count(len(rows), self._digest)
-        for layout, rows in found.items():
-            for key, inner, fits in layout.checks:
-                texts = [row[key] for row in rows]
-                if not all(map(fits, texts)):
-                    self._texts(inner, texts, level, key)
-            for key, inner, visit in layout.inner:
-                visit(inner, [row[key] for row in rows], level + 1, key)
-            if layout.data:
-                data = [row[key] for row in rows for key in layout.data]
-                self._rest(place, layout.record, data, level)
-
-    def _layout(self, place: Place, one: dict[Any, Any], level: int) -> Layout | None:
-        """Make the layout of an object; None if it was counted without, or if there is no room for it."""
-        if level >= self._deepest:
-            place.cut = place.cut or bool(one)
-            return None
-        tag_keys = [] if place.mixed else [key for key in TAG_RANKS if type(one.get(key)) in (str, bool)]
-        tag = next((Tag(key, one[key]) for key in tag_keys if is_tag_value(one[key])), None)
-        record = _record_of(place, tag)
-        if place.mixed:
-            tag, tag_keys = None, []
-        # One name too many decides it; a hostile object may have millions.
-        names = [] if record.crowded else list(islice(filter(is_name, one), MOST_KEYS + 1))
-        if len(record.keys.keys() | names) > MOST_KEYS:
-            _crowd(place, record)
-        if record.crowded or not names:
-            self._maps(place, record, [one], level)
-            return None
-        for key in names:
-            if key not in record.keys:
-                if not self._take(level + 1):
-                    place.cut = True
-                    return None
-                record.keys[key] = Key(Place(), add(record.seen, NEVER))
-        if len(one) > WIDEST:
-            self._objects(place, [{key: one[key] for key in names}], level, None)
-            data = [value for key, value in one.items() if key not in record.keys]
-            self._rest(place, record, data, level)
-            return None
-        if self._layouts >= MOST_LAYOUTS:
-            fold(self._root)
-            self._layouts = 0
-        self._layouts += 1
-        group = place.groups.setdefault((*one, *map(type, one.values())), Group(tag_keys))
-        group.layouts[tag] = layout = Layout(record, tag, one, self._visits)
-        return layout
-
-    def _maps(self, place: Place, record: Record, objects: list[dict[Any, Any]], level: int) -> None:
-        """Count objects none of whose keys are names."""
-        if not objects:
-            return
-        for tally in (record.seen, *(key.missing for key in record.keys.values())):
-            tally.count(len(objects), self._digest)
-        data = list(chain.from_iterable(map(dict.values, objects)))
-        if data:
-            self._rest(place, record, data, level)
-
-    def _rest(self, place: Place, record: Record, data: Sequence[Any], level: int) -> None:
-        if record.rest is None:
+    def _record(self, place: Place, record: Record, groups: list[Group], level: int) -> None:
+        """Count objects of one record, and split them into columns."""
+        before = record.seen
+        record.seen = Tally(before.times, before.once)
+        for _, rows, digests in groups:
+            record.seen.count(len(rows), digests)
+        names = [] if record.crowded else _new_names(record, groups)
+        if len(record.keys) + len(names) > MOST_KEYS:
+            self._check_formats()
+            _crowd(record)
+            names = []
+        for name in names:
             if not self._take(level + 1):
                 place.cut = True
                 return
-            record.rest = Place()
-        self._column(record.rest, data, level + 1, _DATA)
+            record.keys[name] = Key(Place(), Tally(before.times, before.once))
+        columns, data = columns_of(groups, record.keys)
+        _count_missing(record, groups, columns)
+        for name, column in columns.items():
+            self._column(record.keys[name].place, *column, level + 1, name)
+        if data:
+            if record.rest is None:
+                if not self._take(level + 1):
+                    place.cut = True
+                    return
+                record.rest = Place()
+            self._column(record.rest, *joined(data), level + 1, _DATA)
 
     def _take(self, level: int) -> bool:
         """Take room for one more place; if there is none, this level and those below are dropped for good."""
@@ -324,20 +247,37 @@ class Observer:
         return level <= self._deepest
 
 
-def _record_of(place: Place, tag: Tag | None) -> Record:
-    record = place.records.get(None if place.mixed else tag)
-    if record is None and len(place.records) < MOST_VARIANTS:
-        record = place.records[tag] = Record()
-    elif record is None:
-        fold(place)
-        record = reduce(merge_records, [*place.records.values(), Record()])
-        place.records, place.mixed = {None: record}, True
-    return record
+def _count_missing(record: Record, groups: Sequence[Group], columns: Mapping[Any, Column]) -> None:
+    """Count for each name of a record the objects that do not have it."""
+    everyone = list(chain.from_iterable(digests for _, _, digests in groups))
+    is_of_one = everyone.count(everyone[0]) == len(everyone)
+    for name, (_, missing) in record.keys.items():
+        times = len(everyone) - (len(columns[name][0]) if name in columns else 0)
+        if times and (is_of_one or missing.has_several):
+            missing.count(times, everyone)
+        elif times:
+            for keys, rows, digests in groups:
+                if name not in keys:
+                    missing.count(len(rows), digests)
 
 
-def _crowd(place: Place, record: Record) -> None:
+def _tag_of(row: Object, keys: Iterable[str]) -> tuple[str, Scalar] | None:
+    return next(((key, row[key]) for key in keys if is_tag_value(row[key])), None)
+
+
+def _new_names(record: Record, groups: Sequence[Group]) -> list[str]:
+    """Return names that a record does not have yet; of too many, only enough to show that."""
+    found: dict[str, None] = {}
+    for key in chain.from_iterable(keys for keys, _, _ in groups):
+        if key not in record.keys and key not in found and is_name(key):
+            found[key] = None
+            if len(record.keys) + len(found) > MOST_KEYS:
+                break
+    return list(found)
+
+
+def _crowd(record: Record) -> None:
     """Take all names for data from now on; they are too many."""
-    fold(place)
     places = [unnamed(key.place) for key in record.keys.values()]
     record.rest = reduce(merge_optional, places, record.rest)
     record.keys, record.crowded = {}, True
@@ -351,17 +291,4 @@ def _prune(place: Place, levels: int) -> None:
             _prune(inner, levels - 1)
     else:
         place.cut = place.cut or bool(below)
-        place.items, place.records, place.groups, place.mixed = None, {}, {}, False
-
-
-def _as_json(value: Any) -> Any:
-    """Return the nearest value of a type that a JSON reader returns; what JSON does not have stays as it is."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float | Decimal):
-        return 0.0
-    if isinstance(value, Mapping):
-        return dict(value)
-    return list(value) if isinstance(value, list | tuple) else value
+        place.items, place.records, place.mixed = None, {}, False

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from halflap.core.errors import ShapeBrokenError
 from halflap.learn.codec import from_json, to_json
-from halflap.learn.merge import merge
+from halflap.learn.infer import Observer
+from halflap.learn.merge import merge, with_inner
 from halflap.learn.names import TAG_KEYS, is_tag_value
-from halflap.learn.shape import NOTHING, Key, Place, Record, Shape
-
-__all__ = ["OUTCOMES", "Learned", "Outcome", "outcome_of"]
+from halflap.learn.shape import NOTHING, Place, Shape
 
 Outcome = Literal["structured", "text", "error"]
 OUTCOMES: tuple[Outcome, ...] = ("structured", "text", "error")
+_K = TypeVar("_K")
 
 
 def outcome_of(value: Any, *, is_error: bool) -> Outcome:
@@ -32,16 +32,8 @@ class Learned:
     text: Shape = field(default=NOTHING)
     error: Shape = field(default=NOTHING)
 
-    @classmethod
-    def of(cls, outcome: Outcome, shape: Shape) -> Learned:
-        return cls(**{outcome: shape})
-
     def merge(self, other: Learned) -> Learned:
-        return Learned(
-            merge(self.structured, other.structured),
-            merge(self.text, other.text),
-            merge(self.error, other.error),
-        )
+        return Learned(*(merge(getattr(self, one), getattr(other, one)) for one in OUTCOMES))
 
     @property
     def observations(self) -> int:
@@ -64,26 +56,47 @@ class Learned:
 
     @classmethod
     def from_json(cls, data: Any) -> Learned:
-        if not isinstance(data, dict):
-            raise ShapeBrokenError("This is not what was learned of a tool: it is not an object.")
-        if not data.keys() <= set(OUTCOMES):
-            raise ShapeBrokenError(
-                f"What was learned of a tool has no other keys than {', '.join(OUTCOMES)}."
-            )
+        if not isinstance(data, dict) or not data.keys() <= set(OUTCOMES):
+            raise ShapeBrokenError(f"What was learned of a tool is an object with {', '.join(OUTCOMES)}.")
         return cls(**{outcome: from_json(data[outcome], outcome) for outcome in OUTCOMES if outcome in data})
 
 
 def _without_values(place: Place, name: str | None = None) -> Place:
     """Keep no values but the words and booleans under tag keys."""
     is_kept = not place.values or (name in TAG_KEYS and all(map(is_tag_value, place.values)))
-    return replace(
-        place,
-        values=place.values if is_kept else None,
-        items=None if place.items is None else _without_values(place.items),
-        records={tag: _record(record) for tag, record in place.records.items()},
-    )
+    return replace(with_inner(place, _without_values), values=place.values if is_kept else None)
 
 
-def _record(record: Record) -> Record:
-    keys = {name: Key(_without_values(key.place, name), key.missing) for name, key in record.keys.items()}
-    return replace(record, keys=keys, rest=None if record.rest is None else _without_values(record.rest))
+class Observations(Generic[_K]):
+    """Results of many tools, by a key for each; they are observed together, some megabytes at a time."""
+
+    def __init__(self, *, values: bool, most_bytes: int) -> None:
+        self._values = values
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._observers: dict[tuple[_K, Outcome], Observer] = {}
+        self._waiting: dict[tuple[_K, Outcome], list[tuple[Any, int, float | None]]] = {}
+
+    def add(self, key: _K, value: Any, digest: int, at: float | None, *, is_error: bool, size: int) -> None:
+        """Add a result; `size` is about how many bytes it has."""
+        outcome = outcome_of(value, is_error=is_error)
+        self._waiting.setdefault((key, outcome), []).append((value, digest, at))
+        self._bytes += size
+        if self._bytes > self._most_bytes:
+            self._observe()
+
+    def learned(self) -> dict[_K, Learned]:
+        """Return what was learned of every tool."""
+        self._observe()
+        found: dict[_K, Learned] = {}
+        for (key, outcome), observer in self._observers.items():
+            found[key] = replace(found.get(key, Learned()), **{outcome: observer.shape()})
+        return found
+
+    def _observe(self) -> None:
+        for key, results in self._waiting.items():
+            if key not in self._observers:
+                self._observers[key] = Observer(values=self._values)
+            values, digests, times = zip(*results, strict=True)
+            self._observers[key].observe_all(values, digests, [at for at in times if at is not None])
+        self._waiting, self._bytes = {}, 0

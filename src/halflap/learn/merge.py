@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from halflap.learn.shape import (
@@ -14,7 +13,6 @@ from halflap.learn.shape import (
     MOST_VARIANTS,
     NEVER,
     NOTHING,
-    Formats,
     Key,
     Place,
     Record,
@@ -23,21 +21,9 @@ from halflap.learn.shape import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from halflap.learn.shape import Scalar, Tag, Tally
-
-__all__ = [
-    "bounded",
-    "cut_below",
-    "is_lost",
-    "merge",
-    "merge_formats",
-    "merge_optional",
-    "merge_places",
-    "merge_records",
-    "unnamed",
-]
 
 
 def merge(*shapes: Shape) -> Shape:
@@ -61,16 +47,24 @@ def _merge_two(one: Shape, other: Shape) -> Shape:
 
 
 def merge_places(one: Place, other: Place) -> Place:
-    mixed = one.mixed or other.mixed or len(one.records.keys() | other.records.keys()) > MOST_VARIANTS
+    tags = one.records.keys() | other.records.keys()
+    mixed = one.mixed or other.mixed or len(tags) > MOST_VARIANTS
+    records: dict[Tag | None, Record]
+    if mixed:
+        records = {None: reduce(merge_records, (*one.records.values(), *other.records.values()))}
+    else:
+        records = one.records | other.records
+        for tag in one.records.keys() & other.records.keys():
+            records[tag] = merge_records(one.records[tag], other.records[tag])
     return Place(
         kinds={
             kind: add(one.kinds.get(kind, NEVER), other.kinds.get(kind, NEVER))
             for kind in one.kinds.keys() | other.kinds.keys()
         },
-        formats=merge_formats(one.formats, other.formats),
+        format=_merge_formats(one.format, other.format),
         values=_merge_values(one.values, other.values),
         items=merge_optional(one.items, other.items),
-        records=_as_one(one, other) if mixed else _by_tag(one.records, other.records),
+        records=records,
         mixed=mixed,
         cut=one.cut or other.cut,
     )
@@ -101,45 +95,22 @@ def _merge_keys(name: str, one: Record, other: Record) -> Key:
     return Key(merge_places(mine.place, theirs.place), add(mine.missing, theirs.missing))
 
 
-def _by_tag(one: Mapping[Tag | None, Record], other: Mapping[Tag | None, Record]) -> dict[Tag | None, Record]:
-    merged = {**one, **other}
-    for tag in one.keys() & other.keys():
-        merged[tag] = merge_records(one[tag], other[tag])
-    return merged
-
-
-def _as_one(*places: Place) -> dict[Tag | None, Record]:
-    return {None: reduce(merge_records, (record for place in places for record in place.records.values()))}
-
-
-def merge_formats(one: Formats | None, other: Formats | None) -> Formats | None:
+def _merge_formats(one: str | None, other: str | None) -> str | None:
     if one is None or other is None:
-        return one or other
-    kept = one.kept & other.kept
-    once: dict[int, int] = {}
-    for digest in one.once.keys() | other.once.keys():
-        # Each side kept it or lost it by these arguments.
-        lost = (one.kept | one.once.get(digest, 0)) & (other.kept | other.once.get(digest, 0)) & ~kept
-        if lost:
-            once[digest] = lost
-    return Formats(kept, once)
+        return other if one is None else one
+    return one if one == other else ""
 
 
 def _merge_values(
     one: Mapping[Scalar, Tally] | None, other: Mapping[Scalar, Tally] | None
 ) -> dict[Scalar, Tally] | None:
-    if one is None or other is None:
+    if one is None or other is None or len(one.keys() | other.keys()) > MOST_VALUES:
         return None
-    names = one.keys() | other.keys()
-    if len(names) > MOST_VALUES:
-        return None
-    return {value: add(one.get(value, NEVER), other.get(value, NEVER)) for value in names}
+    return {value: add(one.get(value, NEVER), other.get(value, NEVER)) for value in one.keys() | other.keys()}
 
 
 def merge_optional(one: Place | None, other: Place | None) -> Place | None:
-    if one is None or other is None:
-        return one or other
-    return merge_places(one, other)
+    return merge_places(one, other) if one and other else one or other
 
 
 def bounded(shape: Shape) -> Shape:
@@ -148,10 +119,22 @@ def bounded(shape: Shape) -> Shape:
     Places of records or variants that were merged for their number count as often as there could have been, so
     observing more never lowers the count, and a level that is cut off would be cut off in any order.
     """
-    kept = sum(1 for total in accumulate(_level_sizes(shape.root)) if total <= MOST_PLACES) - 1
-    if kept >= _height(shape.root):
-        return shape
-    return replace(shape, root=cut_below(shape.root, kept), depth=kept)
+    count, level, depth = 0, [(shape.root, 1)], 0
+    while level:
+        count += sum(times for _, times in level)
+        if count > MOST_PLACES:
+            return replace(shape, root=cut_below(shape.root, depth - 1), depth=depth - 1)
+        level, depth = [inner for place, times in level for inner in _counted_below(place, times)], depth + 1
+    return shape
+
+
+def _counted_below(place: Place, times: int) -> Iterator[tuple[Place, int]]:
+    if place.items is not None:
+        yield place.items, times
+    for record in place.records.values():
+        merged = (MOST_VARIANTS + 1 if place.mixed else 1) * (MOST_KEYS + 1 if record.crowded else 1)
+        for inner in record.places():
+            yield inner, times * merged
 
 
 def cut_below(place: Place, levels: int) -> Place:
@@ -161,36 +144,26 @@ def cut_below(place: Place, levels: int) -> Place:
 
 def _cut(place: Place, levels: int) -> Place:
     if levels:
-        return replace(
-            place,
-            items=None if place.items is None else _cut(place.items, levels - 1),
-            records={tag: _cut_record(record, levels - 1) for tag, record in place.records.items()},
-        )
-    is_cut = place.cut or place.items is not None or any(one.places() for one in place.records.values())
-    return replace(place, items=None, records={}, mixed=False, cut=is_cut)
+        return with_inner(place, lambda inner, _: _cut(inner, levels - 1))
+    return replace(place, items=None, records={}, mixed=False, cut=place.cut or bool(place.below()))
 
 
-def _cut_record(record: Record, levels: int) -> Record:
-    return replace(
-        record,
-        keys={name: Key(_cut(key.place, levels), key.missing) for name, key in record.keys.items()},
-        rest=None if record.rest is None else _cut(record.rest, levels),
-    )
+def with_inner(place: Place, change: Callable[[Place, str | None], Place]) -> Place:
+    """Return a place with every place right below it changed; `change` gets its name, too."""
+
+    def changed(inner: Place | None) -> Place | None:
+        return None if inner is None else change(inner, None)
+
+    records = {}
+    for tag, record in place.records.items():
+        keys = {name: Key(change(key.place, name), key.missing) for name, key in record.keys.items()}
+        records[tag] = replace(record, keys=keys, rest=changed(record.rest))
+    return replace(place, items=changed(place.items), records=records)
 
 
 def _height(place: Place) -> int:
     below = place.below()
     return 1 + max(map(_height, below)) if below else 0
-
-
-def _level_sizes(place: Place) -> list[int]:
-    """Count the places on each level, beginning with this place."""
-    levels = [] if place.items is None else _level_sizes(place.items)
-    for record in place.records.values():
-        times = (MOST_VARIANTS + 1 if place.mixed else 1) * (MOST_KEYS + 1 if record.crowded else 1)
-        for inner in record.places():
-            levels = [a + times * b for a, b in zip_longest(levels, _level_sizes(inner), fillvalue=0)]
-    return [1, *levels]
 
 
 def is_lost(before: Shape, after: Shape) -> bool:

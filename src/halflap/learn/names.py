@@ -8,13 +8,10 @@ by its company: many keys with the same under them are a map, see `variants`. Wh
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from halflap.learn.shape import DEEPEST, LONGEST_KEY
-
-__all__ = ["TAG_KEYS", "TAG_RANKS", "Unkept", "is_name", "is_tag_value", "with_unkept"]
+from halflap.learn.shape import DEEPEST, LONGEST_TEXT
 
 TAG_RANKS = {
     key: rank
@@ -34,12 +31,8 @@ _MOST_DIGITS = 3
 _MOST_RUNS = 3
 _MANY_WORDS = 4
 _MOST_SHORT_FORMS = 2
-_PLAIN = re.compile(
-    r"(?!eyJ|[srp]k_(?:live|test)_|[a-f]{8,}\Z)[$_]{0,2}[a-z]+(?:_[a-z]+)*(?:[A-Z][a-z]{2,})*_?"
-).fullmatch
-"""Most keys; nothing in them needs a closer look."""
 _OBVIOUS = re.compile(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f-]{27}|[a-z_-]*[0-9]{6,}|[0-9]+").fullmatch
-"""The most frequent data; no closer look is needed either."""
+"""The most frequent data: each such key is new, so remembering what it is would not help."""
 _STANDARD = re.compile(
     r"@(?:odata\.\w+|xmlns(?::\w+)?|xsi:\w+|attributes|base|context|graph|id|index|language|list|set|timestamp|type|value|version)"
     r"|\#(?:text|cdata-section|comment)|[+-]\d"
@@ -64,15 +57,15 @@ _RUNS = re.compile(r"\d+|[^\W\d_]+").findall
 _HEX = re.compile(r"(?=[a-f]*\d)[a-f0-9]{7,}|[a-f]{8,}").fullmatch
 _WORD = re.compile(r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]").findall
 _VOWEL = re.compile(r"[aeiouyAEIOUY]|[^\x00-\x7f]").search
-_CONSONANTS = re.compile(r"(?i)(?=\w{6})\w*[bcdfghjklmnpqrstvwxz]{4}|[bcdfghjklmnpqrstvwxz]{6}").match
+_CONSONANTS = re.compile(r"(?=[A-Z]{6})\w*[B-DF-HJ-NP-TVWXZ]{4}|(?i:\w*[b-df-hj-np-tvwxz]{5})").match
 _VALUE = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,39}").fullmatch
 
 
 def is_name(key: Any) -> bool:
     """Return whether a key is a name and not an identifier, an address, a number or other data."""
-    if type(key) is not str or len(key) > LONGEST_KEY:
+    if type(key) is not str or len(key) > LONGEST_TEXT:
         return False
-    return _PLAIN(key) is not None or (_OBVIOUS(key) is None and _is_name(key))
+    return _OBVIOUS(key) is None and _is_name(key)
 
 
 @lru_cache(maxsize=8192)
@@ -115,7 +108,7 @@ def _is_speakable(words: list[str]) -> bool:
 def is_tag_value(value: Any) -> bool:
     """Return whether a value under a tag key may be kept: a boolean, or a word such as a program would use."""
     return type(value) is bool or (
-        type(value) is str and len(value) <= LONGEST_KEY and _is_word_of_a_program(value)
+        type(value) is str and len(value) <= LONGEST_TEXT and _is_word_of_a_program(value)
     )
 
 
@@ -125,13 +118,13 @@ def _is_word_of_a_program(value: str) -> bool:
 
 
 class Unkept(str):
-    """A text whose kind and format count. As a key it is data; at its place no value is kept, before or after."""
+    """A text whose kind and format count, and at whose place no value is kept, before or after."""
 
     __slots__ = ()
 
 
 def with_unkept(value: Any, redacted: Any, level: int = 0) -> Any:
-    """Return a value in which the texts that redaction changes are `Unkept`.
+    """Return a value in which the texts that redaction changes are `Unkept`, and such keys are data.
 
     Words under tag keys stay: they are kept in any case.
     """
@@ -139,13 +132,14 @@ def with_unkept(value: Any, redacted: Any, level: int = 0) -> Any:
         return value
     if isinstance(value, str):
         return value if value == redacted else Unkept(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
+        pairs = zip(value.items(), redacted.items(), strict=True)
         return {
-            key if key == name else Unkept(key): member
+            key if key == name else f"\0{key}": member
             if key in TAG_KEYS and is_tag_value(member)
             else with_unkept(member, inner, level + 1)
-            for (key, member), (name, inner) in zip(value.items(), redacted.items(), strict=True)
+            for (key, member), (name, inner) in pairs
         }
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return [with_unkept(one, other, level + 1) for one, other in zip(value, redacted, strict=True)]
     return value

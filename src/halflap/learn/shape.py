@@ -1,8 +1,8 @@
 """The shape of a tool's results: what was seen at every place, counted, and never the results themselves.
 
-`infer` makes shapes, `merge` adds them up. A shape never changes once it was made; places and records change only while
-an observer builds them. The limits are rules about the set of everything seen, never about its order, so that merging
-stays associative and commutative.
+`infer` makes shapes, `merge` adds them up. A shape never changes; places and records change only while an observer
+builds them. Limits are rules about the set of everything seen, never about its order, so that merging stays associative
+and commutative.
 """
 
 from __future__ import annotations
@@ -13,32 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-__all__ = [
-    "DEEPEST",
-    "KINDS",
-    "LONGEST_KEY",
-    "LONGEST_VALUE",
-    "MOST_DIGESTS",
-    "MOST_KEYS",
-    "MOST_PLACES",
-    "MOST_VALUES",
-    "MOST_VARIANTS",
-    "NEVER",
-    "NOTHING",
-    "Formats",
-    "Key",
-    "Place",
-    "Record",
-    "Sample",
-    "Scalar",
-    "Shape",
-    "Tag",
-    "Tally",
-    "add",
-    "digest_of",
-]
+    from collections.abc import Iterable, Mapping, Sequence
 
 MOST_KEYS = 96
 """Distinct keys of a record; with more it is a map. The largest records of well-known services have about 80."""
@@ -52,8 +27,8 @@ MOST_PLACES = 50_000
 """Places of a shape; with more, its deepest levels are cut off. Doubling it doubles the memory a hostile tool takes."""
 MOST_DIGESTS = 256
 """Distinct arguments counted exactly; beyond, their number is estimated with an error of about 6 %."""
-LONGEST_KEY = 64
-LONGEST_VALUE = 64
+LONGEST_TEXT = 64
+"""Characters of a key or a value that is kept."""
 
 KINDS = ("null", "boolean", "integer", "number", "string", "array", "object", "other")
 """`other` is for Python values that JSON does not have."""
@@ -61,8 +36,8 @@ KINDS = ("null", "boolean", "integer", "number", "string", "array", "object", "o
 Scalar = str | bool
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str, skipkeys=True)
-_DIGEST_BITS = 64
-_DIGESTS = 1 << _DIGEST_BITS
+_DIGEST_BYTES = 8
+_DIGESTS = 1 << 64
 
 
 @dataclass(slots=True)
@@ -73,12 +48,17 @@ class Tally:
     once: int | None = None
     """The digest of those arguments; None if there were several, or if it was never seen."""
 
-    def count(self, times: int, digest: int) -> None:
-        if not self.times:
-            self.once = digest
-        elif self.once != digest:
-            self.once = None
+    def count(self, times: int, digests: Sequence[int]) -> None:
+        """Count it for the arguments with these digests."""
+        if not self.has_several:
+            one = digests[0] if digests.count(digests[0]) == len(digests) else None
+            self.once = one if not self.times or self.once == one else None
         self.times += times
+
+    @property
+    def has_several(self) -> bool:
+        """Whether it was seen with several sets of arguments."""
+        return self.once is None and self.times > 0
 
 
 NEVER = Tally()
@@ -112,12 +92,9 @@ class Sample:
 
 
 def digest_of(arguments: Mapping[str, Any], salt: bytes = b"") -> int:
-    """Hash a call's arguments. With a secret salt, nobody can find out what they were by trying."""
-    text = _ENCODER.encode(arguments)
-    sealed = hashlib.blake2b(
-        text.encode(errors="surrogatepass"), digest_size=_DIGEST_BITS // 8, key=salt[:64]
-    )
-    return int.from_bytes(sealed.digest())
+    """Hash a call's arguments. With a secret salt, they cannot be found out by trying."""
+    text = _ENCODER.encode(arguments).encode(errors="surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=_DIGEST_BYTES, key=salt[:64]).digest())
 
 
 class Tag(NamedTuple):
@@ -127,22 +104,13 @@ class Tag(NamedTuple):
     value: Scalar
 
 
-class Formats(NamedTuple):
-    """The formats of the strings at a place, as bits."""
-
-    kept: int
-    """Those that every string had."""
-    once: Mapping[int, int]
-    """Those that strings of one set of arguments alone did not have, by its digest."""
-
-
 @dataclass(slots=True)
 class Place:
     """What was seen at one place in the results."""
 
     kinds: dict[str, Tally] = field(default_factory=dict)
-    formats: Formats | None = None
-    """None if there was no string."""
+    format: str | None = None
+    """The format that every string had, or empty; None if there was no string."""
     values: dict[Scalar, Tally] | None = field(default_factory=dict)
     """The distinct values, where they may be kept and are few; else None."""
     items: Place | None = None
@@ -152,8 +120,6 @@ class Place:
     """There were too many tags: all objects are one record."""
     cut: bool = False
     """There was more below than is kept."""
-    groups: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """How an observer recognises objects that it has met here before; empty otherwise."""
 
     @property
     def count(self) -> int:
@@ -197,7 +163,7 @@ class Shape:
     sample: Sample = field(default_factory=Sample)
     """The arguments seen."""
     first: float | None = None
-    """When the first result was seen, in seconds; None if nobody said."""
+    """When the first result was seen, in seconds, if that is known."""
     last: float | None = None
     depth: int = DEEPEST
     """The deepest level that is kept."""

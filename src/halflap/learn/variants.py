@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import replace
 from functools import reduce
+from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,11 +15,8 @@ from halflap.learn.names import TAG_RANKS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from collections.abc import Set as AbstractSet
 
     from halflap.learn.shape import Place, Record, Scalar, Tag, Tally
-
-__all__ = ["Variant", "repeated_values", "variants_of"]
 
 _CHANCE = 20
 """What comes about by chance once in this many cases is no rule. Doubling it needs more results to tell variants apart."""
@@ -45,20 +43,19 @@ class Variant(NamedTuple):
 
 def variants_of(place: Place) -> list[Variant]:
     """Return the variants of the objects at a place. Tags of records that do not differ make no variants."""
-    by_key: dict[str | None, list[Tag | None]] = {}
+    groups: list[list[Tag | None]] = []
     for tag in sorted(place.records, key=lambda tag: _rank(place.records, tag)):
-        by_key.setdefault(None if tag is None else tag.key, []).append(tag)
-    found = [
-        _variant(place.records, alike)
-        for tags in by_key.values()
-        for alike in _group_alike(place.records, tags)
-    ]
-    differ = any(
-        _differ(one.record, other.record, {one.key, other.key})
-        for at, one in enumerate(found)
-        for other in found[:at]
-    )
-    if found and not differ:
+        key, record = _key(tag), place.records[tag]
+        for group in groups:
+            if _key(group[0]) == key and not any(_differ(record, place.records[one], {key}) for one in group):
+                group.append(tag)
+                break
+        else:
+            groups.append([tag])
+    found = [_variant(place.records, group) for group in groups]
+    if found and not any(
+        _differ(one.record, other.record, {one.key, other.key}) for one, other in combinations(found, 2)
+    ):
         found = [Variant(reduce(merge_records, (variant.record for variant in found)))]
     return [variant._replace(record=_with_map(variant.record)) for variant in found]
 
@@ -69,7 +66,7 @@ def repeated_values(place: Place) -> list[str]:
     A text with a format, such as an address, is never one of an enumeration.
     """
     words = {value: tally for value, tally in (place.values or {}).items() if isinstance(value, str)}
-    if place.formats is None or place.formats.kept or any(tally.once is not None for tally in words.values()):
+    if place.format != "" or any(tally.once is not None for tally in words.values()):
         return []
     return sorted(words) if sum(tally.times for tally in words.values()) >= _REPEATED * len(words) else []
 
@@ -80,60 +77,43 @@ def _rank(records: Mapping[Tag | None, Record], tag: Tag | None) -> tuple[int, i
     return TAG_RANKS.get(tag.key, len(TAG_RANKS)), -records[tag].seen.times, repr(tag.value)
 
 
-def _group_alike(records: Mapping[Tag | None, Record], tags: list[Tag | None]) -> list[list[Tag | None]]:
-    groups: list[list[Tag | None]] = []
-    for tag in tags:
-        for group in groups:
-            key = None if tag is None else tag.key
-            if not any(_differ(records[tag], records[other], {key}) for other in group):
-                group.append(tag)
-                break
-        else:
-            groups.append([tag])
-    return groups
+def _key(tag: Tag | None) -> str | None:
+    return None if tag is None else tag.key
 
 
 def _variant(records: Mapping[Tag | None, Record], tags: list[Tag | None]) -> Variant:
     record = reduce(merge_records, (records[tag] for tag in tags))
-    named = [tag for tag in tags if tag is not None]
-    if not named:
-        return Variant(record)
-    return Variant(record, named[0].key, {tag.value: records[tag].seen for tag in named})
+    values = {tag.value: records[tag].seen for tag in tags if tag is not None}
+    return Variant(record, _key(tags[0]), values)
 
 
-def _differ(one: Record, other: Record, tags: AbstractSet[str | None]) -> bool:
+def _differ(one: Record, other: Record, tags: set[str | None]) -> bool:
     """Return whether two records are of different kinds, beyond their tags and beyond chance."""
     if one.crowded or other.crowded:
         return False
     mine, theirs = _own(one, other) - tags, _own(other, one) - tags
-    if mine and theirs:
-        return True
-    sure = _is_sure(one.seen.times, other.seen.times)
-    if sure and (mine or theirs):
+    times, others = one.seen.times, other.seen.times
+    # Of many, there are at least as many ways to fall apart as there are objects; the exact number would be huge.
+    is_sure = bool(times and others) and (times + others >= _CHANCE or comb(times + others, times) >= _CHANCE)
+    if (mine and theirs) or (is_sure and (mine or theirs)):
         return True
     return any(
-        _unlike(one.keys[name].place, other.keys[name].place, sure=sure)
+        _unlike(one.keys[name].place, other.keys[name].place, is_sure)
         for name in one.keys.keys() & other.keys.keys()
     )
 
 
-def _is_sure(one: int, other: int) -> bool:
-    """Return whether so many of each fall apart like this by chance in one of twenty cases at most."""
-    # Of many, there are at least as many ways as there are objects; the exact number would be huge.
-    return bool(one and other) and (one + other >= _CHANCE or comb(one + other, one) >= _CHANCE)
-
-
-def _own(one: Record, other: Record) -> set[str]:
+def _own(one: Record, other: Record) -> set[str | None]:
     """Return the keys that the one always has and the other never."""
     return {name for name, key in one.keys.items() if not key.missing.times and name not in other.keys}
 
 
-def _unlike(one: Place, other: Place, *, sure: bool) -> bool:
+def _unlike(one: Place, other: Place, is_sure: bool) -> bool:
     mine, theirs = _families(one), _families(other)
     if mine & theirs:
         return False
     # A null may be a value that is not there.
-    return sure or ({"null"} not in (mine, theirs) and bool(mine) and bool(theirs))
+    return is_sure or ({"null"} not in (mine, theirs) and bool(mine) and bool(theirs))
 
 
 def _families(place: Place) -> set[str]:
@@ -160,21 +140,17 @@ def _data_among(record: Record) -> set[str]:
     if there are many, most of which never came again: fields of a record do come again.
     """
     optional = {name: key.place for name, key in record.keys.items() if key.missing.times}
-    numbered: dict[str, list[str]] = defaultdict(list)
-    for name in optional:
-        numbered[_NUMBER("0", name)].append(name)
-    found = {
-        name
-        for names in numbered.values()
-        if len(names) >= _NUMBERED_KEYS_OF_A_MAP and _are_alike([optional[name] for name in names])
-        for name in names
-    }
+    numbered: dict[str, dict[str, Place]] = defaultdict(dict)
+    for name, place in optional.items():
+        numbered[_NUMBER("0", name)][name] = place
+    many = [places for places in numbered.values() if len(places) >= _NUMBERED_KEYS_OF_A_MAP]
+    found = {name for places in many if _are_alike(places.values()) for name in places}
     objects = {name: place for name, place in optional.items() if _families(place) == {"object"}}
     if record.rest is not None and _families(record.rest) == {"object"}:
         return found | {name for name, place in objects.items() if _are_alike([place, record.rest])}
-    if len(objects) >= _NAMES_OF_A_MAP and _are_alike(objects.values()):
-        alone = sum(_came_once(place, record) for place in objects.values())
-        found |= set(objects) if alone >= _SHARE_THAT_CAME_ONCE * len(objects) else set()
+    once = sum(_came_once(place, record) for place in objects.values())
+    if len(objects) >= _NAMES_OF_A_MAP and once >= _SHARE_THAT_CAME_ONCE * len(objects):
+        found |= set(objects) if _are_alike(objects.values()) else set()
     return found
 
 
@@ -193,6 +169,5 @@ def _are_alike(places: Collection[Place]) -> bool:
     if any(record.crowded for record in records):
         return False
     always = [{name for name, key in record.keys.items() if not key.missing.times} for record in records]
-    common = set.intersection(*always)
-    every = set().union(*(record.keys for record in records))
-    return len(common) >= _KEYS_IN_COMMON and len(common) >= len(every) / 2
+    common, every = set.intersection(*always), set().union(*(record.keys for record in records))
+    return len(common) >= max(_KEYS_IN_COMMON, len(every) / 2)

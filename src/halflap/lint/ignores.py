@@ -43,7 +43,7 @@ def author_ignores(tool: LintTool) -> Iterator[AuthorIgnore]:
 def ignored_by(
     rule: str, problem: Problem, own: Sequence[AuthorIgnore], configured: Sequence[LintIgnore]
 ) -> tuple[str, str]:
-    """Return who ignores a problem (`author`, `configuration` or nobody: an empty string) and why."""
+    """Return who ignores a problem (`author`, `configuration`, or empty for neither) and why."""
     for one in own:
         if one.rule == rule and one.reason and _covers(one.where, problem.path):
             return "author", one.reason

@@ -105,7 +105,7 @@ def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | 
         return None
     certainty = confidence(shape, enums=enums)
     short = brief(shape, _MAX_SHOWN, enums=enums)
-    schema = schema_of(shape, enums=enums, notes=False)
+    schema = schema_of(shape, enums=enums)
     type_ = stub = None
     if certainty > 0 or shape.observations >= _MIN_RESULTS:
         type_ = stub = type_of(shape, enums=enums, is_opaque=is_media)
@@ -115,7 +115,7 @@ def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | 
         key,
         learned,
         schema,
-        schema if short is shape else schema_of(short, enums=enums, notes=False),
+        schema if short is shape else schema_of(short, enums=enums),
         certainty,
         type_ if type_ is not None and is_informative(type_) else None,
         stub if stub is not None and is_informative(stub) else None,
@@ -141,8 +141,8 @@ class Compared:
     """What adding new results changed."""
 
     after: Mapping[ToolKey, Learned]
-    changed: tuple[ToolKey, ...]
-    """The tools of which something new is known."""
+    changed: bool
+    """Whether something new is known of a tool."""
     drift: tuple[DriftEvent, ...]
 
 
@@ -157,7 +157,7 @@ def compare(
 
     Results of other origins are of any age, so their drift has the present time.
     """
-    changed: list[ToolKey] = []
+    changed = False
     drift: list[DriftEvent] = []
     for key, new in added.items():
         was, now = whole(before[key]), whole(new)
@@ -165,7 +165,7 @@ def compare(
             continue
         found = changes(was, now) if was.observations else ()
         if found or was.observations < _MIN_RESULTS:
-            changed.append(key)
+            changed = True
         if not found or was.sample.size() < _MIN_CALLS:
             continue
         certainty = confidence(was, enums=enums)
@@ -176,4 +176,4 @@ def compare(
                 DriftEvent(*key, one.path, one.what, one.before, one.now, at, *basis, origin) for one in found
             ]
     after = {key: before[key].merge(new) for key, new in added.items()}
-    return Compared(after, tuple(changed), tuple(drift))
+    return Compared(after, changed, tuple(drift))

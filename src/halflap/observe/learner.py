@@ -1,4 +1,4 @@
-"""Learn from answered calls, in the background and in batches."""
+"""Learns from the results of calls, in the background."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.errors import StoreError
 from halflap.core.values import Result
 from halflap.graph.lineage import NO_LINEAGE, Lineage, Trails
-from halflap.learn import Learned, Observer, digest_of, outcome_of, with_unkept
+from halflap.learn import Observations, digest_of, with_unkept
 from halflap.observe.knowledge import key_of
 from halflap.observe.known import compare
 from halflap.schema import read_result, reading_of
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from halflap.calls import Answered
-    from halflap.learn import Outcome
     from halflap.observe.knowledge import Knowledge
     from halflap.schema import Reading
     from halflap.store import Store, ToolKey
@@ -44,20 +43,16 @@ METERS = {
 }
 _MAX_WAITING = 5_000
 _MAX_WAITING_BYTES = 64 * 1024 * 1024
-_LARGE = 2_000_000
-"""Bytes that a result counts whose text was never made; its caller may still change it, so it is read at once."""
 _SMALL = 4_096
 """Results up to this size are read on the event loop; larger ones take milliseconds, so a thread reads them."""
-_OVERHEAD = 500
-"""About how many bytes a waiting call takes beside its texts."""
+_OBSERVED_BYTES = 256 * 1024
+"""Results that are looked at together. Doubling it doubles the longest pause, some milliseconds, and saves a tenth."""
 _BATCH_SECONDS = 3.0
 _WRITE_REST = 20
 """Storing takes at most this fraction of the time: after a slow batch, the next one waits longer."""
 _SLICE_SECONDS = 0.001
 _REST = 19
-"""While calls come, they have the event loop for this many times as long after each slice of work."""
-_IDLE_SECONDS = 600.0
-"""Runs without a call for this long are no longer followed."""
+"""Calls have the event loop to themselves for this many times as long as a slice of work took."""
 _MAX_READINGS = 2_000
 _MEDIA_KEYS = ("type", "mimeType", "uri", "name")
 
@@ -65,32 +60,29 @@ _MEDIA_KEYS = ("type", "mimeType", "uri", "name")
 @dataclass(slots=True)
 class _Waiting:
     answered: Answered
-    bytes: int
     lineage: Lineage | None = None
     """Where its arguments came from; None until the call was followed."""
+
+    @property
+    def size(self) -> int:
+        return len(self.answered.arguments) + len(self.answered.result)
 
 
 @dataclass(slots=True)
 class _Seen:
     """What a batch of results looks like."""
 
-    observers: dict[ToolKey, dict[Outcome, Observer]] = field(default_factory=dict)
+    results: Observations[ToolKey]
     calls: list[str] = field(default_factory=list)
     flows: list[Lineage] = field(default_factory=list)
     ended: float = 0.0
     """The sum of the times at which the answers arrived."""
 
-    def shapes(self) -> dict[ToolKey, Learned]:
-        return {
-            key: Learned(**{outcome: one.shape() for outcome, one in outcomes.items()})
-            for key, outcomes in self.observers.items()
-        }
-
 
 class Learner:
     """Turns answered calls into knowledge. No call waits for it, and none fails because of it.
 
-    Calls wait in `_waiting` until what they teach is stored, so a store that fails for a while loses nothing. A call
+    Calls wait in one queue until what they teach is stored, so a store that fails for a while loses nothing. A call
     counts once, however many gateways and backfills learn from the same records: the store marks it in the transaction
     that adds the shapes.
     """
@@ -104,7 +96,7 @@ class Learner:
         lineage: bool = True,
         redact: Callable[[Any], Any] | None = None,
         before_writing: Callable[[], Awaitable[None]] | None = None,
-        on_learned: Callable[[Sequence[ToolKey], Lineage], None] = lambda *_: None,
+        on_learned: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._knowledge = knowledge
@@ -114,10 +106,10 @@ class Learner:
         """Removes secrets from a value; what it changes is not kept as a value."""
         self._before_writing = before_writing
         self._on_learned = on_learned
-        """Receives the tools of which something new is known, and where values were seen to go."""
         self._waiting: deque[_Waiting] = deque()
         self._waiting_bytes = 0
-        self._some, self._urgent, self._hurry = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._some, self._hurry = asyncio.Event(), asyncio.Event()
+        self._flushes = 0
         self._lock = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._salt: bytes | None = None
@@ -133,25 +125,27 @@ class Learner:
         """Queue an answered call. It is on the path of the call, so nothing else happens here."""
         if self._is_closed:
             return
-        texts = [part for part in (answered.arguments, answered.result) if part is not None]
-        is_large = not all(isinstance(text, str) for text in texts)
-        size = _LARGE if is_large else _OVERHEAD + sum(map(len, texts))
-        is_full = self._waiting_bytes and self._waiting_bytes + size > _MAX_WAITING_BYTES
+        waiting = _Waiting(answered)
+        is_full = self._waiting_bytes and self._waiting_bytes + waiting.size > _MAX_WAITING_BYTES
         if is_full or len(self._waiting) >= _MAX_WAITING:
             self._drop()
             return
-        self._waiting.append(_Waiting(answered, size))
-        self._waiting_bytes += size
+        self._waiting.append(waiting)
+        self._waiting_bytes += waiting.size
         self._some.set()
-        if is_large:
-            self._urgent.set()
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name="learn from results")
 
     async def flush(self) -> None:
         """Learn from everything answered so far, without pauses."""
+        self._flushes += 1
         self._hurry.set()
-        await self._learn(hurry=True)
+        try:
+            await self._learn()
+        finally:
+            self._flushes -= 1
+            if not self._flushes:
+                self._hurry.clear()
 
     async def close(self) -> None:
         self._is_closed = True
@@ -170,53 +164,35 @@ class Learner:
 
     async def _run(self) -> None:
         while True:
-            try:
-                async with asyncio.timeout(_IDLE_SECONDS):
-                    await self._some.wait()
-            except TimeoutError:
-                async with self._lock:
-                    self._forget_idle_runs()
-                continue
-            with suppress(TimeoutError):
-                async with asyncio.timeout(max(_BATCH_SECONDS, _WRITE_REST * self._took)):
-                    await self._urgent.wait()
+            await self._some.wait()
+            await asyncio.sleep(max(_BATCH_SECONDS, _WRITE_REST * self._took))
             await self._learn()
 
-    async def _learn(self, *, hurry: bool = False) -> None:
+    async def _learn(self) -> None:
         async with self._lock:
-            if hurry:
-                self._hurry.set()
             self._some.clear()
-            self._urgent.clear()
-            batch, left = list(self._waiting), []
+            batch = list(self._waiting)
+            if not batch:
+                return
             began = time.monotonic()
             try:
-                if batch:
-                    await self._learn_from(batch)
-                    self._is_failing = False
+                await self._learn_from(batch)
+                self._is_failing = False
             except StoreError as error:
-                # Large results are not kept for the next attempt.
-                left = [one for one in batch if one.bytes < _LARGE]
-                self._report_failure(error)
+                if not self._is_failing:
+                    logger.warning("%s What is learned is kept in memory until the store works again.", error)
+                self._is_failing = True
+                self._some.set()
+                return
             except Exception:
                 # A crash costs this batch, not the ones to come.
                 logger.exception("A batch of results could not be learned from")
-            finally:
-                self._hurry.clear()
             self._took = time.monotonic() - began
             for _ in batch:
-                self._waiting_bytes -= self._waiting.popleft().bytes
-            self._waiting.extendleft(reversed(left))
-            self._waiting_bytes += sum(one.bytes for one in left)
+                self._waiting_bytes -= self._waiting.popleft().size
             if self._is_overloaded and not self._waiting:
                 logger.warning("%d results were skipped so far; learning has caught up.", self.dropped)
                 self._is_overloaded = False
-
-    def _report_failure(self, error: StoreError) -> None:
-        self._some.set()
-        if not self._is_failing:
-            logger.warning("%s What is learned is kept in memory until the store works again.", error)
-        self._is_failing = True
 
     async def _learn_from(self, batch: Sequence[_Waiting]) -> None:
         if self._salt is None:
@@ -231,11 +207,10 @@ class Learner:
             looked = time.perf_counter()
             if taken := await self._write(seen):
                 continue  # a backfill learned from some of these calls meanwhile
-            now = time.time()
             meters = {
                 "results": float(len(batch)),
                 "look_seconds": looked - began,
-                "lag_seconds": max(0.0, len(seen.calls) * now - seen.ended),
+                "lag_seconds": max(0.0, len(seen.calls) * time.time() - seen.ended),
                 "writes": 1.0,
                 "write_seconds": time.perf_counter() - looked,
                 "dropped": float(self._unreported),
@@ -255,7 +230,7 @@ class Learner:
 
     async def _write(self, seen: _Seen) -> frozenset[str]:
         """Store what was seen; if another process learned from some of the calls, store nothing and return those."""
-        new = await asyncio.to_thread(seen.shapes)
+        new = await asyncio.to_thread(seen.results.learned)
         before = {key: await self._knowledge.learned(key) for key in new}
         compared = await asyncio.to_thread(compare, before, new, enums=self._values)
         flows = Lineage.sum(seen.flows)
@@ -268,34 +243,32 @@ class Learner:
             logger.info("Results of %s.%s have changed: %s %s", one.server, one.tool, one.path, one.what)
         await self._store.add_drift(compared.drift)
         if compared.changed or flows.counts:
-            self._on_learned(compared.changed, flows)
+            self._on_learned()
         return taken
 
     async def _see(self, batch: Sequence[_Waiting]) -> _Seen:
         """Look at results one after another, with pauses in which calls have the event loop to themselves."""
-        seen, busy, waiting = _Seen(), 0.0, len(self._waiting)
-        self._forget_idle_runs()
+        seen, busy = _Seen(Observations(values=self._values, most_bytes=_OBSERVED_BYTES)), 0.0
         for one in batch:
             began = time.perf_counter()
-            if one.bytes <= _SMALL and not self._values:  # redacting values takes long
+            if one.size <= _SMALL and not self._values:  # redacting values takes long
                 self._look_at(one, seen)
             else:
                 await asyncio.to_thread(self._look_at, one, seen)
             busy += time.perf_counter() - began
             await asyncio.sleep(0)
             if busy > _SLICE_SECONDS:
-                if len(self._waiting) > waiting:
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(_REST * busy):
-                            await self._hurry.wait()
-                busy, waiting = 0.0, len(self._waiting)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_REST * busy):
+                        await self._hurry.wait()
+                busy = 0.0
         return seen
 
     def _look_at(self, one: _Waiting, seen: _Seen) -> None:
         answered = one.answered
         try:
-            result = Result.from_wire(_read(answered.result))
-            arguments = _read(answered.arguments)
+            result = Result.from_wire(json.loads(answered.result))
+            arguments = json.loads(answered.arguments)
             key = key_of(answered.tool)
             value = read_result(result, self._reading(key, answered), _without_data)
             if one.lineage is None:
@@ -303,11 +276,7 @@ class Learner:
             if self._values and self._redact is not None:
                 value = with_unkept(value, self._redact(value))
             digest = digest_of(arguments, self._salt or b"")
-            outcome = outcome_of(value, is_error=result.is_error)
-            outcomes = seen.observers.setdefault(key, {})
-            if outcome not in outcomes:
-                outcomes[outcome] = Observer(values=self._values)
-            outcomes[outcome].observe(value, digest, answered.at)
+            seen.results.add(key, value, digest, answered.at, is_error=result.is_error, size=one.size)
         except Exception as error:  # noqa: BLE001 -- whatever a server sends, the next result counts
             logger.info("A result of %s was not learned from: %r", answered.tool.name, error)
             return
@@ -323,23 +292,12 @@ class Learner:
         self._trails.see(run, key, arguments, value, began=answered.at, ended=ended)
         return self._trails.take()
 
-    def _forget_idle_runs(self) -> None:
-        if self._trails is not None:
-            self._trails.forget_idle(time.time() - _IDLE_SECONDS)
-
     def _reading(self, key: ToolKey, answered: Answered) -> Reading:
         if key not in self._readings:
             if len(self._readings) >= _MAX_READINGS:
                 self._readings.clear()
             self._readings[key] = reading_of(answered.tool)
         return self._readings[key]
-
-
-def _read(raw: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if isinstance(raw, str):
-        read: Mapping[str, Any] = json.loads(raw)
-        return read
-    return {} if raw is None else raw
 
 
 def _without_data(block: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import sqlite3
 import time
@@ -13,23 +14,50 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
+from halflap.core.environment import install_command
 from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.store import sqlite_file
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.transaction import Transaction
+from halflap.store.sql import Transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
-__all__ = ["Database"]
+__all__ = ["Database", "exclusive", "transactional"]
 
 logger = logging.getLogger(__name__)
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_D = TypeVar("_D", bound="Database")
 
 _LOCK = 0x48414C46
 """PostgreSQL's advisory lock for changes."""
+
+
+def transactional(
+    work: Callable[Concatenate[_D, Transaction, _P], _T],
+) -> Callable[Concatenate[_D, _P], Coroutine[Any, Any, _T]]:
+    """Turn a method that works in a transaction into a coroutine that runs it in the store's thread."""
+
+    @functools.wraps(work)
+    async def method(self: _D, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return await self.transact(lambda transaction: work(self, transaction, *args, **kwargs))
+
+    return method
+
+
+def exclusive(
+    work: Callable[Concatenate[_D, Transaction, _P], _T],
+) -> Callable[Concatenate[_D, _P], Coroutine[Any, Any, _T]]:
+    """Do the same for a method that changes what it read: no other process may write meanwhile."""
+
+    @functools.wraps(work)
+    def locked(self: _D, transaction: Transaction, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        self._lock(transaction)
+        return work(self, transaction, *args, **kwargs)
+
+    return transactional(locked)
 
 
 class Database:
@@ -60,7 +88,7 @@ class Database:
     async def open(self) -> None:
         """Create or migrate the database. Refuses one that is damaged or was written by a newer Halflap."""
         try:
-            await self._run(self._open)
+            await self._in_thread(self._open)
         except BaseException:
             await self.close()
             raise
@@ -74,29 +102,16 @@ class Database:
         self._thread.shutdown(wait=False)
         await disconnected
 
-    async def _read(
-        self, work: Callable[Concatenate[Transaction, _P], _T], *args: _P.args, **kwargs: _P.kwargs
-    ) -> _T:
+    async def transact(self, work: Callable[[Transaction], _T]) -> _T:
         """Run work in a transaction."""
 
-        def transaction() -> _T:
-            with self._transaction() as opened:
-                return work(opened, *args, **kwargs)
+        def in_transaction() -> _T:
+            with self._transaction() as transaction:
+                return work(transaction)
 
-        return await self._run(transaction)
+        return await self._in_thread(in_transaction)
 
-    async def _write(
-        self, work: Callable[Concatenate[Transaction, _P], _T], *args: _P.args, **kwargs: _P.kwargs
-    ) -> _T:
-        """Run work in a transaction that reads what it changes, while no other process may change it."""
-
-        def locked(transaction: Transaction) -> _T:
-            self._lock(transaction)
-            return work(transaction, *args, **kwargs)
-
-        return await self._read(locked)
-
-    async def _run(self, work: Callable[[], _T]) -> _T:
+    async def _in_thread(self, work: Callable[[], _T]) -> _T:
         if self._closed:
             raise StoreError(f"The store {self.location} is closed.")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._explained, work)
@@ -109,7 +124,7 @@ class Database:
         except ModuleNotFoundError as error:
             raise StoreError(
                 f"The store {self.location} cannot be used: {error}. Install what it needs with "
-                "`pip install 'halflap[postgres]'`."
+                f"`{install_command('postgres')}`."
             ) from error
         except (self._driver_error, OSError, ImportError) as error:
             words = str(error).strip()
@@ -123,10 +138,10 @@ class Database:
 
     def _open(self) -> None:
         self._connect()
-        reached = self._migrate(is_new=False)
-        is_new = reached == self._migrations[0].number
-        while reached is not None:
-            reached = self._migrate(is_new=is_new)
+        with self._transaction() as transaction:
+            self._lock(transaction)
+            self._refuse_foreign(transaction)
+            self._migrate(transaction)
 
     def _connect(self) -> None:
         if self._url is None:
@@ -174,28 +189,23 @@ class Database:
             )
         return version
 
-    def _migrate(self, *, is_new: bool) -> int | None:
-        """Migrate to the next version and return it; None at the latest. Other processes may migrate at the same time."""
-        with self._transaction() as transaction:
-            self._lock(transaction)
-            self._refuse_foreign(transaction)
-            transaction.run(
-                "CREATE TABLE IF NOT EXISTS halflap_version (number INTEGER PRIMARY KEY, at DOUBLE PRECISION NOT NULL)"
-            )
-            version = self._version(transaction)
-            migration = next((one for one in self._migrations if one.number > version), None)
-            if migration is None:
-                return None
-            if version and self._file is not None and not is_new:
-                sqlite_file.back_up(self._file, version)
+    def _migrate(self, transaction: Transaction) -> None:
+        """Bring the tables to the latest version, after a backup, all or nothing."""
+        transaction.run(
+            "CREATE TABLE IF NOT EXISTS halflap_version (number INTEGER PRIMARY KEY, at DOUBLE PRECISION NOT NULL)"
+        )
+        version = self._version(transaction)
+        pending = [migration for migration in self._migrations if migration.number > version]
+        if pending and version and self._file is not None:
+            sqlite_file.back_up(self._file, version)
+        for migration in pending:
             for statement in migration.statements:
                 transaction.run(statement)
             if migration.change is not None:
                 migration.change(transaction)
             insert = "INSERT INTO halflap_version (number, at) VALUES (:number, :at)"
             transaction.run(insert, number=migration.number, at=time.time())
-        logger.info("the store is now at version %d: %s", migration.number, migration.about)
-        return migration.number
+            logger.info("the store is now at version %d: %s", migration.number, migration.about)
 
     def _refuse_foreign(self, transaction: Transaction) -> None:
         """Raise if the file belongs to another program. A PostgreSQL database may be shared."""

@@ -1,8 +1,7 @@
-"""Queries for what was learned: shapes, watermarks, drift and breaches."""
+"""What was learned about tools: shapes, where values went, drift, and broken declarations."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import logging
 import operator
@@ -10,72 +9,185 @@ from typing import TYPE_CHECKING
 
 from halflap.core.errors import ShapeBrokenError, ShapeTooNewError, StoreAheadError, StoreTooNewError
 from halflap.learn import Learned
-from halflap.store import lineage
-from halflap.store.records import LIVE, Breach, DriftEvent, StoredShape, ToolKey
-from halflap.store.rows import columns, matching, read_value, row_of, upsert
+from halflap.store import lineage as flows
+from halflap.store.database import Database, exclusive, transactional
+from halflap.store.records import Breach, DriftEvent, StoredShape, ToolKey
+from halflap.store.sql import columns, matching, row_of, upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from halflap.graph.lineage import Lineage
     from halflap.store.records import WatermarkChange
-    from halflap.store.transaction import Row, Transaction
+    from halflap.store.sql import Row, Transaction
+
+__all__ = ["KnowledgeStore"]
 
 logger = logging.getLogger(__name__)
 
 _VALUES = "values"
+"""Flags in the installation whether values are stored, so that nothing has to read all shapes to find out."""
 
 
-def add(
-    transaction: Transaction,
-    origin: str,
-    shapes: Mapping[ToolKey, Learned],
-    *,
-    flows: Lineage | None,
-    marks: Mapping[str, str],
-    calls: Sequence[str],
-    sources: Mapping[str, WatermarkChange],
-    check: Callable[[Mapping[str, str]], None] | None,
-) -> frozenset[str]:
-    """Merge what an origin learned; see `Store.add_learned`."""
-    if taken := _already_observed(transaction, calls):
-        return taken
-    _check_watermarks(transaction, sources, check)
-    rows = []
-    for key, new in shapes.items():
-        stored = _stored(transaction, origin, key)
-        rows.append(_row(origin, key, new if stored is None else stored.merge(new)))
-    _upsert_shapes(transaction, rows, shapes.values())
-    if flows is not None:
-        lineage.add(transaction, origin, flows, operator.add)
-    marks = {**{source: change.now for source, change in sources.items()}, **marks}
-    upsert(transaction, "watermarks", [{"origin": name, "watermark": mark} for name, mark in marks.items()])
-    if calls:
-        transaction.run_many("UPDATE calls SET observed = 1 WHERE id = :id", [{"id": call} for call in calls])
-    return frozenset()
+class KnowledgeStore(Database):
+    """The part of the store that keeps what was learned, per origin."""
+
+    @exclusive
+    def add_learned(
+        self,
+        transaction: Transaction,
+        origin: str,
+        shapes: Mapping[ToolKey, Learned],
+        *,
+        lineage: Lineage | None = None,
+        watermark: str | None = None,
+        observed_calls: Sequence[str] = (),
+        sources: Mapping[str, WatermarkChange] | None = None,
+        check: Callable[[Mapping[str, str]], None] | None = None,
+    ) -> frozenset[str]:
+        """Merge what an origin learned, in one transaction with how far it has read.
+
+        `observed_calls` are recorded calls that `shapes` rest on. If any of them was learned from before, nothing is
+        added and those are returned: try again without them. `sources` are watermarks of what was read; if another
+        process has moved one of them, nothing is added and `StoreAheadError` is raised. `check` receives all
+        watermarks in the same transaction; if it raises, nothing is added.
+        """
+        query = "SELECT id FROM calls WHERE observed = 1 AND id IN"
+        if taken := frozenset(row["id"] for row in transaction.select_in(query, observed_calls)):
+            return taken
+        sources = sources or {}
+        if sources or check is not None:
+            _check_watermarks(transaction, sources, check)
+        merged = {}
+        for key, new in shapes.items():
+            stored = _stored(transaction, origin, key)
+            merged[key] = new if stored is None else stored.merge(new)
+        _write_shapes(transaction, origin, merged)
+        if lineage is not None:
+            flows.add(transaction, origin, lineage, operator.add)
+        marks = {source: change.now for source, change in sources.items()}
+        marks |= {} if watermark is None else {origin: watermark}
+        rows: list[Row] = [{"origin": name, "watermark": mark} for name, mark in marks.items()]
+        upsert(transaction, "watermarks", rows)
+        transaction.run_many(
+            "UPDATE calls SET observed = 1 WHERE id = :id", [{"id": call} for call in observed_calls]
+        )
+        return frozenset()
+
+    @exclusive
+    def replace_learned(
+        self,
+        transaction: Transaction,
+        origin: str,
+        shapes: Mapping[ToolKey, Learned],
+        lineage: Lineage | None = None,
+    ) -> None:
+        """Replace what is stored of another installation, except where that rests on more results.
+
+        An origin's knowledge only grows, so of two states the one with more results contains the other.
+        """
+        newer = {}
+        for key, new in shapes.items():
+            stored = _stored(transaction, origin, key)
+            if stored is None or new.observations >= stored.observations:
+                newer[key] = new
+        _write_shapes(transaction, origin, newer)
+        if lineage is not None:
+            flows.add(transaction, origin, lineage, max)
+
+    @exclusive
+    def forget_learned(
+        self,
+        transaction: Transaction,
+        origin: str | None = None,
+        server: str | None = None,
+        tool: str | None = None,
+        *,
+        update_watermark: Callable[[str, str], str | None] | None = None,
+    ) -> Sequence[tuple[str, ToolKey]]:
+        """Delete what an origin and its sub-origins (`origin:…`) learned about tools, and return what was deleted.
+
+        `update_watermark` receives every origin and watermark in the same transaction, and returns the new watermark or
+        None to delete it. The drift of a tool goes with the last that is known about it.
+        """
+        what = {"origin": origin, "prefix": f"{origin}:", "server": server, "tool": tool}
+        within = f"{flows.of_origin(origin)} {matching(server=server, tool=tool)}"
+        gone = transaction.select(
+            f"SELECT origin, server, tool, definition_hash FROM learned WHERE {within}", **what
+        )
+        transaction.run(f"DELETE FROM learned WHERE {within}", **what)
+        transaction.run(
+            """
+            DELETE FROM drift WHERE NOT EXISTS (
+                SELECT 1 FROM learned WHERE learned.server = drift.server AND learned.tool = drift.tool
+            )
+            """
+        )
+        flows.forget(transaction, origin, server, tool)
+        if update_watermark is not None:
+            _update_watermarks(transaction, update_watermark)
+        return [(row.pop("origin"), ToolKey(**row)) for row in gone]
+
+    @exclusive
+    def drop_values(self, transaction: Transaction) -> int:
+        """Delete the example values kept with `learning.values`; returns from how many rows."""
+        if not transaction.run("DELETE FROM installation WHERE name = :name", name=_VALUES):
+            return 0
+        kept = [row for row in _read_shapes(transaction) if row.learned.has_values]
+        for row in kept:
+            _write_shapes(transaction, row.origin, {row.key: row.learned.without_values()})
+        return len(kept)
+
+    @transactional
+    def learned(
+        self, transaction: Transaction, *, server: str | None = None, tool: str | None = None
+    ) -> Sequence[StoredShape]:
+        """Return what every origin learned, except rows that cannot be read; `tool` is the server's own name."""
+        return _read_shapes(transaction, server, tool)
+
+    @transactional
+    def watermarks(self, transaction: Transaction) -> Mapping[str, str]:
+        """Return every origin with its watermark, empty where it has none."""
+        return _read_watermarks(transaction)
+
+    @transactional
+    def lineage(self, transaction: Transaction) -> Mapping[str, Lineage]:
+        """Return where each origin saw values go; its tools are `ToolKey`s."""
+        return flows.read(transaction)
+
+    @transactional
+    def breaches(self, transaction: Transaction) -> Sequence[Breach]:
+        rows = transaction.select(f"SELECT {columns(Breach)} FROM breaches ORDER BY first_at")
+        return [Breach(**row) for row in rows]
+
+    @transactional
+    def add_drift(self, transaction: Transaction, events: Sequence[DriftEvent]) -> None:
+        """Store drift; of a known event the first time is kept."""
+        upsert(transaction, "drift", [row_of(event) for event in events], replace=False)
+
+    @transactional
+    def drift(
+        self, transaction: Transaction, *, server: str | None = None, tool: str | None = None
+    ) -> Sequence[DriftEvent]:
+        """Return drift, newest first."""
+        query = f"""
+            SELECT {columns(DriftEvent)} FROM drift WHERE TRUE {matching(server=server, tool=tool)}
+            ORDER BY at DESC, server, tool, path, what, now
+        """
+        return [DriftEvent(**row) for row in transaction.select(query, server=server, tool=tool)]
 
 
-def replace(
-    transaction: Transaction, origin: str, shapes: Mapping[ToolKey, Learned], flows: Lineage | None
-) -> None:
-    """Replace an origin's shapes, except where the stored ones rest on more results.
-
-    An origin's knowledge only grows, so of two states the one with more results contains the other.
-    """
-    rows = []
-    for key, new in shapes.items():
-        stored = _stored(transaction, origin, key)
-        if stored is None or new.observations >= stored.observations:
-            rows.append(_row(origin, key, new))
-    _upsert_shapes(transaction, rows, shapes.values())
-    if flows is not None:
-        lineage.add(transaction, origin, flows, max)
-
-
-def _upsert_shapes(transaction: Transaction, rows: list[Row], shapes: Iterable[Learned]) -> None:
+def _write_shapes(transaction: Transaction, origin: str, shapes: Mapping[ToolKey, Learned]) -> None:
+    rows = [
+        {
+            "origin": origin,
+            **key._asdict(),
+            "shapes": json.dumps(learned.to_json(), separators=(",", ":"), ensure_ascii=False),
+        }
+        for key, learned in shapes.items()
+    ]
     upsert(transaction, "learned", rows)
-    # A flag says whether values are stored, so that nothing has to read all shapes to find out.
-    if any(one.has_values for one in shapes):
+    if any(learned.has_values for learned in shapes.values()):
         upsert(transaction, "installation", [{"name": _VALUES, "value": "kept"}])
 
 
@@ -95,15 +207,9 @@ def _stored(transaction: Transaction, origin: str, key: ToolKey) -> Learned | No
         return None
 
 
-def _row(origin: str, key: ToolKey, known: Learned) -> Row:
-    text = json.dumps(known.to_json(), separators=(",", ":"), ensure_ascii=False)
-    return {"origin": origin, **key._asdict(), "shapes": text}
-
-
-def read_shapes(
+def _read_shapes(
     transaction: Transaction, server: str | None = None, tool: str | None = None
 ) -> list[StoredShape]:
-    """Return what is known, except rows that cannot be read."""
     query = f"""
         SELECT * FROM learned WHERE TRUE {matching(server=server, tool=tool)}
         ORDER BY server, tool, definition_hash, origin
@@ -120,66 +226,10 @@ def read_shapes(
     return found
 
 
-def forget(
-    transaction: Transaction,
-    origin: str | None,
-    server: str | None,
-    tool: str | None,
-    update_watermark: Callable[[str, str], str | None] | None,
-) -> list[tuple[str, ToolKey]]:
-    """Delete what was learned, and the drift of tools about which nothing is known any more."""
-    known = [
-        (row.pop("origin"), ToolKey(**row))
-        for row in transaction.select("SELECT origin, server, tool, definition_hash FROM learned")
-    ]
-    gone = [
-        (name, key)
-        for name, key in known
-        if (origin is None or name == origin or name.startswith(f"{origin}:"))
-        and server in {None, key.server}
-        and tool in {None, key.tool}
-    ]
-    transaction.run_many(
-        "DELETE FROM learned WHERE origin = :origin AND server = :server AND tool = :tool "
-        "AND definition_hash = :definition_hash",
-        [{"origin": name, **key._asdict()} for name, key in gone],
-    )
-    left = {key[:2] for _, key in set(known).difference(gone)}
-    unknown = {key[:2] for _, key in gone} - left
-    transaction.run_many(
-        "DELETE FROM drift WHERE server = :server AND tool = :tool",
-        [{"server": name, "tool": own} for name, own in unknown],
-    )
-    lineage.forget(transaction, origin, server, tool)
-    if update_watermark is not None:
-        _update_watermarks(transaction, update_watermark)
-    return gone
-
-
-def drop_values(transaction: Transaction) -> int:
-    """Remove the values from all rows, and return from how many. Rows that cannot be read stay as they are."""
-    if read_value(transaction, _VALUES) is None:
-        return 0
-    transaction.run("DELETE FROM installation WHERE name = :name", name=_VALUES)
-    rows = [
-        _row(row.origin, row.key, row.learned.without_values())
-        for row in read_shapes(transaction)
-        if row.learned.has_values
-    ]
-    upsert(transaction, "learned", rows)
-    return len(rows)
-
-
-# Watermarks and observed calls
-
-
-def read_watermarks(transaction: Transaction) -> dict[str, str]:
+def _read_watermarks(transaction: Transaction) -> dict[str, str]:
     origins = [row["origin"] for row in transaction.select("SELECT DISTINCT origin FROM learned")]
-    marks = {
-        row["origin"]: row["watermark"]
-        for row in transaction.select("SELECT origin, watermark FROM watermarks")
-    }
-    return {**dict.fromkeys(origins, ""), **marks}
+    marks = transaction.select("SELECT origin, watermark FROM watermarks")
+    return {**dict.fromkeys(origins, ""), **{row["origin"]: row["watermark"] for row in marks}}
 
 
 def _update_watermarks(transaction: Transaction, change: Callable[[str, str], str | None]) -> None:
@@ -197,60 +247,10 @@ def _check_watermarks(
     check: Callable[[Mapping[str, str]], None] | None,
 ) -> None:
     """Raise if another process has read on in one of the sources."""
-    if not sources and check is None:
-        return
-    stored = read_watermarks(transaction)
+    stored = _read_watermarks(transaction)
     if any(stored.get(source) != change.before for source, change in sources.items()):
         raise StoreAheadError(
             "Another process has counted this data meanwhile. Nothing was added; run the command again."
         )
     if check is not None:
         check(stored)
-
-
-def _already_observed(transaction: Transaction, calls: Sequence[str]) -> frozenset[str]:
-    """Return those of the calls that something was learned from before."""
-    observed = transaction.select_in("SELECT id FROM calls WHERE observed = 1 AND id IN", calls)
-    return frozenset(row["id"] for row in observed)
-
-
-# Drift and breaches
-
-
-def read_drift(transaction: Transaction, server: str | None, tool: str | None) -> list[DriftEvent]:
-    query = f"""
-        SELECT {columns(DriftEvent)} FROM drift WHERE TRUE {matching(server=server, tool=tool)}
-        ORDER BY at DESC, server, tool, path, what, now
-    """
-    return [DriftEvent(**row) for row in transaction.select(query, server=server, tool=tool)]
-
-
-def add_drift(transaction: Transaction, events: Sequence[DriftEvent]) -> None:
-    upsert(transaction, "drift", [row_of(event) for event in events], replace=False)
-
-
-def read_breaches(transaction: Transaction) -> list[Breach]:
-    rows = transaction.select(f"SELECT {columns(Breach)} FROM breaches ORDER BY first_at")
-    return [Breach(**row) for row in rows]
-
-
-def add_breaches(transaction: Transaction, new: Sequence[Breach]) -> None:
-    """Write breaches, each merged with the stored one."""
-    stored = {_breach_key(one): one for one in read_breaches(transaction)}
-    upsert(transaction, "breaches", [row_of(_merged(stored.get(_breach_key(one)), one)) for one in new])
-
-
-def _breach_key(breach: Breach) -> tuple[str, ...]:
-    return breach.server, breach.tool, breach.definition_hash, breach.path
-
-
-def _merged(stored: Breach | None, new: Breach) -> Breach:
-    if stored is None:
-        return new
-    return dataclasses.replace(
-        new,
-        first_at=min(stored.first_at, new.first_at),
-        last_at=max(stored.last_at, new.last_at),
-        times=stored.times + new.times,
-        origin=LIVE if LIVE in {stored.origin, new.origin} else new.origin,
-    )

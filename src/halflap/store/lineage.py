@@ -1,4 +1,4 @@
-"""Queries for data flow: counts of where values went."""
+"""Queries for where values went, and how often."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.store.records import ToolKey
-from halflap.store.rows import matching, upsert
+from halflap.store.sql import matching, upsert
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from halflap.store.transaction import Row, Transaction
+    from halflap.store.sql import Row, Transaction
 
 MAX_ROWS = 200_000
 """Flows kept per origin, so that a server with ever new field names cannot fill the disk."""
@@ -59,7 +59,7 @@ def _row(origin: str, flow: Flow, count: Count) -> Row:
     }
 
 
-def read_lineage(transaction: Transaction) -> dict[str, Lineage]:
+def read(transaction: Transaction) -> dict[str, Lineage]:
     flows: dict[str, dict[Flow, Count]] = {}
     for row in transaction.select("SELECT * FROM lineage"):
         source = ToolKey(row["source_server"], row["source_tool"], row["source_hash"])
@@ -69,19 +69,20 @@ def read_lineage(transaction: Transaction) -> dict[str, Lineage]:
     return {origin: Lineage(counts) for origin, counts in sorted(flows.items())}
 
 
+def of_origin(origin: str | None) -> str:
+    """Return a condition for the rows of an origin and its sub-origins; `:prefix` is the origin with a colon."""
+    return "TRUE" if origin is None else "(origin = :origin OR substr(origin, 1, length(:prefix)) = :prefix)"
+
+
 def forget(transaction: Transaction, origin: str | None, server: str | None, tool: str | None) -> None:
     """Delete the flows from and to tools."""
-    within = (
-        "" if origin is None else "AND (origin = :origin OR substr(origin, 1, length(:prefix)) = :prefix)"
-    )
-    sources = matching(source_server=server, source_tool=tool)
-    targets = matching(target_server=server, target_tool=tool)
+    source = {"source_server": server, "source_tool": tool}
+    target = {"target_server": server, "target_tool": tool}
     transaction.run(
-        f"DELETE FROM lineage WHERE ((TRUE {sources}) OR (TRUE {targets})) {within}",
+        f"DELETE FROM lineage WHERE {of_origin(origin)} "
+        f"AND ((TRUE {matching(**source)}) OR (TRUE {matching(**target)}))",
         origin=origin,
         prefix=f"{origin}:",
-        source_server=server,
-        source_tool=tool,
-        target_server=server,
-        target_tool=tool,
+        **source,
+        **target,
     )

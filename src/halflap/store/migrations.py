@@ -14,7 +14,7 @@ from halflap.learn import Learned
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from halflap.store.transaction import Transaction
+    from halflap.store.sql import Transaction
 
 __all__ = ["MIGRATIONS", "Migration"]
 
@@ -315,4 +315,5 @@ MIGRATIONS: Sequence[Migration] = (
         ("DROP TABLE edges", "DELETE FROM installation WHERE name = 'edges'"),
     ),
     Migration(9, "prompts and resources of servers", ("ALTER TABLE servers ADD COLUMN features TEXT",)),
+    Migration(10, "which process makes a run", ("ALTER TABLE runs ADD COLUMN process TEXT",)),
 )

@@ -33,6 +33,7 @@ from halflap.clients.translate import read_entry
 from halflap.config import Config, Scope, load_config, user_data_dir
 from halflap.core.errors import ClientFileError, UsageError
 from halflap.core.text import plural
+from halflap.gateway import NO_SERVER_ADVICE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -193,6 +194,8 @@ def _install(invocation: Invocation, place: Place, *, move: bool, **how: bool) -
     if written:
         write_receipt(data_dir, place.file, work.receipt)
         note(f"Installed in {place.client.label}. Restart it if it is running.")
+        if not load_config(config).servers:
+            note(f"No server is configured yet. {NO_SERVER_ADVICE}")
     stays = [{"name": name, "why": reason} for name, reason in work.stays]
     return {"name": work.receipt.name, "moved": moved, "stays": stays, "written": written}
 
@@ -219,5 +222,6 @@ def _undo(invocation: Invocation, place: Place, **how: bool) -> dict[str, Any]:
         raise ClientFileError(f"{error} {backups}") from None
     if written:
         write_receipt(data_dir, place.file, None)
-        note(f"Restored{' byte for byte' if is_exact else ''}: {place.file}")
+        gone = is_exact and receipt.original is None
+        note(f"{'Deleted' if gone else 'Restored byte for byte' if is_exact else 'Restored'}: {place.file}")
     return {"name": receipt.name, "restored": moved, "exact": is_exact, "written": written}

@@ -26,6 +26,7 @@ from halflap.cli.output import (
     working,
 )
 from halflap.config import load_config
+from halflap.core.environment import install_command
 from halflap.core.errors import UsageError
 from halflap.core.suggest import closest
 from halflap.core.text import plural
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 _MAX_TEXT = 1000
 _TOKENIZER = "o200k_base"
-_TO_COUNT = "install a tokenizer with `pip install 'halflap[tokens]'`"
 _HEADING = re.compile(r"^### ([a-z0-9-]+)\n+(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 _ROW = re.compile(r"^\| `([a-z-]+)` \| ([^|]+) \| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
@@ -107,7 +107,7 @@ def _add_tokens(examined: dict[str, Any], gateway: Gateway) -> None:
         "tokenizer": _TOKENIZER if has_tokenizer else None,
         "definitions": total if has_tokenizer else {**total, "tokens": None},
         "exposed": _cost(Front(gateway).tools),
-        "toCount": None if has_tokenizer else _TO_COUNT,
+        "toCount": None if has_tokenizer else f"install a tokenizer: {install_command('tokens')}",
     }
 
 
@@ -138,7 +138,10 @@ def _show(examined: Mapping[str, Any], *, log: bool) -> None:
     console.print()
     if examined["servers"]:
         rows = sorted(examined["servers"], key=lambda row: (row["healthy"], row["state"] == "disabled"))
-        Table(["server", "state", "tools", "output known", "start", "tokens"], map(_server_row, rows)).print()
+        headings = ["server", "state", "tools", "output known", "start", "tokens"]
+        # Without a tokenizer, the last column is empty.
+        shown = len(headings) if any(row.get("tokens") for row in rows) else -1
+        Table(headings[:shown], [_server_row(row)[:shown] for row in rows]).print()
         console.print()
     for line in outline(_facts(examined)):
         console.print(Text(line))
@@ -172,12 +175,15 @@ def _facts(examined: Mapping[str, Any]) -> dict[str, Any]:
         "tools": f"{examined['tools']}, {examined['callable']} callable",
         "output schemas": examined["outputs"],
         "tokens": cost or (tokens and tokens["toCount"]),
-        "links": edges and f"{plural(edges['total'], 'link')} between tools",
+        "links": f"{plural(edges['total'], 'link')} between tools"
+        if edges
+        else "too many tools to count them",
         "learned from": learned if learning["enabled"] else "nothing: off (learning.enabled)",
         "drift": [f"{one['tool']}: {drift_line(one)}" for one in examined["drift"]],
         "sandbox": sandbox
         and (sandbox["trouble"] or [sandbox["name"], *sandbox["layers"], *sandbox["notes"]]),
-        "store": store and f"{store['place']}, {store['runs']} runs, {store['calls']} calls",
+        "store": store
+        and f"{store['place']}, {plural(store['runs'] or 0, 'run')}, {plural(store['calls'] or 0, 'call')}",
         "skipped": examined["unfinished"],
     }
 

@@ -22,6 +22,7 @@ from halflap.cli.options import (
     given_arguments,
 )
 from halflap.cli.output import note, one_line, outline, print_json, working
+from halflap.core.environment import install_command
 from halflap.core.errors import UsageError
 from halflap.core.text import plural
 from halflap.core.values import DSPY, Tool
@@ -34,7 +35,7 @@ from halflap.schema import parse_schema
 if TYPE_CHECKING:
     from halflap.dspy.library import SavedProgram
     from halflap.dspy.optimize import Progress
-    from halflap.dspy.source import LoadedProgram
+    from halflap.dspy.programs import LoadedProgram
 
 programs = group("programs", "List, show, run, export and optimise saved DSPy programs.")
 _SHARED = ("config", "json")
@@ -162,7 +163,7 @@ def export(
     attributes of the module.
     """
     if find_spec("dspy") is None:
-        raise UsageError("Exporting needs DSPy: pip install 'halflap[dspy]'.")
+        raise UsageError(f"Exporting needs DSPy: {install_command('dspy')}")
     from halflap.dspy.child.modules import load_object
     from halflap.dspy.export import describe
 

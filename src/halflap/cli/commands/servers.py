@@ -72,7 +72,7 @@ def add(
     if name in own.servers and not force:
         raise UsageError(f"There already is a server {name!r}. Choose another name, or use --force.")
     if is_halflap(entry.get("command"), entry.get("args", ())):
-        raise UsageError("This command starts Halflap itself, which can't be one of its own servers.")
+        raise UsageError("This command starts Halflap itself, which can't be a server behind itself.")
     _, problem = read_entry(entry)
     if problem:
         raise UsageError(problem)

@@ -35,7 +35,7 @@ _LEAST_OPTIONAL = 0.6
 """An optional parameter can be left out, so its links have to be more certain."""
 _MOST_SEEN = 0.98
 """The confidence that lineage alone gives at most."""
-_AT_A_TIME = 500
+_AT_A_TIME = 20
 """Tools whose edges are computed without garbage collection."""
 _GONE = frozenset({"delete", "destroy", "purge", "remove"})
 

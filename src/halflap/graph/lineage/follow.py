@@ -1,6 +1,6 @@
 """Follow values through the calls of a run: which result held a value before it became an argument.
 
-Of a value only a keyed hash is kept, with its place, and only while its run is under way. It is Python's own SipHash, whose
+Of a value only a keyed hash is kept, with its place, and only of the latest runs. It is Python's own SipHash, whose
 key each process draws for itself: good enough for what is never written down, at a twentieth of the cost. With
 `PYTHONHASHSEED` it has no key, and BLAKE2 with the installation's salt takes its place.
 """
@@ -83,8 +83,6 @@ class _Trail:
     """Those counted for this run."""
     orders: set[Hashable] = field(default_factory=set)
     answers: int = 0
-    last: float = 0.0
-    """When it was last active."""
 
 
 class Trails:
@@ -106,12 +104,6 @@ class Trails:
             return NO_LINEAGE
         counts, self._counts = self._counts, {}
         return Lineage(counts)
-
-    def forget_idle(self, since: float) -> bool:
-        """Forget runs that have been idle since then; return whether any are left."""
-        for run in [name for name, trail in self._runs.items() if trail.last < since]:
-            self._held -= len(self._runs.pop(run).values)
-        return bool(self._runs)
 
     def forget(self) -> None:
         """Forget all runs."""
@@ -149,7 +141,6 @@ class Trails:
         `order` is the call's number, if it has one: a number that comes again starts another run of that name.
         """
         trail = self._trail(run, order)
-        trail.last = max(trail.last, at)
         held = len(trail.values)
         for flow in self._arguments(trail, tool, self._of(tool)[0].leaves(arguments), at):
             is_new = flow not in trail.flows
@@ -166,7 +157,6 @@ class Trails:
             return
         trail = self._trail(run, None)
         trail.answers += 1
-        trail.last = max(trail.last, at)
         held = len(trail.values)
         self._result(trail, tool, self._of(tool)[1].leaves(result), at)
         self._make_room(run, trail, held)

@@ -1,4 +1,4 @@
-"""Rules about paged lists: how to get the next page, and how to know that there is one."""
+"""Rules about paged lists: how to get the next page, and whether there is one."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import contextlib
 import importlib
 from typing import TYPE_CHECKING
 
+from halflap.core.environment import install_command
 from halflap.core.errors import SandboxError
 from halflap.sandbox.canary import Listener, escapes
 from halflap.sandbox.sandbox import Program, Readiness
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Monty"]
 
 _GRACE_SECONDS = 1.0
-_INSTALL = "pip install 'halflap[monty]'"
 _IDLE = 2
 _CLOSE_SECONDS = 5.0
 _CANARY = Program(
@@ -75,7 +75,9 @@ class Monty:
         try:
             version = await asyncio.to_thread(self._open)
         except ImportError as error:
-            return Readiness(self.name, trouble=f"monty is not installed ({error}): {_INSTALL}")
+            return Readiness(
+                self.name, trouble=f"monty is not installed ({error}): {install_command('monty')}"
+            )
         except (OSError, RuntimeError) as error:
             # The pool raises RuntimeError if a process does not start.
             return Readiness(self.name, trouble=f"monty cannot be started: {error}")

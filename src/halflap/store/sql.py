@@ -1,18 +1,33 @@
-"""SQL that both databases understand, with parameters written as `:name`."""
+"""SQL that both databases understand: transactions, and rows made of records."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Row", "Transaction"]
+__all__ = ["KEYS", "Row", "Transaction", "columns", "matching", "row_of", "upsert"]
 
 Row = dict[str, Any]
 
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "servers": ("name",),
+    "tools": ("server", "original_name"),
+    "calls": ("id",),
+    "runs": ("id",),
+    "breaches": ("server", "tool", "definition_hash", "path"),
+    "drift": ("server", "tool", "definition_hash", "path", "what", "now"),
+    "learned": ("server", "tool", "definition_hash", "origin"),
+    "watermarks": ("origin",),
+    "lineage": ("id",),
+    "installation": ("name",),
+    "meters": ("name",),
+}
+"""Every table with its primary key."""
 _BATCH = 500
 """Values in one `IN (…)`."""
 _PARAMETER = re.compile(r":(\w+)")
@@ -23,7 +38,7 @@ _JSON_COLUMNS = frozenset({"definition", "accepted"})
 
 
 class Transaction:
-    r"""Runs statements in one transaction.
+    r"""Runs statements with parameters written as `:name`.
 
     Text may contain what databases refuse, NUL and lone surrogates: it is stored as `\uXXXX`.
     """
@@ -38,8 +53,8 @@ class Transaction:
         return max(0, changed)
 
     def run_many(self, statement: str, rows: Iterable[Row]) -> None:
-        with_text = [_encode_row(row) for row in rows]
-        self._connection.cursor().executemany(self._dialect(statement), with_text)
+        encoded = [_encode_row(row) for row in rows]
+        self._connection.cursor().executemany(self._dialect(statement), encoded)
 
     def select(self, query: str, /, **parameters: Any) -> list[Row]:
         cursor = self._execute(query, parameters)
@@ -94,3 +109,34 @@ def _decode(name: str, value: Any) -> Any:
     if not isinstance(value, str) or "\\" not in value or name in _JSON_COLUMNS:
         return value
     return _ESCAPED.sub(lambda match: "\\" if match[1] == "\\" else chr(int(match[1][1:], 16)), value)
+
+
+def columns(record: type, *, without: Sequence[str] = ()) -> str:
+    """Return the columns of a record's table for a query; those to leave out are read as None."""
+    names = [field.name for field in fields(record)]
+    return ", ".join(f"NULL AS {name}" if name in without else name for name in names)
+
+
+def matching(**values: Any) -> str:
+    """Return further conditions for `WHERE TRUE`; a column whose value is None is not compared."""
+    return "".join(f" AND {name} = :{name}" for name, value in values.items() if value is not None)
+
+
+def row_of(record: Any) -> Row:
+    # Not `asdict`, which would copy the definitions of tools.
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def upsert(transaction: Transaction, table: str, rows: Sequence[Row], *, replace: bool = True) -> None:
+    """Insert rows; those whose key is there already are replaced, or left as they are."""
+    if rows:
+        transaction.run_many(_upsert(table, tuple(rows[0]), replace=replace), rows)
+
+
+@cache
+def _upsert(table: str, names: tuple[str, ...], *, replace: bool) -> str:
+    key = KEYS[table]
+    changed = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key)
+    values = ", ".join(f":{name}" for name in names)
+    insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values}) ON CONFLICT ({', '.join(key)})"
+    return f"{insert} DO UPDATE SET {changed}" if replace else f"{insert} DO NOTHING"

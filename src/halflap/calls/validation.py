@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,22 +12,27 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.errors import ArgumentProblem, InvalidArgumentsError
 from halflap.learn import is_name
 from halflap.schema import Validator, is_small, parse_schema, read_arguments, try_compile
+from halflap.store import Breach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Literal, TypeVar
 
+    from halflap.calls.recorder import Recorder
     from halflap.core.values import Result, Tool
+    from halflap.store import Store
 
     T = TypeVar("T")
 
-__all__ = ["Validators", "aside"]
+__all__ = ["Breaches", "Validators", "aside"]
 
 logger = logging.getLogger(__name__)
 
-_MOST_KEPT = 1_000
-_MOST_PARTS_KEPT = 100_000
-"""Compiled schemas in the cache, and subschemas of them, at some hundred bytes each."""
+_MAX_PARTS = 100_000
+"""Subschemas in the cache, at some hundred bytes each."""
+_MAX_PATH = 500
+_MAX_PATHS = 100
+"""Broken places per definition; more would tell nothing new."""
 
 
 async def aside(work: Callable[[], T], *values: Any) -> T:
@@ -50,23 +56,18 @@ class Validators:
 
     async def check_arguments(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
         """Raise `InvalidArgumentsError` if they do not fit; what cannot be checked within reason passes."""
-        problems = await self._problems(tool, "input", tool.input_schema, dict(arguments))
+        problems = await self._problems(tool, "input", dict(arguments))
         if problems:
             raise await self._error(tool, problems)
 
     async def without_nulls(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
         """Leave out optional arguments that are null where the schema wants another type; models often send these."""
         required = tool.input_schema.get("required")
-        kept = {
-            name: value
-            for name, value in arguments.items()
-            if value is not None or (isinstance(required, list) and name in required)
-        }
-        if len(kept) == len(arguments) or not await self._problems(
-            tool, "input", tool.input_schema, arguments
-        ):
+        required = required if isinstance(required, list) else []
+        kept = {name: value for name, value in arguments.items() if value is not None or name in required}
+        if len(kept) == len(arguments) or not await self._problems(tool, "input", arguments):
             return arguments
-        return arguments if await self._problems(tool, "input", tool.input_schema, kept) else kept
+        return arguments if await self._problems(tool, "input", kept) else kept
 
     async def breach(self, tool: Tool, result: Result) -> ArgumentProblem | None:
         """Return the first place where a result breaks what its tool declares."""
@@ -74,12 +75,12 @@ class Validators:
             return None
         if not result.has_structured_content:
             return ArgumentProblem("", "structured content", "none")
-        problems = await self._problems(tool, "output", tool.output_schema, result.structured_content)
+        problems = await self._problems(tool, "output", result.structured_content)
         return problems[0] if problems else None
 
     async def unchecked(self, tool: Tool) -> str | None:
         """Return why arguments of a tool are not validated, if they are not."""
-        validator = await self._validator(tool, "input", tool.input_schema)
+        validator = await self._validator(tool, "input")
         if isinstance(validator, str):
             return validator
         return await aside(validator.unchecked, tool.input_schema)
@@ -89,9 +90,9 @@ class Validators:
         return InvalidArgumentsError(tool.name, problems, signature)
 
     async def _problems(
-        self, tool: Tool, side: Literal["input", "output"], schema: Any, value: Any
+        self, tool: Tool, side: Literal["input", "output"], value: Any
     ) -> list[ArgumentProblem]:
-        validator = await self._validator(tool, side, schema)
+        validator = await self._validator(tool, side)
         if isinstance(validator, str):
             logger.debug("The %s of %s is not validated: %s", side, tool.name, validator)
             return []
@@ -104,22 +105,52 @@ class Validators:
             logger.info("The %s of %s was not validated: that would take too long.", side, tool.name)
         return problems
 
-    async def _validator(self, tool: Tool, side: str, schema: Any) -> Validator | str:
+    async def _validator(self, tool: Tool, side: Literal["input", "output"]) -> Validator | str:
         """Return the compiled schema, or why it cannot be used."""
         key = (tool.hash, side)
         if key in self._compiled:
             self._compiled.move_to_end(key)
             return self._compiled[key]
+        schema = tool.input_schema if side == "input" else tool.output_schema
         compiled = await aside(lambda: try_compile(schema), schema)
         if key not in self._compiled:
             self._parts += _parts(compiled)
         self._compiled[key] = compiled
-        while len(self._compiled) > _MOST_KEPT or (
-            len(self._compiled) > 1 and self._parts > _MOST_PARTS_KEPT
-        ):
+        while len(self._compiled) > 1 and self._parts > _MAX_PARTS:
             self._parts -= _parts(self._compiled.popitem(last=False)[1])
         return compiled
 
 
 def _parts(compiled: Validator | str) -> float:
     return compiled.parts if isinstance(compiled, Validator) else 1
+
+
+class Breaches:
+    """Declarations that results have broken: the check before a run no longer relies on those."""
+
+    def __init__(self, store: Store, recorder: Recorder) -> None:
+        self._store = store
+        self._recorder = recorder
+        self._paths: dict[tuple[str, str], set[str]] = {}
+
+    async def load(self) -> None:
+        """Read what earlier gateways saw."""
+        for one in await self._store.breaches():
+            self._paths.setdefault((one.server, one.definition_hash), set()).add(one.path)
+
+    def has(self, tool: Tool) -> bool:
+        """Return whether a result broke what this tool declares now."""
+        return (tool.server, tool.schema_hash) in self._paths
+
+    def note(self, tool: Tool, problem: ArgumentProblem) -> None:
+        """Record where a declaration was broken; the problem must not quote data (see `Validators.breach`)."""
+        path, expected, now = problem.path[:_MAX_PATH], problem.expected[:_MAX_PATH], time.time()
+        known = self._paths.setdefault((tool.server, tool.schema_hash), set())
+        if path not in known:
+            if len(known) >= _MAX_PATHS:
+                return
+            known.add(path)
+            where = path or "(the whole)"
+            logger.info("A result of %s breaks its schema at %s: expected %s.", tool.name, where, expected)
+        key = (tool.server, tool.original_name, tool.schema_hash, path)
+        self._recorder.add_breach(Breach(*key, expected=expected, first_at=now, last_at=now, times=1))

@@ -1,4 +1,4 @@
-"""Write docs/lint.md from the rules: `python -m halflap.lint.page docs/lint.md`."""
+"""Write docs/lint.md from the rules: `python -m halflap.lint.rules_page docs/lint.md`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,251 @@
+"""Arguments and results are validated: exactly, in bounded time, and without blocking anything else."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap import Gateway
+from halflap.calls import Breaches, Calls, Policy, Recorder
+from halflap.calls.validation import Validators
+from halflap.catalog import Snapshot
+from halflap.config import Config
+from halflap.core.errors import InvalidArgumentsError, ToolBlockedError
+from halflap.core.values import CallContext, Listing, Result, Tool
+from halflap.learn import is_name
+from halflap.schema import Validator, try_compile
+from halflap.store import open_store
+from servers.memory import Memory
+from support import little_work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+
+MANY = 100_000
+LONGEST_PAUSE = 0.3
+"""In time that this process had a processor; what blocks the loop blocks it for a second."""
+
+
+def patterned(count: int) -> dict[str, Any]:
+    parts = {f"p{number}": {"type": "string", "pattern": f"^a{number}$"} for number in range(count)}
+    return {"type": "object", "properties": parts}
+
+
+def tool(schema: dict[str, Any], output: dict[str, Any] | None = None) -> Tool:
+    return Tool("mcp__s__t", "s", "t", "", schema, output, hash="h")
+
+
+async def pause_during(work: Callable[[], Coroutine[Any, Any, Any]]) -> float:
+    """Return the longest stretch of work during which nothing else could run; of three attempts, the least."""
+    pauses = []
+    for _ in range(3):
+        longest, last = 0.0, time.process_time()
+        task = asyncio.create_task(work())
+        while not task.done():
+            await asyncio.sleep(0.001)
+            now = time.process_time()
+            longest, last = max(longest, now - last), now
+        await task
+        pauses.append(longest)
+        if longest < LONGEST_PAUSE:
+            break
+    return min(pauses)
+
+
+SCHEMAS = {
+    "too large to be compiled": patterned(MANY),
+    "as large as is compiled": patterned(250),
+    "contains itself": {"additionalProperties": {"anyOf": [{"type": "integer"}, {"$ref": "#"}]}},
+}
+ARGUMENTS = {f"p{number}": {"a": {f"k{inner}": inner for inner in range(200)}} for number in range(100)}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+async def test_arguments_are_checked_without_blocking_the_loop(name: str) -> None:
+    async def check() -> None:
+        validators = Validators()
+        for _ in range(2):
+            try:
+                await validators.check_arguments(tool(SCHEMAS[name]), ARGUMENTS)
+            except InvalidArgumentsError:
+                assert name != "too large to be compiled"
+
+    assert await pause_during(check) < LONGEST_PAUSE
+
+
+@pytest.mark.slow
+async def test_a_tool_too_large_to_be_checked_does_not_block_the_loop() -> None:
+    server = Memory({"name": "large", "description": "", "inputSchema": patterned(MANY)})
+    async with Gateway.open({}, servers={"s": server}) as gateway:
+        await gateway.refresh()
+        name = "mcp__s__large"
+        assert "more than 10,000 parts" in (await gateway.inspect(name))["unchecked"]
+        for work in (
+            lambda: gateway.inspect(name),
+            lambda: gateway.call(name, p1="anything"),
+            gateway.tools,
+        ):
+            assert await pause_during(work) < LONGEST_PAUSE
+
+
+async def test_a_mistake_at_the_end_of_a_large_argument_is_found() -> None:
+    schema = {"properties": {"a": {"items": {"type": "string"}}}}
+    with pytest.raises(InvalidArgumentsError, match=r"a\[49999\]: expected string, received 7"):
+        await Validators().check_arguments(tool(schema), {"a": ["x"] * 49_999 + [7]})
+
+
+@pytest.mark.slow
+async def test_the_cache_of_compiled_schemas_is_bounded() -> None:
+    validators = Validators()
+    schema = {"properties": {f"p{number}": {"type": "string"} for number in range(3_000)}}
+    for number in range(20):
+        await validators.check_arguments(Tool("mcp__s__t", "s", "t", "", schema, hash=str(number)), {})
+    assert 5 < len(validators._compiled) < 20
+
+
+class Word(str):
+    __slots__ = ()
+
+
+def circle() -> dict[str, Any]:
+    made: dict[str, Any] = {"a": "x"}
+    made["b"] = made
+    return made
+
+
+ODD: list[Any] = [
+    {"a": {1, 2}, "b": "x"},
+    {"a": b"x"},
+    {"a": 1, "b": "\ud800"},
+    {1: 2, "a": "x", "b": 1},
+    {"a": math.nan, "b": 1},
+    None,
+    [1, 2],
+    circle(),
+    {"a": Word("x"), "b": 1},
+]
+NUMBER = {"type": "integer"}
+ADD = {"type": "object", "properties": {"a": NUMBER, "b": NUMBER}, "required": ["a", "b"]}
+
+
+async def test_a_call_refuses_exactly_what_validation_reports_whatever_value_it_gets() -> None:
+    server = Memory({"name": "add", "inputSchema": ADD})
+    async with Gateway.open({}, servers={"s": server}) as gateway:
+        await gateway.refresh()
+        with little_work(20):
+            for arguments in ODD:
+                problems = await gateway.validate_arguments("mcp__s__add", arguments)
+                assert len(problems) == 1, arguments
+                with pytest.raises(InvalidArgumentsError) as caught:
+                    await gateway.call_tool("mcp__s__add", arguments)
+                assert list(caught.value.problems) == problems
+
+
+async def test_inspect_says_if_a_schema_is_never_checked() -> None:
+    bombs = {}
+    for word in ("allOf", "anyOf"):
+        parts: dict[str, Any] = {"d0": {"type": "string"}}
+        for level in range(1, 31):
+            parts[f"d{level}"] = {word: [{"$ref": f"#/$defs/d{level - 1}"}] * 2}
+        bombs[word] = {"type": "object", "properties": {"a": {"$ref": "#/$defs/d30"}}, "$defs": parts}
+    tools = [{"name": name, "description": "", "inputSchema": schema} for name, schema in bombs.items()]
+    async with Gateway.open({}, servers={"s": Memory(*tools)}) as gateway:
+        await gateway.refresh()
+        for word in bombs:
+            assert await gateway.validate_arguments(f"mcp__s__{word}", {"a": 1}) == []
+            assert 'with "a" in them' in (await gateway.inspect(f"mcp__s__{word}"))["unchecked"]
+
+
+class Source:
+    """Has one tool, and lets something happen while it asks whether it may be called."""
+
+    name = "s"
+
+    def __init__(self, meanwhile: Callable[[], None]) -> None:
+        self.meanwhile = meanwhile
+        self.sent = 0
+
+    async def list(self) -> Listing:
+        return Listing("s", ())
+
+    async def call(
+        self,
+        tool: str,  # noqa: ARG002 -- as the protocol has it
+        arguments: Mapping[str, Any],  # noqa: ARG002 -- as above
+        context: CallContext,  # noqa: ARG002 -- as above
+        *,
+        repeatable: bool,  # noqa: ARG002 -- as above
+        admit: Callable[[], Coroutine[Any, Any, None]],
+    ) -> Result:
+        asked = asyncio.create_task(admit())
+        await asyncio.sleep(0)
+        self.meanwhile()
+        await asked
+        self.sent += 1
+        return Result()
+
+
+async def test_a_tool_that_is_blocked_while_its_arguments_are_checked_is_not_called() -> None:
+    one = tool({"properties": {"a": {"items": {"type": "string"}}}})
+    snapshots = [Snapshot(tools={one.name: one})]
+    policy = Policy(await asyncio.to_thread(Config.from_mapping, {"servers": []}))
+    source = Source(lambda: snapshots.append(replace(snapshots[0], blocked={one.name: "`tools.block`"})))
+    store = await open_store(None)
+    recorder = Recorder(store)
+    calls = Calls(policy, recorder, lambda: snapshots[-1], Breaches(store, recorder))
+    calls.register(source)
+    with pytest.raises(ToolBlockedError):
+        await calls.call(one.name, {"a": ["x"] * 50_000}, CallContext())
+    await recorder.close()
+    await store.close()
+    assert source.sent == 0
+
+
+# Where results break their declaration is stored and shown to everyone, so no data may be in it.
+
+
+def test_a_key_that_is_not_allowed_is_named_if_it_is_a_name() -> None:
+    row = {"properties": {"total": NUMBER, "first name": NUMBER}, "additionalProperties": False}
+    validator = try_compile({"properties": {"orders": {"items": row}}})
+    assert isinstance(validator, Validator)
+    value = {"orders": [{"total": "x"}, {"discount": 1}, {"j@x.de": 1}, {"first name": "y"}]}
+    assert [one.path for one in validator.problems(value, is_name=is_name)] == [
+        *("orders[].total", "orders[].discount", "orders[][key]", 'orders[]["first name"]')
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "place"),
+    [
+        ({"additionalProperties": NUMBER}, {"alice": "secret"}, "[key]"),
+        (
+            {"properties": {"by": {"patternProperties": {".": NUMBER}}}},
+            {"by": {"alice": "secret"}},
+            "by[key]",
+        ),
+        ({"propertyNames": {"maxLength": 3}}, {"alice": 1}, "[key]"),
+        (
+            {"additionalProperties": {"anyOf": [NUMBER, {"additionalProperties": NUMBER}]}},
+            {"alice": {"alice": "s"}},
+            "[key][key]",
+        ),
+        (
+            {"anyOf": [{"additionalProperties": NUMBER}, {"properties": {"n": NUMBER}, "required": ["n"]}]},
+            {"alice": "secret"},
+            None,
+        ),
+        ({"additionalProperties": {"format": "date", "pattern": "^q"}}, {"alice": "secret"}, "[key]"),
+    ],
+)
+def test_the_place_of_a_breach_quotes_no_data(schema: dict[str, Any], value: Any, place: str | None) -> None:
+    validator = try_compile(schema)
+    assert isinstance(validator, Validator)
+    found = [(one.path, one.expected) for one in validator.problems(value, is_name=is_name)]
+    assert place in {None, found[0][0]}
+    assert "alice" not in str(found)
+    assert "secret" not in str(found)
