@@ -25,6 +25,7 @@ from halflap.config.validators import (
     InheritedEnvironment,
     ModelName,
     Pattern,
+    Port,
     Root,
     Seconds,
     Text,
@@ -283,6 +284,43 @@ class UpstreamDefaults(Section):
         return self
 
 
+class OAuthConfig(Section):
+    """How to sign in to a server, where it can't be found out by asking the server."""
+
+    client_id: Text | None = setting(
+        None,
+        "Halflap's id at the authorization server, if it was registered there by hand.",
+        validation_alias=AliasChoices("client_id", "clientId"),
+    )
+    client_secret: Text | None = setting(
+        None, "The secret that belongs to it.", validation_alias=AliasChoices("client_secret", "clientSecret")
+    )
+    issuer: WebAddress | None = setting(
+        None, "The authorization server that these belong to. They are sent to no other."
+    )
+    client_metadata_url: WebAddress | None = setting(
+        None, "The https address of a document that describes Halflap, used as the id where servers accept that."
+    )
+    scopes: tuple[Text, ...] = setting((), "What to ask for; by default what the server names.")
+    grant: Literal["authorization_code", "client_credentials"] = setting(
+        "authorization_code", "Who signs in: a person, or Halflap itself with its id and secret."
+    )
+    callback_port: Port | None = setting(
+        None,
+        "The port of this machine that the browser is sent back to; by default a free one.",
+        validation_alias=AliasChoices("callback_port", "callbackPort"),
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        needed = ("client_id", "client_secret", "issuer") if self.grant == "client_credentials" else ()
+        missing = [name for name in needed if getattr(self, name) is None]
+        if missing:
+            message = f"`grant: client_credentials` needs `{missing[0]}`."
+            raise problem("config-server-incomplete", message, at="grant")
+        return self
+
+
 class ServerEntry(Section):
     """A server as a file describes it: either a `command` that Halflap starts, or the `url` of a running one."""
 
@@ -317,6 +355,7 @@ class ServerEntry(Section):
         validation_alias=AliasChoices(*ALIASES["url"]),
     )
     headers: Headers = setting({}, "Headers of every request.")
+    oauth: OAuthConfig = setting(OAuthConfig.model_construct(), "How to sign in, for `halflap login`.")
     trust_annotations: Flag = setting(False, "Believe what the server says about its tools.")
     resources: Flag = setting(True, "Offer its resources to clients.")
     prompts: Flag = setting(True, "Offer its prompts to clients.")

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.config.expand import read_env_lines
-from halflap.config.models import Protocol, ServerEntry, UpstreamDefaults
+from halflap.config.models import OAuthConfig, Protocol, ServerEntry, UpstreamDefaults
 from halflap.config.reader import Reader, in_order
 from halflap.config.syntax import Location, location, read_bytes, show
 from halflap.core.errors import ConfigError, ConfigProblem
@@ -25,14 +25,13 @@ IGNORED_KEYS = frozenset(
 """Keys of other clients that say nothing about the server itself."""
 WITHOUT_EFFECT = {
     "timeout": "Its unit differs between clients; use `call_timeout_seconds`.",
-    "oauth": "Halflap does not sign in by itself; put credentials into `headers`.",
-    "auth": "Halflap does not sign in by itself; put credentials into `headers`.",
+    "auth": "Write `oauth`, or `headers`.",
     "headersHelper": "Halflap runs no helper for headers; write them into `headers`.",
 }
 """Keys of other clients for features that Halflap lacks, and what to use instead."""
 _MAX_NAME = 64
 _AS_WRITTEN = (
-    *("command", "args", "inherit_env", "url", "headers", "protocol"),
+    *("command", "args", "inherit_env", "url", "headers", "oauth", "protocol"),
     *("trust_annotations", "resources", "prompts", "questions"),
 )
 """Fields of an entry that are the server's own."""
@@ -56,6 +55,7 @@ class ServerConfig:
     cwd: str | None = None
     url: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    oauth: OAuthConfig = field(default_factory=OAuthConfig.model_construct, repr=False)
     env_file: str | None = None
     """The file that some of `env` came from, as written."""
     unfilled: tuple[tuple[str, str], ...] = ()

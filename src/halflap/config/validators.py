@@ -117,6 +117,7 @@ def transport_name(value: Any) -> Any:
 
 Flag = Annotated[bool, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, gt=0, le=_LARGEST)]
+Port = Annotated[int, Field(strict=True, gt=0, le=65_535)]
 Seconds = Annotated[float, Field(strict=True, gt=0, le=_LARGEST, allow_inf_nan=False)]
 Freshness = Annotated[float, Field(strict=True, ge=0, le=_LARGEST, allow_inf_nan=False)]
 Text = Annotated[str, Field(pattern=r"\S")]

@@ -24,6 +24,7 @@
     │   ├── UpstreamUnavailableError  not started or not reachable
     │   ├── UpstreamLostError         connection lost during a call, which may have taken effect
     │   └── CallTimeoutError
+    ├── SignInError               signing in to a server failed
     ├── ShapeError                a stored learned shape
     │   ├── ShapeTooNewError
     │   └── ShapeBrokenError
@@ -319,6 +320,10 @@ class UpstreamLostError(UpstreamError):
 
 class CallTimeoutError(UpstreamError):
     code = "call-timeout"
+
+
+class SignInError(HalflapError):
+    code = "sign-in"
 
 
 class ShapeError(HalflapError):

@@ -1,0 +1,233 @@
+"""Credentials from sign-ins, one per server and principal: in the system's keyring, else in a file only its owner can read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import threading
+import time
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal
+
+import anyio
+from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken, ProtectedResourceMetadata
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from halflap.core.errors import SignInError
+from halflap.core.files import read_limited, replacing
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+__all__ = ["CredentialStore", "Credentials", "SignedIn"]
+
+logger = logging.getLogger(__name__)
+
+KEYRING_SECONDS = 3.0
+"""A locked keyring may ask a person for a password and never answer."""
+_LOCK_SECONDS = 60.0
+_MAX_BYTES = 1024 * 1024
+_SERVICE = "halflap"
+_EARLY_SECONDS = 30.0
+"""Tokens are renewed this long before they expire, so that they don't expire on the way."""
+
+
+class SignedIn(BaseModel):
+    """What may be shown about a sign-in."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str
+    principal: str
+    issuer: str | None
+    scope: str | None
+    signed_in_at: float
+    expires_at: float | None
+    """When the access token expires; None if the server didn't say."""
+    renews_itself: bool
+    missing_scope: str | None = None
+    """What the server asked for since, and wasn't granted."""
+    kept_in: Literal["keyring", "file"]
+
+
+class Credentials(BaseModel):
+    """The tokens of a sign-in, and what is needed to renew them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    principal: str
+    tokens: OAuthToken
+    client: OAuthClientInformationFull
+    metadata: OAuthMetadata | None = None
+    """Of the authorization server."""
+    resource: ProtectedResourceMetadata | None = None
+    signed_in_at: float
+    expires_at: float | None = None
+    missing_scope: str | None = None
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_at is not None and time.time() > self.expires_at - _EARLY_SECONDS
+
+    def shown(self, kept_in: Literal["keyring", "file"]) -> SignedIn:
+        return SignedIn(
+            url=self.url,
+            principal=self.principal,
+            issuer=None if self.metadata is None else str(self.metadata.issuer),
+            scope=self.tokens.scope,
+            signed_in_at=self.signed_in_at,
+            expires_at=self.expires_at,
+            renews_itself=self.tokens.refresh_token is not None
+            or "client_credentials" in self.client.grant_types,
+            missing_scope=self.missing_scope,
+            kept_in=kept_in,
+        )
+
+
+class CredentialStore:
+    """Keeps credentials in a folder: a file for each, which has the tokens only where there is no keyring."""
+
+    def __init__(self, folder: Path, *, use_keyring: bool) -> None:
+        self._folder = folder
+        self._use_keyring = use_keyring
+        self._cache: dict[Path, tuple[tuple[int, int], Credentials]] = {}
+
+    async def load(self, url: str, principal: str) -> Credentials | None:
+        """Return the credentials; None if there are none, or they can't be read."""
+        return await asyncio.to_thread(self._load, self._file(url, principal))
+
+    async def save(self, credentials: Credentials) -> None:
+        await asyncio.to_thread(self._save, credentials)
+
+    async def remove(self, url: str, principal: str) -> None:
+        await asyncio.to_thread(self._remove, self._file(url, principal))
+
+    async def signed_in(self) -> list[SignedIn]:
+        """Return every sign-in there is, without asking the keyring."""
+        return await asyncio.to_thread(self._signed_in)
+
+    def _signed_in(self) -> list[SignedIn]:
+        found = [_read(file) for file in sorted(self._folder.glob("*.json"))]
+        return [shown for shown, _ in filter(None, found)]
+
+    @asynccontextmanager
+    async def lock(self, url: str, principal: str) -> AsyncIterator[None]:
+        """Hold a lock that other processes respect: a refresh token may be usable only once."""
+        descriptor = await asyncio.to_thread(self._open_lock, self._file(url, principal).with_suffix(".lock"))
+        try:
+            with anyio.fail_after(_LOCK_SECONDS):
+                while not _try_lock(descriptor):  # noqa: ASYNC110 -- other processes set no event here
+                    await asyncio.sleep(0.05)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _file(self, url: str, principal: str) -> Path:
+        return self._folder / f"{_key(url, principal)}.json"
+
+    def _open_lock(self, file: Path) -> int:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+
+    def _load(self, file: Path) -> Credentials | None:
+        try:
+            status = file.stat()
+        except OSError:
+            return None
+        stamp = (status.st_mtime_ns, status.st_ino)
+        if (cached := self._cache.get(file)) and cached[0] == stamp:
+            return cached[1]
+        found = _read(file)
+        if found is None:
+            return None
+        shown, secret = found
+        if shown.kept_in == "keyring":
+            secret = _ask_keyring(lambda keyring: keyring.get_password(_SERVICE, file.stem))
+        try:
+            credentials = Credentials.model_validate_json(secret or "")
+        except ValidationError:
+            logger.warning("The sign-in to %s can't be read from the %s.", shown.url, shown.kept_in)
+            return None
+        if (credentials.url, credentials.principal) != (shown.url, shown.principal):
+            return None
+        self._cache[file] = stamp, credentials
+        return credentials
+
+    def _save(self, credentials: Credentials) -> None:
+        file = self._file(credentials.url, credentials.principal)
+        secret = credentials.model_dump_json(exclude_none=True)
+        kept_in: Literal["keyring", "file"] = "file"
+        if self._use_keyring and _ask_keyring(
+            lambda keyring: keyring.set_password(_SERVICE, file.stem, secret) or True
+        ):
+            kept_in = "keyring"
+        document = {"signed_in": credentials.shown(kept_in).model_dump()}
+        if kept_in == "file":
+            document["credentials"] = json.loads(secret)
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with replacing(file) as writer:
+                writer.write(json.dumps(document).encode())
+        except OSError as error:
+            raise SignInError(f"The sign-in can't be kept in {self._folder}: {error.strerror}.") from error
+
+    def _remove(self, file: Path) -> None:
+        found = _read(file)
+        if found is not None and found[0].kept_in == "keyring":
+            _ask_keyring(lambda keyring: keyring.delete_password(_SERVICE, file.stem))
+        with suppress(OSError):
+            file.unlink()
+
+
+def _key(url: str, principal: str) -> str:
+    return sha256(f"{principal}\0{url}".encode()).hexdigest()[:32]
+
+
+def _read(file: Path) -> tuple[SignedIn, str | None] | None:
+    """Return what a file says, and the credentials in it, if it has them."""
+    try:
+        document = json.loads(read_limited(file, _MAX_BYTES, regular=True)[0])
+        shown = SignedIn.model_validate(document["signed_in"])
+        secret = document.get("credentials")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    return shown, None if secret is None else json.dumps(secret)
+
+
+def _try_lock(descriptor: int) -> bool:
+    import fcntl  # noqa: PLC0415 -- there is none on Windows
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _ask_keyring(question: Callable[[Any], Any]) -> Any:
+    """Ask the system's keyring; None if there is none, or it doesn't answer in time.
+
+    In a daemon thread of its own: one that waits for a person must not keep the process from ending.
+    """
+    answer: Future[Any] = Future()
+
+    def ask() -> None:
+        try:
+            import keyring  # noqa: PLC0415 -- it looks for backends, which takes long
+
+            backend = keyring.get_keyring()
+            answer.set_result(question(backend) if backend.priority > 0 else None)
+        except Exception as error:  # noqa: BLE001 -- backends raise whatever their libraries do
+            logger.info("The keyring can't be used: %s", error)
+            answer.set_result(None)
+
+    threading.Thread(target=ask, daemon=True).start()
+    with suppress(TimeoutError):
+        return answer.result(KEYRING_SECONDS)
+    return None

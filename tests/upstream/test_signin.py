@@ -1,0 +1,272 @@
+"""Signing in to servers: with a person, again without one, and against servers that mean harm."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from halflap.config import ServerConfig
+from halflap.config.models import OAuthConfig
+from halflap.core.errors import SignInError
+from halflap.upstream.signin import CredentialStore, SignIn
+from servers.protected import Protected, protected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from halflap.upstream.signin import Redirect
+
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+
+
+@pytest.fixture
+def server() -> Iterator[Protected]:
+    with protected() as running:
+        yield running
+
+
+def signing_in(
+    server: Protected, folder: Path, principal: str = "local", url: str | None = None, **oauth: Any
+) -> SignIn:
+    settings = OAuthConfig.model_validate(oauth)
+    config = ServerConfig("protected", "http", url=url or server.url, oauth=settings)
+    return SignIn(config, principal, CredentialStore(folder / "sign-ins", use_keyring=False))
+
+
+async def browse(url: str, _: Redirect) -> None:
+    """Do what a browser does: follow the redirects to the end."""
+    async with httpx2.AsyncClient(follow_redirects=True) as browser:
+        await browser.get(url)
+
+
+async def ask(sign_in: SignIn, server: Protected, times: int = 1) -> list[int]:
+    """Send requests at once with a sign-in; return their statuses."""
+    async with httpx2.AsyncClient(auth=sign_in, headers=HEADERS) as client:
+        answers = await asyncio.gather(*(client.post(server.url, json=PING) for _ in range(times)))
+    return [answer.status_code for answer in answers]
+
+
+async def test_a_person_signs_in_once_and_requests_are_let_in_after_that(
+    server: Protected, home: Path
+) -> None:
+    sign_in = signing_in(server, home)
+    assert await ask(sign_in, server) == [401]
+    credentials = await sign_in.sign_in(browse)
+    assert credentials.tokens.scope == "read"
+    again = signing_in(server, home)
+    assert (await ask(again, server))[0] != 401
+    (asked,) = server.accounts.requests
+    assert asked.resource == server.url
+    (file,) = (home / "sign-ins").glob("*.json")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+async def test_the_address_that_the_browser_ended_at_can_be_pasted(server: Protected, home: Path) -> None:
+    async def paste(url: str, redirect: Redirect) -> None:
+        async with httpx2.AsyncClient() as browser:
+            answer = (await browser.get(url)).headers["location"]
+        assert not redirect.accept("http://127.0.0.1/callback?code=stolen&state=other")
+        assert not redirect.accept("not an address")
+        assert redirect.accept(f" {answer}\n")
+
+    await signing_in(server, home).sign_in(paste)
+
+
+async def test_other_pages_cannot_answer_in_place_of_the_authorization_server(
+    server: Protected, home: Path
+) -> None:
+    async def disturbed(url: str, redirect: Redirect) -> None:
+        async with httpx2.AsyncClient() as browser:
+            for wrong in ("?code=stolen&state=guessed", "?error=access_denied", ""):
+                assert (await browser.get(redirect.uri + wrong)).status_code == 404
+        await browse(url, redirect)
+
+    await signing_in(server, home).sign_in(disturbed)
+
+
+async def test_a_refusal_is_reported_with_its_reason(server: Protected, home: Path) -> None:
+    server.accounts.refused = "not on Sundays"
+    with pytest.raises(SignInError, match="not on Sundays"):
+        await signing_in(server, home).sign_in(browse)
+
+
+async def test_expired_tokens_are_renewed_once_for_all_who_need_them(server: Protected, home: Path) -> None:
+    server.accounts.seconds = 1  # less than the margin: expired at once
+    await signing_in(server, home).sign_in(browse)
+    server.accounts.seconds = 3600
+    gateways = [signing_in(server, home) for _ in range(4)]
+    statuses = await asyncio.gather(*(ask(one, server, times=5) for one in gateways))
+    assert 401 not in {status for each in statuses for status in each}
+    assert server.accounts.refreshes == 1
+
+
+async def test_a_token_that_the_server_stopped_accepting_is_renewed(server: Protected, home: Path) -> None:
+    sign_in = signing_in(server, home)
+    await sign_in.sign_in(browse)
+    server.accounts.expire()
+    assert (await ask(sign_in, server))[0] != 401
+    assert server.accounts.refreshes == 1
+
+
+async def test_a_revoked_sign_in_has_ended_for_good(server: Protected, home: Path) -> None:
+    sign_in = signing_in(server, home)
+    await sign_in.sign_in(browse)
+    server.accounts.revoke()
+    assert await ask(sign_in, server) == [401]
+    assert list((home / "sign-ins").glob("*.json")) == []
+
+
+async def test_an_authorization_server_that_is_down_ends_no_sign_in(server: Protected, home: Path) -> None:
+    sign_in = signing_in(server, home)
+    await sign_in.sign_in(browse)
+    server.accounts.expire()
+    server.answers["/token"] = Response(status_code=503)
+    with pytest.raises(SignInError):
+        await ask(sign_in, server)
+    del server.answers["/token"]
+    assert (await ask(sign_in, server))[0] != 401
+
+
+async def test_a_token_for_another_audience_is_not_accepted_and_not_tried_forever(
+    server: Protected, home: Path
+) -> None:
+    server.accounts.audience = "https://other.example/mcp"
+    sign_in = signing_in(server, home)
+    await sign_in.sign_in(browse)
+    assert await ask(sign_in, server) == [401]
+    assert server.accounts.refreshes == 1
+
+
+async def test_principals_are_kept_apart(server: Protected, home: Path) -> None:
+    await signing_in(server, home, "person:ada").sign_in(browse)
+    assert await ask(signing_in(server, home, "person:bob"), server) == [401]
+    server.accounts.person = "bob"
+    await signing_in(server, home, "person:bob").sign_in(browse)
+    store = CredentialStore(home / "sign-ins", use_keyring=False)
+    assert sorted(one.principal for one in await store.signed_in()) == ["person:ada", "person:bob"]
+
+
+async def test_signing_out_revokes_and_forgets(server: Protected, home: Path) -> None:
+    sign_in = signing_in(server, home)
+    await sign_in.sign_in(browse)
+    assert await sign_in.sign_out()
+    assert server.accounts.access == {}
+    assert await ask(sign_in, server) == [401]
+    assert not await sign_in.sign_out()
+
+
+async def test_what_is_shown_about_a_sign_in_has_no_secret(server: Protected, home: Path) -> None:
+    credentials = await signing_in(server, home).sign_in(browse)
+    (shown,) = await CredentialStore(home / "sign-ins", use_keyring=False).signed_in()
+    assert shown.expires_at is not None
+    assert shown.expires_at > time.time()
+    assert shown.renews_itself
+    assert credentials.tokens.access_token not in shown.model_dump_json()
+    assert credentials.tokens.access_token not in repr(shown)
+
+
+# Servers that mean harm ---------------------------------------------------------------------------------
+
+
+def metadata(server: Protected, **changed: Any) -> dict[str, Any]:
+    return {
+        "issuer": server.origin,
+        "authorization_endpoint": f"{server.origin}/authorize",
+        "token_endpoint": f"{server.origin}/token",
+        "registration_endpoint": f"{server.origin}/register",
+        "response_types_supported": ["code"],
+        **changed,
+    }
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"issuer": "https://other.example"}, id="another issuer"),
+        pytest.param({"authorization_endpoint": "http://192.0.2.1/authorize"}, id="a page elsewhere"),
+        pytest.param({"token_endpoint": "http://192.0.2.1/token"}, id="plain HTTP elsewhere"),
+        pytest.param({"registration_endpoint": "http://192.0.2.1/register"}, id="registration elsewhere"),
+    ],
+)
+async def test_metadata_that_leads_astray_is_refused(
+    server: Protected, home: Path, changed: dict[str, str]
+) -> None:
+    server.answers["/.well-known/oauth-authorization-server"] = JSONResponse(metadata(server, **changed))
+    with pytest.raises(SignInError):
+        await signing_in(server, home).sign_in(browse)
+
+
+async def test_metadata_of_another_resource_is_refused(server: Protected, home: Path) -> None:
+    document = {"resource": "https://other.example/mcp", "authorization_servers": [server.origin]}
+    server.answers["/.well-known/oauth-protected-resource/mcp"] = JSONResponse(document)
+    with pytest.raises(SignInError):
+        await signing_in(server, home).sign_in(browse)
+
+
+async def test_endless_metadata_is_cut_off(server: Protected, home: Path) -> None:
+    endless = Response(b'{"issuer": "' + b"x" * 2_000_000, media_type="application/json")
+    server.answers["/.well-known/oauth-authorization-server"] = endless
+    with pytest.raises(SignInError):
+        await signing_in(server, home).sign_in(browse)
+
+
+async def test_a_code_is_not_sent_to_where_the_token_endpoint_redirects(
+    server: Protected, home: Path
+) -> None:
+    with protected() as thief:
+        server.answers["/token"] = RedirectResponse(f"{thief.origin}/token", 307)
+        with pytest.raises(SignInError):
+            await signing_in(server, home).sign_in(browse)
+        assert thief.paths == []
+
+
+async def test_a_stolen_code_is_worthless_without_the_verifier(server: Protected, home: Path) -> None:
+    stolen: dict[str, str] = {}
+
+    async def steal(url: str, redirect: Redirect) -> None:
+        async with httpx2.AsyncClient() as browser:
+            answer = httpx2.URL((await browser.get(url)).headers["location"])
+            (client,) = server.accounts.clients.values()
+            stolen.update(
+                grant_type="authorization_code",
+                code=answer.params["code"],
+                redirect_uri=redirect.uri,
+                client_id=client.client_id,
+                client_secret=client.client_secret or "",
+                code_verifier="x" * 43,
+            )
+            assert (await browser.post(f"{server.origin}/token", data=stolen)).status_code == 400
+        redirect.accept(str(answer))
+
+    await signing_in(server, home).sign_in(steal)
+
+
+async def test_a_damaged_file_is_no_sign_in(server: Protected, home: Path) -> None:
+    await signing_in(server, home).sign_in(browse)
+    (file,) = (home / "sign-ins").glob("*.json")
+    for damage in (
+        b"",
+        b"[]",
+        b'{"signed_in": {}}',
+        b"\xff",
+        json.dumps(json.loads(file.read_bytes()) | {"credentials": {}}).encode(),
+    ):
+        file.write_bytes(damage)
+        assert await ask(signing_in(server, home), server) == [401]
+
+
+async def test_a_sign_in_for_another_server_is_not_used(server: Protected, home: Path) -> None:
+    await signing_in(server, home).sign_in(browse)
+    with protected() as other:
+        assert await ask(signing_in(other, home), other) == [401]
+        assert other.accounts.refreshes == 0
