@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import threading
@@ -11,7 +10,7 @@ import time
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken, ProtectedResourceMetadata
@@ -52,7 +51,6 @@ class SignedIn(BaseModel):
     renews_itself: bool
     missing_scope: str | None = None
     """What the server asked for since, and wasn't granted."""
-    kept_in: Literal["keyring", "file"]
 
 
 class Credentials(BaseModel):
@@ -75,7 +73,8 @@ class Credentials(BaseModel):
     def is_expired(self) -> bool:
         return self.expires_at is not None and time.time() > self.expires_at - _EARLY_SECONDS
 
-    def shown(self, kept_in: Literal["keyring", "file"]) -> SignedIn:
+    @property
+    def summary(self) -> SignedIn:
         return SignedIn(
             url=self.url,
             principal=self.principal,
@@ -86,8 +85,14 @@ class Credentials(BaseModel):
             renews_itself=self.tokens.refresh_token is not None
             or "client_credentials" in self.client.grant_types,
             missing_scope=self.missing_scope,
-            kept_in=kept_in,
         )
+
+
+class _File(BaseModel):
+    """The file of a sign-in. It has no credentials if they are in the keyring."""
+
+    signed_in: SignedIn
+    credentials: Credentials | None = None
 
 
 class CredentialStore:
@@ -110,11 +115,11 @@ class CredentialStore:
 
     async def signed_in(self) -> list[SignedIn]:
         """Return every sign-in there is, without asking the keyring."""
-        return await asyncio.to_thread(self._signed_in)
-
-    def _signed_in(self) -> list[SignedIn]:
-        found = [_read(file) for file in sorted(self._folder.glob("*.json"))]
-        return [shown for shown, _ in filter(None, found)]
+        return await asyncio.to_thread(
+            lambda: [
+                found.signed_in for file in sorted(self._folder.glob("*.json")) if (found := _read(file))
+            ]
+        )
 
     @asynccontextmanager
     async def lock(self, url: str, principal: str) -> AsyncIterator[None]:
@@ -144,42 +149,35 @@ class CredentialStore:
         if (cached := self._cache.get(file)) and cached[0] == stamp:
             return cached[1]
         found = _read(file)
-        if found is None:
-            return None
-        shown, secret = found
-        if shown.kept_in == "keyring":
-            secret = _ask_keyring(lambda keyring: keyring.get_password(_SERVICE, file.stem))
-        try:
-            credentials = Credentials.model_validate_json(secret or "")
-        except ValidationError:
-            logger.warning("The sign-in to %s can't be read from the %s.", shown.url, shown.kept_in)
-            return None
-        if (credentials.url, credentials.principal) != (shown.url, shown.principal):
+        credentials = None if found is None else found.credentials or self._from_keyring(file.stem)
+        if found is None or credentials is None or credentials.summary != found.signed_in:
             return None
         self._cache[file] = stamp, credentials
         return credentials
 
+    def _from_keyring(self, key: str) -> Credentials | None:
+        secret = _ask_keyring(lambda keyring: keyring.get_password(_SERVICE, key))
+        with suppress(ValidationError):
+            return Credentials.model_validate_json(secret or "")
+        return None
+
     def _save(self, credentials: Credentials) -> None:
         file = self._file(credentials.url, credentials.principal)
         secret = credentials.model_dump_json(exclude_none=True)
-        kept_in: Literal["keyring", "file"] = "file"
-        if self._use_keyring and _ask_keyring(
+        in_keyring = self._use_keyring and _ask_keyring(
             lambda keyring: keyring.set_password(_SERVICE, file.stem, secret) or True
-        ):
-            kept_in = "keyring"
-        document = {"signed_in": credentials.shown(kept_in).model_dump()}
-        if kept_in == "file":
-            document["credentials"] = json.loads(secret)
+        )
+        document = _File(signed_in=credentials.summary, credentials=None if in_keyring else credentials)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with replacing(file) as writer:
-                writer.write(json.dumps(document).encode())
+                writer.write(document.model_dump_json(exclude_none=True).encode())
         except OSError as error:
             raise SignInError(f"The sign-in can't be kept in {self._folder}: {error.strerror}.") from error
 
     def _remove(self, file: Path) -> None:
         found = _read(file)
-        if found is not None and found[0].kept_in == "keyring":
+        if found is not None and found.credentials is None:
             _ask_keyring(lambda keyring: keyring.delete_password(_SERVICE, file.stem))
         with suppress(OSError):
             file.unlink()
@@ -189,15 +187,11 @@ def _key(url: str, principal: str) -> str:
     return sha256(f"{principal}\0{url}".encode()).hexdigest()[:32]
 
 
-def _read(file: Path) -> tuple[SignedIn, str | None] | None:
-    """Return what a file says, and the credentials in it, if it has them."""
+def _read(file: Path) -> _File | None:
     try:
-        document = json.loads(read_limited(file, _MAX_BYTES, regular=True)[0])
-        shown = SignedIn.model_validate(document["signed_in"])
-        secret = document.get("credentials")
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return _File.model_validate_json(read_limited(file, _MAX_BYTES, regular=True)[0])
+    except (OSError, ValidationError):
         return None
-    return shown, None if secret is None else json.dumps(secret)
 
 
 def _try_lock(descriptor: int) -> bool:
