@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from halflap.config import ServerConfig
 from halflap.core.errors import UpstreamUnavailableError
 from halflap.core.values import CallContext, Features, Listing
-from halflap.upstream import Hooks, Pool, Upstream
+from halflap.upstream import CredentialStore, Hooks, Pool, Upstream
 from support import SERVERS, alive, comes, eventually
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ async def upstream(script: str, *args: str, last_version: str | None = None) -> 
         redact=str,
         last_versions={"x": last_version},
         in_process={},
+        credentials=CredentialStore(Path("none")),
     )
     complaints: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))

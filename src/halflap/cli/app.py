@@ -27,6 +27,8 @@ COMMANDS = {
     "enable": "commands.servers.enable",
     "disable": "commands.servers.disable",
     "trust": "commands.servers.trust",
+    "login": "commands.login.login",
+    "logout": "commands.login.logout",
     "serve": "commands.serve.serve",
     "web": "commands.serve.web",
     "doctor": "commands.doctor.doctor",

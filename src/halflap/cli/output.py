@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import clean, shorten
@@ -197,6 +198,14 @@ def drift_line(drift: Mapping[str, Any]) -> str:
         return f"{where}: {drift['what'].replace('-', ' ')}, was {drift['before']}, is {drift['now']}{since}"
     often = "once" if drift["times"] == 1 else f"{drift['times']} times"
     return f"{where}: breaks the declared schema, expected {one_line(drift['before'])} ({often}{since})"
+
+
+def describe_sign_in(row: Mapping[str, Any]) -> str:
+    """Return who is signed in, and until when unless the sign-in renews itself."""
+    who = row["person"] or "you"
+    if row["expiresAt"] is None or row["renewsItself"]:
+        return one_line(who)
+    return f"{one_line(who)} until {datetime.fromisoformat(row['expiresAt']).astimezone():%Y-%m-%d %H:%M}"
 
 
 def warn_about_servers(gateway: Gateway, server: str | None = None) -> None:

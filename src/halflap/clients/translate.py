@@ -157,6 +157,10 @@ class _Translation:
         written = {key: self._translated(key, value) for key, value in given.items() if key in used}
         if written.get("type") == "stdio":
             del written["type"]
+        if isinstance(raw.get("oauth"), Mapping) and "url" in written:
+            # Clients keep secrets elsewhere, and write other keys that only they understand.
+            known = {key: raw["oauth"][key] for key in ("clientId", "callbackPort") if raw["oauth"].get(key)}
+            written |= {"oauth": known} if known else {}
         if headers := _codex_headers(raw) if self.place.client.slug == "codex" else None:
             written["headers"] = {**written.get("headers", {}), **headers}
         if self.place.folder is not None and "command" in written:

@@ -299,7 +299,8 @@ class OAuthConfig(Section):
         None, "The authorization server that these belong to. They are sent to no other."
     )
     client_metadata_url: WebAddress | None = setting(
-        None, "The https address of a document that describes Halflap, used as the id where servers accept that."
+        None,
+        "The https address of a document that describes Halflap, used as the id where servers accept that.",
     )
     scopes: tuple[Text, ...] = setting((), "What to ask for; by default what the server names.")
     grant: Literal["authorization_code", "client_credentials"] = setting(

@@ -22,6 +22,7 @@
     │   └── InputRequiredError        the server asks for more input first
     ├── UpstreamError             a server behind Halflap
     │   ├── UpstreamUnavailableError  not started or not reachable
+    │   │   └── SignInNeededError         a person has to sign in first
     │   ├── UpstreamLostError         connection lost during a call, which may have taken effect
     │   └── CallTimeoutError
     ├── SignInError               signing in to a server failed
@@ -312,6 +313,12 @@ class UpstreamError(HalflapError):
 
 class UpstreamUnavailableError(UpstreamError):
     code = "upstream-unavailable"
+
+
+class SignInNeededError(UpstreamUnavailableError):
+    """The server wants a person to sign in; the message has the command."""
+
+    code = "sign-in-needed"
 
 
 class UpstreamLostError(UpstreamError):

@@ -250,6 +250,19 @@ class Forwarded:
     """A question of the server goes back as the result (`InputRequiredError`) instead of being asked."""
 
 
+_PERSON = "person:"
+
+
+def principal_of_person(name: str) -> str:
+    """Return the principal of a named person, which stays the same when their token changes."""
+    return _PERSON + name
+
+
+def person_of(principal: str) -> str | None:
+    """Return the person's name; None for the owner of the gateway."""
+    return principal.removeprefix(_PERSON) if principal.startswith(_PERSON) else None
+
+
 @dataclass(frozen=True, slots=True)
 class CallContext:
     """On whose behalf and within which limits a call is made. Passed along with every nested call."""

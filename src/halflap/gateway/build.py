@@ -255,6 +255,7 @@ class Parts:
             redact=self._redactor.text,
             last_versions={name: one.protocol_version for name, one in self.catalog.snapshot.servers.items()},
             in_process=self._host.servers,
+            credentials=upstream.credential_store(self._config),
         )
         for server in pool:
             self.calls.register_server(server)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from halflap.sandbox import Programs
     from halflap.scripts import Scripts
     from halflap.store import Store
-    from halflap.upstream import Pool, Upstream
+    from halflap.upstream import Pool, SignedIn, Upstream
 
 __all__ = ["Doctor"]
 
@@ -64,9 +64,13 @@ class Doctor:
 
     async def _rows(self, kinds: dict[str, str]) -> list[dict[str, Any]]:
         pool, snapshot, reasons = await self.pool.get(), self.catalog.snapshot, self.listings.unavailable()
+        signed_in = await pool.sign_ins()
         # In a thread: reads the log files.
         return await asyncio.to_thread(
-            lambda: [_row(upstream, reasons.get(upstream.name), snapshot, kinds) for upstream in pool]
+            lambda: [
+                _row(upstream, reasons.get(upstream.name), snapshot, kinds, signed_in[upstream.name])
+                for upstream in pool
+            ]
         )
 
     async def examine(
@@ -232,7 +236,13 @@ class _Examination:
             return None
 
 
-def _row(upstream: Upstream, reason: str | None, snapshot: Snapshot, kinds: dict[str, str]) -> dict[str, Any]:
+def _row(
+    upstream: Upstream,
+    reason: str | None,
+    snapshot: Snapshot,
+    kinds: dict[str, str],
+    signed_in: Sequence[SignedIn],
+) -> dict[str, Any]:
     server, status = upstream.config, upstream.status()
     state = "failed" if status.state == "ready" and reason is not None else status.state
     names = [tool.name for tool in snapshot.by_server.get(server.name, ())]
@@ -242,7 +252,8 @@ def _row(upstream: Upstream, reason: str | None, snapshot: Snapshot, kinds: dict
         "transport": server.transport,
         "state": state,
         "healthy": state in {"ready", "disabled"} and not held,
-        "signIn": _sign_in(server, state),
+        "signIn": _sign_in(server, state, is_signed_in=bool(signed_in)),
+        "signedIn": [one.to_json() for one in signed_in],
         "startSeconds": None if status.start_seconds is None else round(status.start_seconds, 3),
         "protocolVersion": status.protocol_version,
         "serverInfo": status.server_info,
@@ -259,13 +270,13 @@ def _row(upstream: Upstream, reason: str | None, snapshot: Snapshot, kinds: dict
     }
 
 
-def _sign_in(server: ServerConfig, state: str) -> str | None:
+def _sign_in(server: ServerConfig, state: str, *, is_signed_in: bool) -> str | None:
     """Return the sign-in state of a server with a URL; None where it is not known."""
     if server.url is None or state not in {"ready", "needs-sign-in"}:
         return None
     if state == "ready":
-        return "accepted" if server.headers else "not-asked"
-    return "refused" if server.headers else "needed"
+        return "accepted" if server.headers or is_signed_in else "not-asked"
+    return "refused" if server.headers or is_signed_in else "needed"
 
 
 def _count(kinds: Iterable[str]) -> dict[str, int]:

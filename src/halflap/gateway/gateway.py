@@ -355,6 +355,14 @@ class Gateway:
         """Return every server's state, in the order of the configuration."""
         return tuple(upstream.status() for upstream in await (await self.prepare()).pool.get())
 
+    async def sign_ins(self) -> dict[str, list[dict[str, Any]]]:
+        """Return who is signed in to which server, and until when."""
+        if not (self.config.data_dir / "sign-ins").exists():
+            return {}
+        pool = await (await self.prepare()).pool.get()
+        found = await pool.sign_ins()
+        return {server: [one.to_json() for one in held] for server, held in found.items() if held}
+
     async def health(self) -> dict[str, Any]:
         """Return each server's state and what is wrong with it, as `examine` does, but start none of them."""
         return await (await self.prepare()).doctor.health()

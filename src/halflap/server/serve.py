@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from halflap.config import user_config_dir
 from halflap.core.errors import HalflapError, ServerNotFoundError
+from halflap.core.values import principal_of_person
 from halflap.gateway import Gateway
 from halflap.server.front import Front
 from halflap.server.stdio import serve_stdio
-from halflap.server.tokens import Tokens, keep_token, principal_of_person, principal_of_token
+from halflap.server.tokens import Tokens, keep_token, principal_of_token
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

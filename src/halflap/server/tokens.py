@@ -22,7 +22,6 @@ __all__ = [
     "bearer_token",
     "keep_token",
     "principal_of",
-    "principal_of_person",
     "principal_of_token",
 ]
 
@@ -41,11 +40,6 @@ def bearer_token(header: bytes) -> bytes | None:
 def principal_of_token(token: str) -> str:
     """Return the principal of a token's owner; it reveals nothing of the token."""
     return f"http:{sha256(b'Bearer ' + token.encode()).hexdigest()[:16]}"
-
-
-def principal_of_person(name: str) -> str:
-    """Return the principal of a named person, which stays the same when their token changes."""
-    return f"person:{name}"
 
 
 def principal_of(context: ServerRequestContext[Any, Any]) -> str:

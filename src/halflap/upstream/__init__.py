@@ -4,13 +4,25 @@ A `Pool` holds one `Upstream` per configured server. An upstream starts its serv
 when the connection is lost, lists its tools and sends calls; a call that may have arrived is repeated only if
 repeating it is harmless. Read `upstream.py` (calls) and `lifecycle.py` (starting and reconnecting) first, then
 `session.py` (the protocol), `announcements.py` (what the server says has changed), `transports/` (stdio, HTTP) and
-`connection.py` (what was delivered). `guardian/` starts the server processes and ends them however the gateway dies.
+`connection.py` (what was delivered). `signin/` signs in to servers with OAuth, `guardian/` starts the server processes and ends them however the gateway dies.
 
 Policy, validation and recording of calls are in `halflap.calls`, the tools of all servers in `halflap.catalog`.
 """
 
 from halflap.upstream.connection import Hooks, Trouble
 from halflap.upstream.lifecycle import Status
+from halflap.upstream.signin import CredentialStore, Redirect, SignedIn, SignIn, credential_store
 from halflap.upstream.upstream import Pool, Upstream
 
-__all__ = ["Hooks", "Pool", "Status", "Trouble", "Upstream"]
+__all__ = [
+    "CredentialStore",
+    "Hooks",
+    "Pool",
+    "Redirect",
+    "SignIn",
+    "SignedIn",
+    "Status",
+    "Trouble",
+    "Upstream",
+    "credential_store",
+]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
-from halflap.core.errors import UpstreamUnavailableError
+from halflap.core.errors import SignInNeededError, UpstreamUnavailableError
 from halflap.upstream.announcements import Announcements
 from halflap.upstream.connection import Connection, Failure, Trouble
 from halflap.upstream.definitions import list_tools
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from halflap.core.values import Listing
     from halflap.upstream.connection import Hooks
     from halflap.upstream.log import ServerLog
+    from halflap.upstream.signin import SignIn
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +74,10 @@ class Lifecycle:
         *,
         last_version: str | None,
         in_process: Any,
+        sign_in: SignIn | None,
     ) -> None:
+        self.sign_in = sign_in
+        """None where the server can't ask for one, or has a token in its configuration."""
         self.listing: Listing | None = None
         """The newest list of tools."""
         self.task_tools: frozenset[str] = frozenset()
@@ -165,7 +169,8 @@ class Lifecycle:
         return self.status.reason or "it is still starting. Ask again in a moment."
 
     def _unavailable(self, reason: str) -> UpstreamUnavailableError:
-        return UpstreamUnavailableError(self._config.name, reason)
+        is_refused = self.status.state == "needs-sign-in" and self.sign_in is not None
+        return (SignInNeededError if is_refused else UpstreamUnavailableError)(self._config.name, reason)
 
     async def _keep_connected(self) -> None:
         """Keep the server connected until it is closed, fails to start, or is lost too often."""
@@ -192,7 +197,8 @@ class Lifecycle:
                     await self._stop.wait()
                     return
         self._set("needs-sign-in" if self.status.trouble == "sign-in-needed" else "failed")
-        self._failed_starts += 1
+        if self.status.state == "failed":
+            self._failed_starts += 1
         self._next_try = anyio.current_time() + _backoff(self._failed_starts)
         waiting, self._current = self._current, None
         if waiting is not None and not waiting.done():
@@ -235,7 +241,8 @@ class Lifecycle:
             return stdio_streams(self._config, connection, self._log)
         if self._transport == "memory":
             return InMemoryTransport(self._in_process)
-        return (sse_streams if self._transport == "sse" else http_streams)(self._config, connection)
+        connect = sse_streams if self._transport == "sse" else http_streams
+        return connect(self._config, connection, self.sign_in)
 
     def _session(self, streams: tuple[Any, Any], connection: Connection) -> Session:
         is_local = self._config.url is None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -12,17 +15,19 @@ import anyio
 from halflap.core.errors import (
     CallTimeoutError,
     InputRequiredError,
+    SignInNeededError,
     ToolFailedError,
     UpstreamUnavailableError,
 )
 from halflap.core.text import quote
-from halflap.core.values import Result
+from halflap.core.values import Result, person_of
 from halflap.upstream.connection import OWN_CODES, REFUSED, RequestFailedError
 from halflap.upstream.definitions import list_tools
 from halflap.upstream.failure import call_lost, explain
 from halflap.upstream.lifecycle import Lifecycle
 from halflap.upstream.log import ServerLog
 from halflap.upstream.questions import Pending
+from halflap.upstream.signin import SignIn, can_open_links, sign_in_through_client
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from halflap.upstream.connection import Connection, Hooks
     from halflap.upstream.lifecycle import Status
     from halflap.upstream.session import Session
+    from halflap.upstream.signin import CredentialStore, SignedIn
 
 _MAX_ATTEMPTS = 3
 """How often one call is sent at most, even if it provably never arrived."""
@@ -54,10 +60,23 @@ class Upstream:
         *,
         last_version: str | None = None,
         in_process: Any = None,
+        credentials: CredentialStore | None = None,
     ) -> None:
         self.config = config
         self.log = log
-        self._lifecycle = Lifecycle(config, hooks, log, last_version=last_version, in_process=in_process)
+        self._credentials = credentials if _may_sign_in(config) else None
+        self._hooks = hooks
+        self._personal: dict[str, Lifecycle] = {}
+        """A connection for each person who shares the gateway, where they sign in to the server."""
+        self._lifecycle = Lifecycle(
+            config,
+            hooks,
+            log,
+            last_version=last_version,
+            in_process=in_process,
+            sign_in=self._sign_in("local"),
+        )
+        self._signing_in = asyncio.Lock()
         self._slots = asyncio.Semaphore(config.max_concurrent_calls)
 
     @property
@@ -112,17 +131,45 @@ class Upstream:
         repeatable: bool,
         admit: Callable[[], Coroutine[Any, Any, None]],
     ) -> dict[str, Any]:
-        """Send a request on behalf of a client, as `call` does, and return the raw result."""
+        """Send a request on behalf of a client, as `call` does, and return the raw result.
+
+        If the server wants a person to sign in and the client can show them a link, it is sent again after that.
+        """
+        lifecycle = self._lifecycle_of(context)
+        send = partial(self._request, lifecycle, method, params, context, repeatable=repeatable, admit=admit)
+        began = time.time()
+        try:
+            return await send()
+        except SignInNeededError:
+            if lifecycle.sign_in is None or not can_open_links(context):
+                raise
+            async with self._signing_in:
+                held = await lifecycle.sign_in.held()
+                # Another call may have signed in while this one waited.
+                if held is None or held.signed_in_at < began:
+                    await sign_in_through_client(lifecycle.sign_in, context)
+            return await send()
+
+    async def _request(
+        self,
+        lifecycle: Lifecycle,
+        method: str,
+        params: Mapping[str, Any],
+        context: CallContext,
+        *,
+        repeatable: bool,
+        admit: Callable[[], Coroutine[Any, Any, None]],
+    ) -> dict[str, Any]:
         what = _target(method, params)
         async with self._slot(what, context):
             for attempt in range(1, _MAX_ATTEMPTS + 1):
-                session = await self._lifecycle.session(context.deadline)
+                session = await lifecycle.session(context.deadline)
                 await admit()
                 try:
                     raw = await self._send(session, method, params, context)
                 except RequestFailedError as failed:
                     if failed.session_lost:
-                        self._lifecycle.give_up(session)
+                        lifecycle.give_up(session)
                     may_repeat = failed.lost and (repeatable or not failed.may_have_arrived)
                     if not may_repeat or attempt == _MAX_ATTEMPTS:
                         raise self._call_error(what, failed, session.connection) from failed
@@ -157,7 +204,30 @@ class Upstream:
             await (await self._lifecycle.session()).notify("notifications/roots/list_changed")
 
     async def close(self) -> None:
-        await self._lifecycle.close()
+        await asyncio.gather(*(one.close() for one in (self._lifecycle, *self._personal.values())))
+
+    def _sign_in(self, principal: str) -> SignIn | None:
+        return None if self._credentials is None else SignIn(self.config, principal, self._credentials)
+
+    def _lifecycle_of(self, context: CallContext) -> Lifecycle:
+        """Return the connection with the sign-in of the caller; the gateway's owner lists the tools."""
+        if self._credentials is None or person_of(context.principal) is None:
+            return self._lifecycle
+        if context.principal not in self._personal:
+            self._personal[context.principal] = Lifecycle(
+                self.config,
+                replace(self._hooks, on_listing=self._absorb_personal),
+                self.log,
+                last_version=self._lifecycle.status.protocol_version,
+                in_process=None,
+                sign_in=self._sign_in(context.principal),
+            )
+        return self._personal[context.principal]
+
+    async def _absorb_personal(self, listing: Listing) -> None:
+        """Take the tools that a person sees only if the owner is not signed in: they may differ."""
+        if not self._lifecycle.is_ready:
+            await self._hooks.on_listing(listing)
 
     @asynccontextmanager
     async def _slot(self, what: str, context: CallContext) -> AsyncIterator[None]:
@@ -210,8 +280,13 @@ class Upstream:
                 message = self.log.redact(connection.failure.message)
             return call_lost(self.name, what, message, may_have_arrived=failed.may_have_arrived)
         if failed.code == REFUSED:
-            return UpstreamUnavailableError(self.name, message)
+            refused = UpstreamUnavailableError if self._credentials is None else SignInNeededError
+            return refused(self.name, message)
         return ToolFailedError(what, self.name, failed.code, message, failed.data)
+
+
+def _may_sign_in(server: ServerConfig) -> bool:
+    return server.url is not None and not any(name.lower() == "authorization" for name in server.headers)
 
 
 def _target(method: str, params: Mapping[str, Any]) -> str:
@@ -252,7 +327,9 @@ class Pool:
         redact: Callable[[str], str],
         last_versions: Mapping[str, str | None],
         in_process: Mapping[str, Any],
+        credentials: CredentialStore,
     ) -> None:
+        self._credentials = credentials
         self._upstreams = {
             server.name: Upstream(
                 server,
@@ -260,6 +337,7 @@ class Pool:
                 ServerLog(log_folder, server.name, redact),
                 last_version=last_versions.get(server.name),
                 in_process=in_process.get(server.name),
+                credentials=credentials,
             )
             for server in servers
         }
@@ -269,6 +347,11 @@ class Pool:
 
     def get(self, name: str) -> Upstream | None:
         return self._upstreams.get(name)
+
+    async def sign_ins(self) -> dict[str, list[SignedIn]]:
+        """Return who is signed in to each server."""
+        found = await self._credentials.signed_in()
+        return {one.name: [held for held in found if held.url == one.config.url] for one in self}
 
     async def roots_changed(self) -> None:
         """Notify every running server that the roots changed."""

@@ -16,7 +16,7 @@ from halflap.config import Config
 from halflap.gateway import Gateway
 from halflap.server import Front
 from halflap.server.http import bind, serve_http
-from halflap.server.tokens import principal_of_person
+from halflap.core.values import principal_of_person
 from servers.features import build
 
 if TYPE_CHECKING:

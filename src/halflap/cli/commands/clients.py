@@ -84,7 +84,10 @@ def init(
     elif not plan.new:
         note("No MCP servers to import. Add one: halflap add NAME -- COMMAND")
     if sign_in:
-        note(f"Sign-in may be needed: {', '.join(map(one_line, sign_in))}. `halflap doctor` checks them.")
+        note(
+            f"Sign-in may be needed: {', '.join(map(one_line, sign_in))}. `halflap doctor` checks them; "
+            "`halflap login NAME` signs in."
+        )
     if written:
         note("Next: `halflap doctor` checks the servers; `halflap install CLIENT` adds Halflap to a client.")
     if invocation.as_json:

@@ -18,6 +18,7 @@ from halflap.cli.command import INTERRUPTED, Invocation, command, on_interrupt
 from halflap.cli.output import (
     Table,
     data_console,
+    describe_sign_in,
     drift_line,
     one_line,
     outline,
@@ -149,12 +150,18 @@ def _show(examined: Mapping[str, Any], *, log: bool) -> None:
         print_lines(outline({row["name"]: [one_line(line, _MAX_TEXT) for line in row["log"]]}))
 
 
-def _server_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _state(row: Mapping[str, Any]) -> str:
     state = row["state"].replace("needs-", "needs ")
+    if row["signIn"] == "accepted" and row["signedIn"]:
+        return f"{state} (signed in: {'; '.join(describe_sign_in(one) for one in row['signedIn'])})"
+    return f"{state} ({row['signIn'].replace('-', ' ')})" if row["signIn"] else state
+
+
+def _server_row(row: Mapping[str, Any]) -> tuple[str, ...]:
     known = row["tools"] - row["outputs"]["unknown"]
     return (
         one_line(row["name"]),
-        f"{state} ({row['signIn'].replace('-', ' ')})" if row["signIn"] else state,
+        _state(row),
         str(row["tools"]),
         f"{known} of {row['tools']}",
         "" if row["startSeconds"] is None else f"{row['startSeconds']:.2f} s",

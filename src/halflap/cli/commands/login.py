@@ -6,7 +6,6 @@ import asyncio
 import os
 import sys
 import threading
-import time
 import webbrowser
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +13,9 @@ from typer import Option
 
 from halflap.cli.command import Invocation, command
 from halflap.cli.commands.servers import NameArgument
-from halflap.cli.output import note, print_json
+from halflap.cli.output import describe_sign_in, note, print_json
 from halflap.core.errors import ServerNotFoundError, UsageError
+from halflap.core.values import principal_of_person
 
 if TYPE_CHECKING:
     from halflap.upstream import Redirect, SignIn
@@ -52,8 +52,8 @@ async def login(
 
     credentials = await sign_in.sign_in(show)
     if invocation.as_json:
-        print_json(credentials.summary.model_dump())
-    note(f"Signed in to {name!r}{_until(credentials.expires_at, renews=credentials.summary.renews_itself)}.")
+        print_json({"server": name, **credentials.summary.to_json()})
+    note(f"Signed in to {name!r}: {describe_sign_in(credentials.summary.to_json())}.")
 
 
 @command(shared=_SHARED)
@@ -65,7 +65,6 @@ async def logout(invocation: Invocation, name: NameArgument, person: PersonOptio
 
 
 def _sign_in(invocation: Invocation, name: str, person: str | None) -> SignIn:
-    from halflap.server.tokens import principal_of_person
     from halflap.upstream import SignIn, credential_store
 
     config = invocation.config()
@@ -103,9 +102,3 @@ async def _accept(redirect: Redirect, line: str) -> bool:
 def _has_display() -> bool:
     """Without one, a browser for the terminal would be opened."""
     return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-
-
-def _until(expires_at: float | None, *, renews: bool) -> str:
-    if renews or expires_at is None:
-        return ""
-    return f" until {time.strftime('%H:%M', time.localtime(expires_at))}"

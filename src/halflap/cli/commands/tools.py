@@ -24,6 +24,7 @@ from halflap.cli.options import (
 )
 from halflap.cli.output import (
     Table,
+    describe_sign_in,
     drift_line,
     note,
     one_line,
@@ -78,6 +79,7 @@ async def list_tools(
             if server in {None, row["server"]} and (everything or not ("blocked" in row or "held" in row))
         ]
         warn_about_servers(gateway, server)
+        sign_ins = await gateway.sign_ins()
     marks = [next((f"[{word}] " for word in _MARKS if word in row), "") for row in rows]
     table = [
         (row["name"], mark + one_line(row["description"])) for row, mark in zip(rows, marks, strict=True)
@@ -88,6 +90,8 @@ async def list_tools(
     for word in ("added", "removed", "changed") if changes is not None else ():
         if tools := getattr(changes, word):
             note(f"{word}: {', '.join(tools)}")
+    for name in sorted(sign_ins if server is None else {server} & {*sign_ins}):
+        note(f"Signed in to {name!r}: {', '.join(map(describe_sign_in, sign_ins[name]))}")
     if not config.servers:
         note(f"No server is configured yet. {NO_SERVER_ADVICE}")
 

@@ -9,6 +9,7 @@ import threading
 import time
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from halflap.core.errors import SignInError
 from halflap.core.files import read_limited, replacing
+from halflap.core.values import person_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-__all__ = ["CredentialStore", "Credentials", "SignedIn"]
+    from halflap.config import Config
+
+__all__ = ["CredentialStore", "Credentials", "SignedIn", "credential_store"]
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +55,18 @@ class SignedIn(BaseModel):
     renews_itself: bool
     missing_scope: str | None = None
     """What the server asked for since, and wasn't granted."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `doctor`, `list` and `login` show. `person` is None for the owner of the gateway."""
+        return {
+            "person": person_of(self.principal),
+            "issuer": self.issuer,
+            "scope": self.scope,
+            "missingScope": self.missing_scope,
+            "signedInAt": _iso(self.signed_in_at),
+            "expiresAt": None if self.expires_at is None else _iso(self.expires_at),
+            "renewsItself": self.renews_itself,
+        }
 
 
 class Credentials(BaseModel):
@@ -98,7 +114,7 @@ class _File(BaseModel):
 class CredentialStore:
     """Keeps credentials in a folder: a file for each, which has the tokens only where there is no keyring."""
 
-    def __init__(self, folder: Path, *, use_keyring: bool) -> None:
+    def __init__(self, folder: Path, *, use_keyring: bool = True) -> None:
         self._folder = folder
         self._use_keyring = use_keyring
         self._cache: dict[Path, tuple[tuple[int, int], Credentials]] = {}
@@ -126,9 +142,11 @@ class CredentialStore:
         """Hold a lock that other processes respect: a refresh token may be usable only once."""
         descriptor = await asyncio.to_thread(self._open_lock, self._file(url, principal).with_suffix(".lock"))
         try:
-            with anyio.fail_after(_LOCK_SECONDS):
+            with anyio.move_on_after(_LOCK_SECONDS) as waiting:
                 while not _try_lock(descriptor):  # noqa: ASYNC110 -- other processes set no event here
                     await asyncio.sleep(0.05)
+            if waiting.cancelled_caught:
+                raise SignInError("Another process has been signing in to the same server for a minute.")
             yield
         finally:
             os.close(descriptor)
@@ -181,6 +199,14 @@ class CredentialStore:
             _ask_keyring(lambda keyring: keyring.delete_password(_SERVICE, file.stem))
         with suppress(OSError):
             file.unlink()
+
+
+def credential_store(config: Config) -> CredentialStore:
+    return CredentialStore(config.data_dir / "sign-ins")
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _key(url: str, principal: str) -> str:

@@ -178,7 +178,7 @@ async def sign_in_client(server_url: str) -> AsyncIterator[httpx2.AsyncClient]:
             )
         response.stream = _Limited(response)
 
-    hooks = {"request": [check], "response": [limit]}
+    hooks: dict[str, list[Callable[..., Awaitable[None]]]] = {"request": [check], "response": [limit]}
     # In a thread: it reads the machine's certificates.
     client = await asyncio.to_thread(httpx2.AsyncClient, timeout=_SECONDS, event_hooks=hooks)
     async with client:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from halflap.core.errors import SignInError
 from halflap.core.text import visible
+from halflap.core.values import person_of
 from halflap.upstream.signin.credentials import Credentials
 from halflap.upstream.signin.provider import ClientProvider, PersonProvider, Storage, sign_in_client
 from halflap.upstream.signin.redirect import LoopbackRedirect
@@ -41,7 +42,10 @@ class SignIn(httpx2.Auth):
 
     def __init__(self, server: ServerConfig, principal: str, store: CredentialStore) -> None:
         assert server.url is not None
-        self._server = server
+        self.server = server
+        person = person_of(principal)
+        self.command = f"halflap login {server.name}" + ("" if person is None else f" --for {person}")
+        """What a person runs to sign in."""
         self._url = server.url
         self._principal = principal
         self._store = store
@@ -50,7 +54,7 @@ class SignIn(httpx2.Auth):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        held = await self._store.load(self._url, self._principal)
+        held = await self.held()
         if (held is None and self._is_unattended) or (held is not None and held.is_expired):
             held = await self._renew(held)
         if held is not None:
@@ -65,27 +69,30 @@ class SignIn(httpx2.Auth):
         elif response.status_code == HTTPStatus.FORBIDDEN and held is not None:
             await self._note_missing_scope(held, response)
 
+    async def held(self) -> Credentials | None:
+        return await self._store.load(self._url, self._principal)
+
     async def sign_in(
         self, show: Callable[[str, Redirect], Awaitable[None]], redirect: Redirect | None = None
     ) -> Credentials:
         """Let a person sign in. `show` gets the address to open in a browser, and where it leads back to."""
-        held = await self._store.load(self._url, self._principal)
+        held = await self.held()
         if self._is_unattended:
-            return await self._obtain(ClientProvider(self._server))
+            return await self._obtain(ClientProvider(self.server))
         if redirect is not None:
             return await self._sign_in_at(redirect, held, show)
-        async with _listening(self._server.oauth.callback_port, held) as loopback:
+        async with _listening(self.server.oauth.callback_port, held) as loopback:
             return await self._sign_in_at(loopback, held, show)
 
     async def _sign_in_at(
         self, redirect: Redirect, held: Credentials | None, show: Callable[[str, Redirect], Awaitable[None]]
     ) -> Credentials:
-        provider = PersonProvider(self._server, held, redirect, lambda url: show(url, redirect))
+        provider = PersonProvider(self.server, held, redirect, lambda url: show(url, redirect))
         return await self._obtain(provider)
 
     async def sign_out(self) -> bool:
         """Forget the credentials, and revoke them where the server can; return whether there were any."""
-        held = await self._store.load(self._url, self._principal)
+        held = await self.held()
         if held is not None and held.metadata is not None and held.metadata.revocation_endpoint is not None:
             token = held.tokens.refresh_token or held.tokens.access_token
             data = {"token": token, "client_id": held.client.client_id}
@@ -100,18 +107,18 @@ class SignIn(httpx2.Auth):
     async def _obtain(self, provider: Provider) -> Credentials:
         """Sign in by sending a request that the server should refuse; the SDK answers its challenge."""
         async with sign_in_client(self._url) as http:
-            headers = {**self._server.headers, **_PING_HEADERS}
+            headers = {**self.server.headers, **_PING_HEADERS}
             try:
                 response = await http.post(self._url, json=_PING, headers=headers, auth=provider)
             except (OAuthFlowError, ValidationError, httpx2.HTTPError) as error:
                 why = visible(str(error) or type(error).__name__, _MAX_SHOWN).rstrip(".")
-                raise SignInError(f"The sign-in to {self._server.name!r} failed: {why}.") from error
+                raise SignInError(f"The sign-in to {self.server.name!r} failed: {why}.") from error
         storage = provider.context.storage
         assert isinstance(storage, Storage)
         client = provider.context.client_info
         if storage.tokens is None or client is None:
             raise SignInError(
-                f"The server {self._server.name!r} did not ask for a sign-in: it answered {response.status_code}."
+                f"The server {self.server.name!r} did not ask for a sign-in: it answered {response.status_code}."
             )
         now = time.time()
         seconds = storage.tokens.expires_in
@@ -134,16 +141,16 @@ class SignIn(httpx2.Auth):
         Other requests and other gateways may do the same at once; one does it, and the others use what it got.
         """
         async with self._store.lock(self._url, self._principal):
-            held = await self._store.load(self._url, self._principal)
+            held = await self.held()
             if held is not None and held != stale and not held.is_expired:
                 return held
             if self._is_unattended:
-                return await self._obtain(ClientProvider(self._server))
+                return await self._obtain(ClientProvider(self.server))
             if held is None or held.tokens.refresh_token is None:
                 return None
             async with sign_in_client(self._url) as http:
                 try:
-                    tokens = await PersonProvider(self._server, held).renew(held, http)
+                    tokens = await PersonProvider(self.server, held).renew(held, http)
                 except httpx2.HTTPError as error:
                     raise SignInError(f"the authorization server can't be reached: {error}.") from error
             if tokens is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies, proxy_bypass
@@ -17,7 +17,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
-from halflap.core.errors import UpstreamUnavailableError
+from halflap.core.errors import SignInError, UpstreamUnavailableError
 from halflap.core.text import visible
 from halflap.upstream.connection import LOST, NOT_MCP, NOT_SENT, REFUSED, Failure
 from halflap.upstream.json_rpc import read_message
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from halflap.config import ServerConfig
     from halflap.upstream.connection import Connection
+    from halflap.upstream.signin import SignIn
 
 _MAX_EVENT_BYTES = 64 * 1024 * 1024
 _CONNECT_SECONDS = 30.0
@@ -57,21 +58,26 @@ class _Client(httpx2.AsyncClient):
     was sent. The SDK's transport would end the whole session instead.
     """
 
-    def __init__(self, connection: Connection, *, is_sse: bool, headers: dict[str, str]) -> None:
-        super().__init__(headers=headers, timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS))
-        self._has_credentials = bool(headers)
+    def __init__(
+        self, connection: Connection, *, is_sse: bool, headers: dict[str, str], sign_in: SignIn | None
+    ) -> None:
+        timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS)
+        super().__init__(headers=headers, timeout=timeout, auth=sign_in)
+        self._sign_in = sign_in
         self._connection = connection
         self._is_sse = is_sse
 
     async def send(self, request: httpx2.Request, **settings: Any) -> httpx2.Response:
         if request.method == "DELETE":
-            with anyio.move_on_after(_GOODBYE_SECONDS):
+            with suppress(SignInError), anyio.move_on_after(_GOODBYE_SECONDS):
                 return await super().send(request, **settings)
             return httpx2.Response(503, request=request)
         try:
             response = await super().send(request, **settings)
         except httpx2.TransportError as error:
             return self._failed(request, *_explain_transport(request, error))
+        except SignInError as error:
+            return self._failed(request, NOT_SENT, Failure("not-reached", str(error)))
         rejection = self._rejection(request, response)
         if rejection is None:
             if request.method == "POST":
@@ -84,7 +90,7 @@ class _Client(httpx2.AsyncClient):
         """Return the code and the failure that a response's status and type stand for, if any."""
         status = response.status_code
         if status in {401, 403}:
-            message = _explain_sign_in(response, has_credentials=self._has_credentials)
+            message = _explain_refusal(response, self._sign_in)
             return REFUSED, Failure("sign-in-needed", message)
         if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
             return NOT_SENT, Failure(
@@ -153,7 +159,7 @@ def _explain_foreign(request: httpx2.Request, response: httpx2.Response) -> str 
         target = request.url.join(response.headers.get("location", "")).copy_with(query=None, fragment=None)
         return (
             f"it redirects to {visible(str(target), _MAX_SHOWN)}. If that is the server, use it as `url`; if it is "
-            "a page to sign in, the server needs credentials under `headers:`."
+            "a page to sign in, the server needs a token under `headers:`."
         )
     if response.is_error:
         return f"it answered {_status(response)}. Check `url`, and that the server is in order."
@@ -164,32 +170,38 @@ def _explain_foreign(request: httpx2.Request, response: httpx2.Response) -> str 
     return None
 
 
-def _explain_sign_in(response: httpx2.Response, *, has_credentials: bool) -> str:
-    refused = f"it answered {_status(response)}: it needs credentials"
-    if has_credentials:
+def _explain_refusal(response: httpx2.Response, sign_in: SignIn | None) -> str:
+    refused = f"it answered {_status(response)}"
+    if sign_in is None:
         return (
-            f"{refused}, and does not accept the `headers:` that it was sent. They may have expired or lack a "
-            "permission: renew them, and check the variables that the configuration uses in them."
+            f"{refused}: it does not accept the `Authorization` header that it was sent. It may have expired or lack a "
+            "permission: renew it, and check the variables that the configuration uses in it."
         )
-    challenge = response.headers.get("www-authenticate", "").lower()
-    oauth = (
-        " It offers sign-in by OAuth, which Halflap does not support yet: get a token from where you have your account."
-        if "resource_metadata" in challenge or "authorization_uri" in challenge
-        else ""
+    if response.status_code == HTTPStatus.UNAUTHORIZED and sign_in.server.headers:
+        return (
+            f"{refused}: it does not accept the `headers:` that it was sent, or needs you to sign in. Renew them, or run "
+            f"`{sign_in.command}`."
+        )
+    if response.status_code == HTTPStatus.FORBIDDEN:
+        return f"{refused}: it needs more permissions than you have. Run `{sign_in.command}` to ask for them."
+    return (
+        f"{refused}: it needs you to sign in. Run `{sign_in.command}`, or set a token as `headers:` "
+        "(for example `Authorization: Bearer ${TOKEN}`) in the configuration."
     )
-    return f"{refused}. Set them as `headers:` (for example `Authorization: Bearer ${{TOKEN}}`) in the configuration.{oauth}"
 
 
 def _status(response: httpx2.Response) -> str:
     return f"{response.status_code} {response.reason_phrase}".rstrip()
 
 
-async def _open_client(server: ServerConfig, connection: Connection, *, is_sse: bool) -> _Client:
+async def _open_client(
+    server: ServerConfig, connection: Connection, sign_in: SignIn | None, *, is_sse: bool
+) -> _Client:
     # A variable without a value leaves `Bearer ` behind, and a header cannot end with a blank.
     headers = {name: value.strip() for name, value in server.headers.items()}
     try:
         # In a thread: it reads the machine's certificates.
-        return await asyncio.to_thread(_Client, connection, is_sse=is_sse, headers=headers)
+        return await asyncio.to_thread(_Client, connection, is_sse=is_sse, headers=headers, sign_in=sign_in)
     except OSError as error:
         named = " and ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
         message = f"the certificates in {named or 'the system'} cannot be read: {error}."
@@ -200,11 +212,13 @@ async def _open_client(server: ServerConfig, connection: Connection, *, is_sse: 
 
 
 @asynccontextmanager
-async def http_streams(server: ServerConfig, connection: Connection) -> AsyncIterator[Any]:
+async def http_streams(
+    server: ServerConfig, connection: Connection, sign_in: SignIn | None
+) -> AsyncIterator[Any]:
     """Connect over streamable HTTP."""
     assert server.url is not None
     async with (
-        await _open_client(server, connection, is_sse=False) as client,
+        await _open_client(server, connection, sign_in, is_sse=False) as client,
         streamable_http_client(
             server.url, http_client=client, max_sse_event_size=_MAX_EVENT_BYTES
         ) as streams,
@@ -213,9 +227,11 @@ async def http_streams(server: ServerConfig, connection: Connection) -> AsyncIte
 
 
 @asynccontextmanager
-async def sse_streams(server: ServerConfig, connection: Connection) -> AsyncIterator[Any]:
+async def sse_streams(
+    server: ServerConfig, connection: Connection, sign_in: SignIn | None
+) -> AsyncIterator[Any]:
     """Connect over the older transport: one event stream for answers, POSTs for requests."""
     assert server.url is not None
-    client = await _open_client(server, connection, is_sse=True)
+    client = await _open_client(server, connection, sign_in, is_sse=True)
     async with sse_client(server.url, httpx_client_factory=lambda *_, **__: client) as streams:
         yield streams
