@@ -13,10 +13,10 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from halflap.config import Config
+from halflap.core.values import principal_of_person
 from halflap.gateway import Gateway
 from halflap.server import Front
 from halflap.server.http import bind, serve_http
-from halflap.core.values import principal_of_person
 from servers.features import build
 
 if TYPE_CHECKING:
