@@ -19,7 +19,7 @@ _MERGING = frozenset({"update", "setdefault", "__setitem__", "__ior__"})
 _ADDING = frozenset({"append", "appendleft", "extend", "extendleft", "insert"})
 _BY_NAME = frozenset({"setattr", "setitem", "exec", "eval", "globals", "locals", "vars", "delattr"})
 _MAKING = frozenset(
-    {"dict", "list", "set", "frozenset", "defaultdict", "Counter", "OrderedDict", "deque", "sorted"}
+    {"dict", "list", "set", "defaultdict", "Counter", "deque", "sorted", "len", "sum", "int", "float", "str"}
 )
 _FRESH = (ast.Dict, ast.List, ast.Set, ast.Tuple, ast.DictComp, ast.ListComp, ast.SetComp, ast.Constant)
 _EXPECTED = frozenset({"KeyError", "LookupError", "IndexError", "TypeError", "AttributeError"})
@@ -36,11 +36,15 @@ class Context:
     @cached_property
     def mentioned(self) -> set[str]:
         """The texts in the program other than keys that it reads or prints: it may put these keys in, or look for them."""
-        return {
-            node.value
-            for node in self._tree.nodes
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and not self._is_read(node)
-        }
+        found: set[str] = set()
+        for node in self._tree.nodes:
+            match node:
+                case ast.Constant(value=str(text)) if not self._is_read(node):
+                    found.add(text)
+                case ast.Call(func=ast.Attribute(), keywords=keywords):
+                    # `row.update(name="x")`
+                    found |= {one.arg for one in keywords if one.arg}
+        return found
 
     def _is_read(self, node: ast.Constant) -> bool:
         parent = self._tree.parents[node]

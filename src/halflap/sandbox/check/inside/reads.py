@@ -93,7 +93,8 @@ class Reads:
             return None
         # A task can be given attributes; a coroutine cannot.
         awaited = _COROUTINE if isinstance(read, ast.Attribute) else AWAITABLE
-        is_unawaited = self._probes.all_are(read.value, awaited)
+        # An item of a container may have been awaited since.
+        is_unawaited = not isinstance(read.value, ast.Subscript) and self._probes.all_are(read.value, awaited)
         found = self._judge(read, self._members(read.value))
         found = not_awaited(source(read.value)) if is_unawaited else found
         if found is None or not found.certain:
