@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 __all__ = ["unawaited_calls"]
 
-_TAKING_ANYTHING = frozenset({"print", "str", "repr", "format", "bool", "isinstance", "dumps", "pprint"})
+_TAKING_ANYTHING = frozenset(
+    {"print", "str", "repr", "format", "bool", "len", "isinstance", "dumps", "pprint"}
+)
 
 
 def unawaited_calls(tree: Tree) -> list[ast.Call]:

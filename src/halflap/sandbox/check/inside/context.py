@@ -68,7 +68,9 @@ class Context:
         match node:
             case ast.Subscript(value=into, slice=key, ctx=ast.Store() | ast.Del()) if not self._is_own(into):
                 yield key
-            case ast.AugAssign(target=ast.Name() | ast.Attribute() as into, op=ast.BitOr() | ast.Add(), value=value):
+            case ast.AugAssign(
+                target=ast.Name() | ast.Attribute() as into, op=ast.BitOr() | ast.Add(), value=value
+            ):
                 if not (self._is_own(into) or isinstance(value, ast.Constant) or self._is_more(into, value)):
                     yield value
             case ast.BinOp(left=left, op=ast.BitOr(), right=right):
@@ -95,7 +97,11 @@ class Context:
         """Return whether a list gets more of what it began with: `rows = page["rows"]`, then `rows += page["rows"]`."""
         bound = self._tree.bindings.get(into.id, []) if isinstance(into, ast.Name) else []
         began = [one.value.slice for one in bound if isinstance(one.value, ast.Subscript)]
-        return isinstance(put, ast.Subscript) and is_text(put.slice) and ast.dump(put.slice) in map(ast.dump, began)
+        return (
+            isinstance(put, ast.Subscript)
+            and is_text(put.slice)
+            and ast.dump(put.slice) in map(ast.dump, began)
+        )
 
     def is_passed_on(self, node: ast.AST) -> bool:
         """Return whether a value is passed to a function of the program, or of `asyncio`, which may await it."""
@@ -117,7 +123,9 @@ class Context:
         for parent in self._tree.around(read):
             if _handles(parent, node):
                 return True
-            if name and any(_looks(one, name) for test in self._tests(parent, node) for one in self._behind(test)):
+            if name and any(
+                _looks(one, name) for test in self._tests(parent, node) for one in self._behind(test)
+            ):
                 return True
             if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
                 # What calls it may handle the error.

@@ -12,7 +12,15 @@ from halflap.sandbox.check.inside.arguments import argument_verdict
 from halflap.sandbox.check.inside.awaits import unawaited_calls
 from halflap.sandbox.check.inside.context import Context
 from halflap.sandbox.check.inside.probes import Probes
-from halflap.sandbox.check.inside.reads import AWAITABLE, Reads, Record, Verdict, describe, not_awaited, source
+from halflap.sandbox.check.inside.reads import (
+    AWAITABLE,
+    Reads,
+    Record,
+    Verdict,
+    describe,
+    not_awaited,
+    source,
+)
 from halflap.sandbox.check.inside.rewrite import DECLARATIONS, as_plain_functions, rewrite
 from halflap.sandbox.check.inside.tool_calls import calls_in, unbound_names
 from halflap.sandbox.check.inside.tree import Tree

@@ -137,7 +137,11 @@ class Reads:
         """Judge a key that is read from the variable of a loop over an object."""
         bound = self._tree.only_binding(read.value)
         loop = None if bound is None else self._tree.parents.get(bound.node)
-        if bound is None or not isinstance(loop, ast.For | ast.comprehension) or loop.target is not bound.node:
+        if (
+            bound is None
+            or not isinstance(loop, ast.For | ast.comprehension)
+            or loop.target is not bound.node
+        ):
             return None
         if not self._probes.all_are(loop.iter, _OBJECT):
             return None

@@ -95,7 +95,11 @@ def as_plain_functions(tree: Tree) -> Edits:
     """Make async functions plain ones whose calls return a coroutine: ty infers only what plain functions return."""
     edits: Edits = {}
     for function in tree.functions.values():
-        if isinstance(function, ast.AsyncFunctionDef) and not function.returns and not tree.is_generator(function):
+        if (
+            isinstance(function, ast.AsyncFunctionDef)
+            and not function.returns
+            and not tree.is_generator(function)
+        ):
             edits[function] = [lambda made: ast.FunctionDef(**dict(ast.iter_fields(made)))]
             for load in tree.loads.get(function.name, []):
                 edits[tree.parents[load]] = [partial(call, "halflap_started")]
