@@ -121,9 +121,9 @@ def test_known_keys_come_from_every_part_of_the_schema() -> None:
 )
 def test_a_key_in_a_path_is_never_ambiguous(value: dict[str, Any], path: str) -> None:
     number = {"type": ["integer", "object", "array"]}
-    assert paths({"additionalProperties": {**number, "additionalProperties": number, "items": number}}, value) == [
-        path
-    ]
+    assert paths(
+        {"additionalProperties": {**number, "additionalProperties": number, "items": number}}, value
+    ) == [path]
 
 
 @pytest.mark.parametrize(("wrong", "listed"), [(40, 40), (100, 51)])

@@ -131,10 +131,7 @@ class Observer:
             tally.times += len(values)
         else:
             tally.count(len(values), digests)
-        if kind is str and place.values is None and place.format is not None:
-            if place.format:
-                self._unchecked[place.format].append((place, values))
-        elif kind is str or kind is Unkept:
+        if name == "string":
             self._texts(place, values, digests, key)
         elif kind is dict:
             self._objects(place, values, digests, level)
@@ -242,33 +239,10 @@ class Observer:
                 place.cut = True
                 return
             record.keys[name] = Key(Place(), Tally(before.times, before.once))
-        data: list[Column] = []
-        if len(groups) == 1:
-            keys, rows, digests = groups[0]
-            known = record.keys
-            if known.keys().isdisjoint(keys):
-                if any(rows):
-                    values, whose = _flattened(list(map(dict.values, rows)), digests)
-                    data.append((list(values), list(whose)))
-                for key in known.values():
-                    key.missing.count(len(rows), digests)
-            else:
-                found = 0
-                for name, values in zip(keys, zip(*map(dict.values, rows))):
-                    key = known.get(name)
-                    if key is None:
-                        data.append((values, digests))
-                    else:
-                        found += 1
-                        self._column(key.place, values, digests, level + 1, name)
-                if found < len(known):
-                    for name in known.keys() - keys:
-                        known[name].missing.count(len(rows), digests)
-        else:
-            columns, data = _columns_of(groups, record.keys)
-            _count_missing(record, groups, columns)
-            for name, column in columns.items():
-                self._column(record.keys[name].place, *column, level + 1, name)
+        # Most often all objects have the same keys; then there is nothing to join.
+        data = (
+            self._alike(record, groups[0], level) if len(groups) == 1 else self._mixed(record, groups, level)
+        )
         if data:
             if record.rest is None:
                 if not self._take(level + 1):
@@ -276,6 +250,30 @@ class Observer:
                     return
                 record.rest = Place()
             self._column(record.rest, *_joined(data), level + 1, _DATA)
+
+    def _alike(self, record: Record, group: Group, level: int) -> list[Column]:
+        """Observe objects with the same keys, and return what they have under keys that are data."""
+        names, rows, digests = group
+        known = record.keys
+        for name in known.keys() - names if known.keys() != set(names) else ():
+            known[name].missing.count(len(rows), digests)
+        if known.keys().isdisjoint(names):
+            return _values_of(rows, digests)
+        data: list[Column] = []
+        for name, values in zip(names, zip(*map(dict.values, rows), strict=True), strict=True):
+            if name in known:
+                self._column(known[name].place, values, digests, level + 1, name)
+            else:
+                data.append((values, digests))
+        return data
+
+    def _mixed(self, record: Record, groups: list[Group], level: int) -> list[Column]:
+        """Observe objects with different keys, and return what they have under keys that are data."""
+        columns, data = _columns_of(groups, record.keys)
+        _count_missing(record, groups, columns)
+        for name, column in columns.items():
+            self._column(record.keys[name].place, *column, level + 1, name)
+        return data
 
     def _take(self, level: int) -> bool:
         """Take room for one more place; if there is none, this level and those below are dropped for good."""
@@ -317,6 +315,14 @@ def _flattened(
     return chain.from_iterable(collections), whose
 
 
+def _values_of(rows: Sequence[Object], digests: Digests) -> list[Column]:
+    """Return all values of objects as one column, or none."""
+    if not any(rows):
+        return []
+    values, whose = _flattened(list(map(dict.values, rows)), digests)
+    return [(list(values), list(whose))]
+
+
 def _joined(columns: Sequence[Column]) -> Column:
     if len(columns) == 1:
         return columns[0]
@@ -330,9 +336,7 @@ def _columns_of(groups: Sequence[Group], names: Mapping[str, Any]) -> tuple[dict
     data: list[Column] = []
     for keys, rows, digests in groups:
         if names.keys().isdisjoint(keys):
-            if any(rows):
-                values, whose = _flattened(list(map(dict.values, rows)), digests)
-                data.append((list(values), list(whose)))
+            data += _values_of(rows, digests)
             continue
         for key, values in zip(keys, zip(*map(dict.values, rows), strict=True), strict=True):
             if key not in names:
@@ -366,9 +370,9 @@ def _tags_of(rows: Sequence[Object]) -> list[tuple[str, Scalar] | None]:
         if set(map(type, values)) == {str}:
             # Most often the same few words.
             known = {value: (key, value) if is_tag_value(value) else None for value in set(values)}
-            found = map(known.__getitem__, values)
+            found = [known[value] for value in values]
         else:
-            found = ((key, value) if is_tag_value(value) else None for value in values)
+            found = [(key, value) if is_tag_value(value) else None for value in values]
         tags = [tag or other for tag, other in zip(tags, found, strict=True)]
         if None not in tags:
             break
