@@ -275,7 +275,11 @@ def tools_page(tools: Sequence[FrontTool]) -> str:
     anywhere = " and ".join(map(_link, _OF_EVERY_TOOL))
     parts = ["# MCP tools\n", _MADE.strip() + "\n", _TOOLS_INTRO.format(anywhere=anywhere)]
     for tool in tools:
-        effect = "It changes nothing." if tool.definition["annotations"].get("readOnlyHint") else "It may change something."
+        effect = (
+            "It changes nothing."
+            if tool.definition["annotations"].get("readOnlyHint")
+            else "It may change something."
+        )
         parts += [f"## {tool.name}\n", f"{tool.description}\n", f"{effect}\n"]
         properties: Mapping[str, Any] = tool.input_schema.get("properties", {})
         needed = tool.input_schema.get("required", [])

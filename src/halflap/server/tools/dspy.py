@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from halflap.core.errors import ProgramInputsError
+from halflap.core.errors import ProgramInputsError, SeedCode
 from halflap.server.confirm import confirm
 from halflap.server.tools.tool import family
 
@@ -25,7 +25,7 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
         "dspy_get_program_info": _info,
         "dspy_reload_program": _reload,
     }
-    return family(gateway, handlers, error_objects=True)
+    return family(gateway, handlers, error_codes=get_args(SeedCode))
 
 
 async def _execute(gateway: Gateway, arguments: Arguments, client: Client) -> dict[str, Any]:

@@ -36,7 +36,9 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
 
     handlers = {name: handler(job) for name, (job, _) in _JOBS.items()}
     outputs = {name: _output_schema(answer) for name, (_, answer) in _JOBS.items()}
-    return family(gateway, handlers, outputs, error_objects=True)
+    return family(
+        gateway, handlers, outputs, error_codes=("INVALID_INPUTS", "EXECUTION_ERROR", "TIMEOUT_ERROR")
+    )
 
 
 def _output_schema(answer: type[BaseModel]) -> dict[str, Any]:

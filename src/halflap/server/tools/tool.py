@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from importlib.resources import files
 from string import Template
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from halflap.core.errors import HalflapError, InvalidArgumentsError, SeedCode
+from halflap.core.errors import HalflapError, InvalidArgumentsError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from halflap.core.codes import OtherCode
-    from halflap.core.errors import ArgumentProblem
+    from halflap.core.errors import ArgumentProblem, SeedCode
     from halflap.gateway import Gateway
     from halflap.server.passthrough.client import Client
 
@@ -31,17 +31,12 @@ __all__ = ["Answer", "Arguments", "FrontTool", "Handler", "family"]
 logger = logging.getLogger(__name__)
 
 _INTERNAL: OtherCode = "internal"
-_SOURCE = Template(files(__package__ or "").joinpath("definitions.yaml").read_text(encoding="utf-8"))
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DEFINITIONS: Mapping[str, Mapping[str, Any]] = yaml.load(
+    files(__package__ or "").joinpath("definitions.yaml").read_text(encoding="utf-8"),
+    Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader),  # noqa: S506 -- a safe loader
+)
 _BUNDLED = "Program name: worklet_selector, resource_router, anomaly_forensics, runtime_adaptation"
-_FAILURE = {
-    "properties": {
-        "error": {"const": True, "description": "Present if there is no answer"},
-        "code": {"description": "Kind of error", "enum": list(get_args(SeedCode))},
-        "message": {"type": "string", "description": "What is wrong, and what to do"},
-    },
-    "required": ["error", "code", "message"],
-}
+_OTHERS = "Program name, from dspy_list_programs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,37 +130,49 @@ def family(
     handlers: Mapping[str, Handler],
     outputs: Mapping[str, Mapping[str, Any]] | None = None,
     *,
-    error_objects: bool = False,
+    error_codes: Sequence[SeedCode] = (),
 ) -> list[FrontTool]:
-    """Return tools bound to a gateway; `outputs` are the output schemas that are not in the file."""
+    """Return tools bound to a gateway.
+
+    `outputs` has the output schemas that are not in the file; `error_codes` are those of error objects.
+    """
     limits = gateway.config.execution
-    known = _definitions(
-        modules=" and ".join(filter(None, ("Standard library", ", ".join(limits.modules)))),
-        seconds=f"{limits.timeout_seconds:g}",
-        calls=f"{limits.max_calls}",
-        kilobytes=f"{limits.max_output_bytes / 1024:g}",
-        programs=_BUNDLED
-        if gateway.config.programs.root is None
-        else "Program name, from dspy_list_programs",
-    )
+    words = {
+        "modules": " and ".join(filter(None, ("Standard library", ", ".join(limits.modules)))),
+        "seconds": f"{limits.timeout_seconds:g}",
+        "calls": f"{limits.max_calls}",
+        "kilobytes": f"{limits.max_output_bytes / 1024:g}",
+        "programs": _BUNDLED if gateway.config.programs.root is None else _OTHERS,
+    }
     tools = []
     for name, handler in handlers.items():
-        definition = {"name": name, **known[name]}
+        definition = {"name": name, **_filled_in(_DEFINITIONS[name], words)}
         errors = definition.pop("errors", ())
         output = (outputs or {}).get(name) or definition.get("outputSchema")
         if output is not None:
-            definition["outputSchema"] = _or_failure(output) if error_objects else output
-        tools.append(FrontTool(definition, errors, partial(handler, gateway), error_objects))
+            definition["outputSchema"] = _or_error_object(output, error_codes) if error_codes else output
+        tools.append(FrontTool(definition, errors, partial(handler, gateway), bool(error_codes)))
     return tools
 
 
-@lru_cache(maxsize=8)
-def _definitions(**texts: str) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = yaml.load(_SOURCE.substitute(texts), Loader=_LOADER)  # noqa: S506 -- a safe loader
-    return found
+def _filled_in(value: Any, words: Mapping[str, str]) -> Any:
+    """Return a copy with the words of the configuration in its texts."""
+    if isinstance(value, dict):
+        return {key: _filled_in(one, words) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_filled_in(one, words) for one in value]
+    return Template(value).substitute(words) if isinstance(value, str) else value
 
 
-def _or_failure(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an answer or an error object."""
+def _or_error_object(schema: Mapping[str, Any], codes: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of an answer that is this one or an error object."""
     fields = {key: value for key, value in schema.items() if key != "required"}
-    return {**fields, "anyOf": [{"required": schema["required"]}, _FAILURE]}
+    error = {
+        "properties": {
+            "error": {"const": True, "description": "Present if there is no answer"},
+            "code": {"description": "Kind of error", "enum": list(codes)},
+            "message": {"type": "string", "description": "What is wrong, and what to do"},
+        },
+        "required": ["error", "code", "message"],
+    }
+    return {**fields, "anyOf": [{"required": schema["required"]}, error]}
