@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from halflap.core.errors import UsageError, WorkflowError
 from halflap.workflows.analysis.compare import compare
-from halflap.workflows.model.net import Bound
 from workflows.nets import block_net, net, nets
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ def test_past_the_bound_strict_does_not_pass_and_the_answer_is_not_conclusive() 
     wide = block_net(("and", names))
     written_out = block_net(("xor", [("and", names), ("seq", [names[0], ("and", names[1:])])]))
     for mode in MODES:
-        verdict = compare(wide, written_out, mode, Bound(states=200))
+        verdict = compare(wide, written_out, mode, 200)
         assert not verdict.conclusive
         assert verdict.passed == (mode != "strict")
         assert verdict.response()["behavioral_equivalence"] is None
@@ -216,8 +215,8 @@ def test_the_response_has_every_field() -> None:
 @given(nets(), nets(), st.sampled_from(MODES))
 def test_strict_passes_only_what_agrees_in_everything(one: Net, other: Net, mode: Mode) -> None:
     try:
-        verdict = compare(one, other, mode, Bound(states=2_000))
-        itself = compare(one, one, "balanced", Bound(states=2_000))
+        verdict = compare(one, other, mode, 2_000)
+        itself = compare(one, one, "balanced", 2_000)
     except WorkflowError:
         assume(False)
     json.dumps(verdict.response())

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from halflap.workflows.analysis.footprint import Footprint, agreement, footprint
 from halflap.workflows.analysis.study import Study, Unknown
-from halflap.workflows.model.net import Bound
 from support import examples
 from workflows import brute
 from workflows.nets import block_net, general_nets, net, nets, trees
@@ -117,7 +116,7 @@ def test_past_the_bound_there_is_no_footprint_but_a_reason() -> None:
         {"a": "xor/and", "b": "xor/and", "c": "xor/and", "d": "xor/and", "e": "and/and", "f": "and/and"},
         "i>a a>b a>c b>d b>e c>e d>f e>f f>o",
     )
-    assert isinstance(footprint(Study(wild, Bound(states=2))), Unknown)
+    assert isinstance(footprint(Study(wild, 2)), Unknown)
     assert isinstance(footprint(Study(wild)), Footprint)
 
 
@@ -148,7 +147,7 @@ def test_an_activity_that_one_of_them_lacks_counts_as_a_row_and_a_column() -> No
 def test_agreement_is_symmetric_between_0_and_1_and_1_only_without_differences(
     one: Net, other: Net, itself: bool
 ) -> None:
-    first, second = (footprint(Study(each, Bound(states=5_000))) for each in (one, one if itself else other))
+    first, second = (footprint(Study(each, 5_000)) for each in (one, one if itself else other))
     assume(isinstance(first, Footprint) and isinstance(second, Footprint))
     assert isinstance(first, Footprint)
     assert isinstance(second, Footprint)

@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 from halflap.core.errors import WorkflowError
 from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import (
+    decoded,
     net_schema,
+    parse_json,
     read_net,
     read_specification,
     write_net,
     write_specification,
 )
 from halflap.workflows.model.net import Kept, Specification, Task
-from halflap.workflows.model.source import decoded, parse_json
 from workflows.nets import nets, told_nets
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
+from tests.workflows.nets import rule
 
 from halflap.workflows.analysis.order import data_by_label, first_order, reversals
 from halflap.workflows.analysis.study import Study, Unknown
 from halflap.workflows.model.form import read_net
-from halflap.workflows.model.net import Net, Rule
+from halflap.workflows.model.net import Net
 from workflows.nets import block_net, distinct, trees
 
 if TYPE_CHECKING:
@@ -124,5 +125,5 @@ def ruled(draw: DrawFn, base: SearchStrategy[Net]) -> Net:
     rules = []
     for kind in kinds:
         pair = tuple(draw(st.permutations(seen))[:2])
-        rules.append(Rule(kind, pair[:1] if kind == "required" else pair))  # type: ignore[arg-type]
+        rules.append(rule(kind, *(pair[:1] if kind == "required" else pair)))
     return replace(net, rules=tuple(rules))

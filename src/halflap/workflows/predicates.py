@@ -7,7 +7,9 @@ Anything else is refused, so a predicate can neither call nor assign nor look up
 from __future__ import annotations
 
 import ast
+import re
 import warnings
+from keyword import kwlist
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import WorkflowError
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 _LONGEST = 4_000
 _MAX_NODES = 1_000
 _LARGEST = 10**40
+_NOT_RESERVED = re.compile(
+    r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\b(?:%s)\b""" % "|".join({*kwlist} - {"and", "or", "not"})
+)
+_MARK = "·"
+"""Appended to names such as `from`, which Python reserves and fields of results have."""
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _ALLOWED = (
     ast.BoolOp, ast.And, ast.Or, ast.Not, ast.USub, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
@@ -33,20 +40,27 @@ Path = tuple[str, ...]
 def parse(text: str) -> ast.expr:
     """Parse a predicate; a `WorkflowError` says what is wrong with it."""
     try:
-        if len(text) > _LONGEST:
-            raise ValueError(f"It has {len(text)} characters; at most {_LONGEST} are allowed.")
         with warnings.catch_warnings(action="ignore"):
-            found = ast.parse(text.strip(), mode="eval").body
+            marked = _NOT_RESERVED.sub(lambda one: one[1] or f"{one[0]}{_MARK}", text[:_LONGEST].strip())
+            found = ast.parse(marked, mode="eval").body
         nodes = list(ast.walk(found))
-        if len(nodes) > _MAX_NODES:
-            raise ValueError("It is too long.")
+        _check_length(len(text), len(nodes))
         for node in nodes:
             _check(node)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        reason = f"{error.msg[:1].upper()}{error.msg[1:]}. {_HINT}" if isinstance(error, SyntaxError) else str(error)
+        reason = (
+            f"{error.msg[:1].upper()}{error.msg[1:]}. {_HINT}"
+            if isinstance(error, SyntaxError)
+            else str(error)
+        )
         what = f"The predicate {shorten(text, 80)!r} is invalid."
         raise WorkflowError([("", reason or "It cannot be read.")], what) from None
     return found
+
+
+def _check_length(characters: int, nodes: int) -> None:
+    if characters > _LONGEST or nodes > _MAX_NODES:
+        raise ValueError(f"It is too long: at most {_LONGEST} characters and {_MAX_NODES} parts are allowed.")
 
 
 def _check(node: ast.AST) -> None:
@@ -68,8 +82,10 @@ def _check(node: ast.AST) -> None:
 def _path(node: ast.expr) -> Path | None:
     if isinstance(node, ast.Attribute):
         before = _path(node.value)
-        return None if before is None else (*before, node.attr)
-    return (node.id,) if isinstance(node, ast.Name) and node.id not in _CONSTANTS else None
+        return None if before is None else (*before, node.attr.removesuffix(_MARK))
+    return (
+        (node.id.removesuffix(_MARK),) if isinstance(node, ast.Name) and node.id not in _CONSTANTS else None
+    )
 
 
 def names(expression: ast.expr) -> frozenset[Path]:
@@ -142,4 +158,4 @@ def _call(function: str, *arguments: ast.expr) -> ast.expr:
 
 
 def _text(node: ast.expr) -> ast.expr:
-    return ast.Constant(ast.unparse(node))
+    return ast.Constant(ast.unparse(node).replace(_MARK, ""))

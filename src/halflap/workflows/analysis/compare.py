@@ -88,15 +88,15 @@ class _Comparison:
             validation_passed=not reasons,
             validation_mode=mode,
             reasons=reasons,
-            footprint_compatibility=agreed and agreed.cells,
-            directly_follows_similarity=agreed and agreed.directly_follows,
+            footprint_compatibility=agreed.cells if agreed else None,
+            directly_follows_similarity=agreed.directly_follows if agreed else None,
             behavioral_equivalence=self.same.equivalent,
             counterexample=counterexample,
             differences=list(agreed.differences) if agreed else [],
-            differing_cells=agreed and agreed.differing,
-            activities=agreed and list(agreed.activities),
-            start_activities={name: one and one.start_activities() for name, one in prints.items()},
-            end_activities={name: one and one.end_activities() for name, one in prints.items()},
+            differing_cells=agreed.differing if agreed else None,
+            activities=list(agreed.activities) if agreed else None,
+            start_activities={name: one.start_activities() if one else None for name, one in prints.items()},
+            end_activities={name: one.end_activities() if one else None for name, one in prints.items()},
             sound={side.name: side.sound.sound for side in self.sides},
             anomalies=list(self.anomalies()),
             warnings=list(self.warnings()),
@@ -104,7 +104,7 @@ class _Comparison:
             inconclusive_because=unknown,
         )
 
-    def reasons(self, mode: Mode) -> Iterator[str]:
+    def reasons(self, mode: Mode) -> Iterator[str]:  # noqa: C901 -- one sentence after the other
         """Yield why the verdict does not pass."""
         incomplete = [side.incomplete for side in self.sides if side.incomplete is not None]
         yield from incomplete

@@ -69,7 +69,7 @@ def equivalence(first: Study, second: Study) -> Equivalence:
 # By states --------------------------------------------------------------------------------------------
 
 
-def _by_states(first: Study, second: Study, most: int) -> Equivalence:
+def _by_states(first: Study, second: Study, most: int) -> Equivalence:  # noqa: C901 -- one algorithm
     automata = []
     for study in (first, second):
         if study.block is None:
@@ -169,8 +169,14 @@ def _by_footprints(first: Study, second: Study) -> Distinction | None:
 
 
 def _neighbours(found: Footprint) -> set[tuple[str, str]]:
-    pairs = {(one, other) for one, row in zip(found.activities, found.follows, strict=True) for other in found.named(row)}
-    pairs |= {(_BEGIN, one) for one in found.start_activities()} | {(one, _END) for one in found.end_activities()}
+    pairs = {
+        (one, other)
+        for one, row in zip(found.activities, found.follows, strict=True)
+        for other in found.named(row)
+    }
+    pairs |= {(_BEGIN, one) for one in found.start_activities()} | {
+        (one, _END) for one in found.end_activities()
+    }
     return pairs | ({(_BEGIN, _END)} if found.empty_trace else set())
 
 

@@ -95,7 +95,7 @@ class Machine:
 # Machines ---------------------------------------------------------------------------------------------
 
 
-def machine_of(net: Net) -> Machine:
+def machine_of(net: Net) -> Machine:  # noqa: C901 -- a case for each kind of gate
     """Return a net as places and steps; or-gates that form no block raise a `WorkflowError`."""
     made = Machine()
     blocks = or_blocks(net)
@@ -110,7 +110,9 @@ def machine_of(net: Net) -> Machine:
     waits: dict[str, list[int]] = {}
     """What an or-join takes: a place for each way, which nothing else takes from."""
     for block in blocks.values():
-        waits[block.join] = [made.place(last.key) if last.source in named else held[last] for _, last in block.ways]
+        waits[block.join] = [
+            made.place(last.key) if last.source in named else held[last] for _, last in block.ways
+        ]
         for (_, last), place in zip(block.ways, waits[block.join], strict=True):
             if place != held[last]:
                 made.step([held[last]], [place])
@@ -135,7 +137,7 @@ def machine_of(net: Net) -> Machine:
     return made
 
 
-def unfolded(net: Net, tree: Block, wanted: Collection[str]) -> Machine:
+def unfolded(net: Net, tree: Block, wanted: Collection[str]) -> Machine:  # noqa: C901 -- a case for each kind of block
     """Return a block-structured net as places and steps, with everything but the wanted tasks in as few steps as possible.
 
     A part without wanted tasks is one step, which does what a shortest case of it does: its tasks are shown, and so is whether it can
@@ -185,7 +187,7 @@ def _grouped(parts: Iterable[Block], is_wanted: Callable[[Block], bool]) -> list
     """Join neighbours that are not wanted."""
     found: list[Block] = []
     for wanted, group in groupby(parts, is_wanted):
-        found += group if wanted else [sequence(group)]
+        found += list(group) if wanted else [sequence(group)]
     return found
 
 

@@ -253,5 +253,3 @@ def remembered(method: Callable[[S, Block], T]) -> Callable[[S, Block], T]:
         return known[block]
 
     return found
-
-

@@ -181,9 +181,7 @@ class _Builder:
         else:
             self.enter(net.output, self.lay(tree, _Ends([(net.input, PLAIN)])))
         made = {
-            name: replace(
-                task, join=self.joins.get(name, task.join), split=self.splits.get(name, task.split)
-            )
+            name: replace(task, join=self.joins.get(name, task.join), split=self.splits.get(name, task.split))
             for name, task in self.tasks.items()
         }
         tasks = {name: made[name] for name in (*net.tasks, *made) if name in made}

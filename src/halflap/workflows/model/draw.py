@@ -73,7 +73,9 @@ def _drawn(net: Net) -> tuple[list[_Node], list[tuple[str, str, list[str]]]]:
     arrows = []
     for flow in net.flows:
         chance = None if flow.probability is None else f"{flow.probability:g}"
-        words = _lines([flow.predicate or xpaths.get(flow.key)], [chance, "default" if flow.default else None])
+        words = _lines(
+            [flow.predicate or xpaths.get(flow.key)], [chance, "default" if flow.default else None]
+        )
         arrows.append((names[flow.source], names[flow.target], words))
     return nodes, arrows
 

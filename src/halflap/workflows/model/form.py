@@ -71,7 +71,7 @@ class _Specification:
 
 
 @lru_cache
-def _adapter(kind: type) -> TypeAdapter[Any]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     """Return the adapter of a dataclass; making one takes milliseconds."""
     return TypeAdapter(kind)
 

@@ -141,7 +141,9 @@ class _Reduction:
         for arrow in together:
             self.remove(arrow)
         split, join = together[0].source, together[0].target
-        ways = sorted((one for arrow in together for one in arrow.ways or [arrow]), key=lambda one: one.choice.rank)
+        ways = sorted(
+            (one for arrow in together for one in arrow.ways or [arrow]), key=lambda one: one.choice.rank
+        )
         choices = tuple(one.choice for one in ways)
         whole = Choice.together(choices)
         partial = whole.flows < self.flows[split.node]

@@ -173,7 +173,9 @@ class Evaluator:
         excess = self._excess(times)
         refused, agreed = None, 1.0
         if start is not None:
-            refused, agreed = self._refused(study, times, excess, start, is_fine=sound and broken <= self._broken)
+            refused, agreed = self._refused(
+                study, times, excess, start, is_fine=sound and broken <= self._broken
+            )
         makespan = _ENDLESS if times.makespan is None else round(times.makespan, _DIGITS)
         cost = round(times.cost or 0.0, _DIGITS)
         steer = round(-sum(patterns) / len(patterns), _DIGITS) if patterns else 0.0
@@ -199,7 +201,13 @@ class Evaluator:
         )
 
     def _refused(
-        self, study: Study, times: Performance, excess: tuple[float, float], start: Candidate, *, is_fine: bool
+        self,
+        study: Study,
+        times: Performance,
+        excess: tuple[float, float],
+        start: Candidate,
+        *,
+        is_fine: bool,
     ) -> tuple[str | None, float]:
         """Return why a workflow may not be taken, and its agreement with the original."""
         slower = False

@@ -76,7 +76,8 @@ class _Adapter:
         if objective == "goal":
             # What comes first in a rank counts far more than what comes later.
             pairs = enumerate(zip(start.rank, found.rank, strict=True))
-            return _GOAL * sum((a - b) / max(abs(a), abs(b), 1.0) / 1_000**at for at, (a, b) in pairs)
+            weighted = ((a - b) / max(abs(a), abs(b), 1.0) / 1_000.0**at for at, (a, b) in pairs)
+            return _GOAL * sum(weighted)
         before, after = {
             "time": (start.times.makespan, found.times.makespan),
             "cost": (start.times.cost, found.times.cost),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict  # noqa: TC002 -- pydantic reads the annotations
 
 from halflap.core.errors import WorkflowError
 from halflap.core.text import join
@@ -21,7 +21,7 @@ from halflap.workflows.model.reduce import tree_of
 from halflap.workflows.optimize import genetic
 from halflap.workflows.optimize.evaluate import Evaluator
 from halflap.workflows.optimize.search import best_first_search
-from halflap.workflows.score.patterns import Pattern
+from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.transform.constraints import Constraints
 from halflap.workflows.transform.ground import Ground
 

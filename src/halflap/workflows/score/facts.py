@@ -147,7 +147,9 @@ class Facts:
                 return UNKNOWN
             return Data(read) | self.tie(block.split)
         task = self.net.tasks.get(block.split or "")
-        known = task is not None and task.reads is not None and (task.label is None or task.writes is not None)
+        known = (
+            task is not None and task.reads is not None and (task.label is None or task.writes is not None)
+        )
         return self.tie(block.split) if known else UNKNOWN
 
 

@@ -164,7 +164,9 @@ def _choice(facts: Facts, block: Block) -> Iterator[Finding]:
     if isinstance(block, Branches) and is_choice(block):
         yield Finding("closed", 1)
         yield from _decided(facts, block.split, block.choices, block.parts)
-    for at, corner in enumerate(block.corners) if isinstance(block, Tangle) else ():
+    if not isinstance(block, Tangle):
+        return
+    for at, corner in enumerate(block.corners):
         ways = [number for number, (source, _) in enumerate(block.links) if source == at]
         if not corner.joins and corner.kind != "and" and len(ways) > 1:
             yield Finding("closed", 0)
@@ -271,7 +273,8 @@ def _idle(facts: Facts, tree: Block) -> Iterator[Advice]:
         parts: list[Block | None] = [None, *block.parts, None] if isinstance(block, Sequence) else []
         for before, part, after in zip(parts, parts[1:], parts[2:], strict=False):
             beside = isinstance(before, Branches | Loop) or isinstance(after, Branches | Loop)
-            if isinstance(part, Step) and not beside and part.node in facts.net.tasks:
-                if facts.removable(part.node):
-                    why = "It is silent and does nothing."
-                    yield _advice("maintainability", (part.node,), f"Remove '{part.node}'.", why)
+            if beside or not isinstance(part, Step) or part.node not in facts.net.tasks:
+                continue
+            if facts.removable(part.node):
+                why = "It is silent and does nothing."
+                yield _advice("maintainability", (part.node,), f"Remove '{part.node}'.", why)

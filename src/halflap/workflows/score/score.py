@@ -110,14 +110,16 @@ def scored(net: Net, asked: Scoring, bound: int = MAX_STATES) -> Scores:
             maintainability=measured,
             compliance=Compliance(
                 sound=judged.sound,
-                failures=[Failed(kind=one.kind, message=one.why, trace=one.trace) for one in judged.failures],
+                failures=[
+                    Failed(kind=one.kind, message=one.why, trace=list(one.trace)) for one in judged.failures
+                ],
                 rules=[
                     RuleResult(
                         kind=one.rule.kind,
-                        tasks=one.rule.tasks,
+                        tasks=list(one.rule.tasks),
                         holds=one.holds,
                         message=one.why,
-                        trace=one.trace,
+                        trace=None if one.trace is None else list(one.trace),
                     )
                     for one in verdicts
                 ],

@@ -60,7 +60,9 @@ class Simulation:
         incoming = net.incoming()
         self.jobs: dict[str, _Job] = {}
         for place, (node, task) in enumerate(net.tasks.items()):
-            waits = {"xor": 1, "and": len(incoming[node]), "or": 0}[task.join] if len(incoming[node]) > 1 else 1
+            waits = (
+                {"xor": 1, "and": len(incoming[node]), "or": 0}[task.join] if len(incoming[node]) > 1 else 1
+            )
             self.jobs[node] = _Job(place, facts.duration(node), facts.cost(node), task.resource, waits)
 
     @cached_property

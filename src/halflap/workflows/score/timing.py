@@ -213,7 +213,9 @@ class Performance:
     problem: str | None = None
 
 
-def performance(study: Study, facts: Facts, timing: Timing | None = None, *, quick: bool = False) -> Performance:
+def performance(
+    study: Study, facts: Facts, timing: Timing | None = None, *, quick: bool = False
+) -> Performance:
     """Return the times of a workflow; quick ones may be estimates."""
     try:
         if study.block is None:

@@ -7,7 +7,16 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from halflap.workflows.analysis.order import depend
-from halflap.workflows.model.block import Branches, Choice, Sequence, Step, is_choice, parts_of, replaced, sequence
+from halflap.workflows.model.block import (
+    Branches,
+    Choice,
+    Sequence,
+    Step,
+    is_choice,
+    parts_of,
+    replaced,
+    sequence,
+)
 from halflap.workflows.score.facts import fused
 from halflap.workflows.transform.ground import named
 
@@ -37,10 +46,13 @@ def merge_identical(ground: Ground, block: Block) -> Iterator[tuple[Block, str]]
         yield sequence((rest, last)), f"Moved {named(facts.doing(last)) or 'the common end'} behind {at}."
     decided = not block.partial and sum(choice.predicate is None for choice in block.choices) <= 1
     tied = facts.tie(block.split).writes
-    if decided and not tied and not depend(facts.choice(block), facts.data(first)):
-        if _all_same(ground, [parts[0] for parts in inside]):
-            rest = replace(block, parts=tuple(sequence(parts[1:]) for parts in inside), split=None)
-            yield sequence((first, rest)), f"Moved {named(facts.doing(first)) or 'the common beginning'} before {at}."
+    earlier = decided and not tied and not depend(facts.choice(block), facts.data(first))
+    if earlier and _all_same(ground, [parts[0] for parts in inside]):
+        rest = replace(block, parts=tuple(sequence(parts[1:]) for parts in inside), split=None)
+        yield (
+            sequence((first, rest)),
+            f"Moved {named(facts.doing(first)) or 'the common beginning'} before {at}.",
+        )
 
 
 def _merged(ground: Ground, block: Branches) -> Iterator[tuple[Block, str]]:
@@ -76,7 +88,9 @@ def _same(ground: Ground, one: Block, other: Block) -> bool:
         stated = [[choice[:5] for choice in getattr(block, "choices", ())] for block in (one, other)]
         alike = stated[0] == stated[1] and getattr(one, "kind", None) == getattr(other, "kind", None)
         # Of one gate, these are different ways.
-        same_gate = is_choice(one) and getattr(one, "split", None) == getattr(other, "split", None) is not None
+        same_gate = (
+            is_choice(one) and getattr(one, "split", None) == getattr(other, "split", None) is not None
+        )
         if not alike or same_gate:
             return False
     return all(_same(ground, a, b) for a, b in zip(one.parts, other.parts, strict=True))
@@ -95,7 +109,11 @@ def filter_first(ground: Ground, block: Block) -> Iterator[tuple[Block, str]]:
             continue
         asks = facts.data(sequence(head)) | facts.choice(choice)
         needing = [way for way, one in enumerate(choice.parts) if facts.depend(work, one)]
-        if len(needing) == 1 and not depend(asks, data) and _serves_only(ground, work, choice.parts[needing[0]]):
+        if (
+            len(needing) == 1
+            and not depend(asks, data)
+            and _serves_only(ground, work, choice.parts[needing[0]])
+        ):
             way = sequence((work, choice.parts[needing[0]]))
             new = sequence((*head, choice.with_parts(replaced(choice.parts, needing[0], way))))
             what = f"Moved {named(facts.doing(work))} behind the choice of '{choice.split}', into the only way that needs it."

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field
 
 from halflap.workflows.analysis.order import Data, depend
 from halflap.workflows.model.block import Branches, Loop, Step, Tangle, blocks_in, is_choice
-from halflap.workflows.model.net import STRICT, Amount  # noqa: TC001 -- pydantic reads it
+from halflap.workflows.model.net import STRICT, Amount
 from halflap.workflows.score.facts import TIE, Facts
 
 if TYPE_CHECKING:

@@ -80,7 +80,10 @@ def serialise(ground: Ground, block: Block) -> Iterator[tuple[Block, str]]:
         both = sequence((block.parts[one], block.parts[other]))
         parts = [part for at, part in enumerate(replaced(block.parts, one, both)) if at != other]
         names = named([task for at in (one, other) for task in ground.facts.doing(block.parts[at])[:1]])
-        yield parallel(parts), f"Put {names}, and what belongs to them, in sequence, so that less runs at once."
+        yield (
+            parallel(parts),
+            f"Put {names}, and what belongs to them, in sequence, so that less runs at once.",
+        )
 
 
 class _Plan(NamedTuple):
@@ -88,7 +91,7 @@ class _Plan(NamedTuple):
 
     time: float
     depth: int
-    count: int
+    pieces: int
     atoms: tuple[int, ...] = ()
     """In sequence."""
     parts: tuple[_Plan, ...] = ()
@@ -146,7 +149,7 @@ class _Arranger:
         for cut in self._cuts(mask):
             one, other = self._plan(cut, width), self._plan(mask & ~cut, width)
             time = round(one.time + other.time, 9)
-            new = _Plan(time, max(one.depth, other.depth), one.count + other.count, parts=(one, other))
+            new = _Plan(time, max(one.depth, other.depth), one.pieces + other.pieces, parts=(one, other))
             found = min(found, new, key=_rank)
             if found.time <= least and mask.bit_count() > _FEW:
                 break

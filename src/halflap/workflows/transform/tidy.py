@@ -65,7 +65,11 @@ def without(tree: Block, gone: Collection[str]) -> Block:
             return NOTHING
         if isinstance(one, Branches) and one.kind == "and":
             ways = [part for part in one.parts if part != NOTHING]
-            return replace(one, parts=tuple(ways), choices=(PLAIN,) * len(ways)) if len(ways) > 1 else sequence(ways)
+            return (
+                replace(one, parts=tuple(ways), choices=(PLAIN,) * len(ways))
+                if len(ways) > 1
+                else sequence(ways)
+            )
         empty = bool(one.parts) and all(part == NOTHING for part in one.parts)
         if isinstance(one, Branches):
             elsewhere = one.partial and any(choice.decides for choice in one.choices)
@@ -85,7 +89,9 @@ def flatten(ground: Ground, tree: Block) -> Iterator[Changed]:
         for part, choice, chance in zip(block.parts, block.choices, shares(block.choices), strict=True):
             inside = _alone(ground, part)
             taken = None if inside is None else _taken_in(block, inside, chance)
-            ways += [(part, choice)] if inside is None or taken is None else zip(inside.parts, taken, strict=True)
+            ways += (
+                [(part, choice)] if inside is None or taken is None else zip(inside.parts, taken, strict=True)
+            )
         parts, choices = zip(*ways, strict=True)
         return replace(block, parts=parts, choices=choices)
 
@@ -149,7 +155,7 @@ _Known = dict[str, str]
 """What was surely done and still holds: what it looks like, and the task that did it."""
 
 
-def drop_duplicates(ground: Ground, tree: Block) -> Iterator[Changed]:
+def drop_duplicates(ground: Ground, tree: Block) -> Iterator[Changed]:  # noqa: C901 -- a case for each kind of block
     """Drop one idempotent task at a time that repeats another."""
     if isinstance(tree, Tangle):
         return
