@@ -7,13 +7,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.workflows.nets import rule
 
 from halflap.workflows.model.form import read_net
 from halflap.workflows.model.net import Kept
 from halflap.workflows.transform.catalogue import transformed
 from halflap.workflows.transform.constraints import Constraints
-from workflows.nets import block_net, net
+from workflows.nets import block_net, net, rule
 from workflows.timed import line, task
 
 if TYPE_CHECKING:

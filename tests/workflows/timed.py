@@ -7,18 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
-from tests.workflows.nets import rule
 
 from halflap.workflows.analysis.order import data_by_label, first_order, reversals
 from halflap.workflows.analysis.study import Study, Unknown
 from halflap.workflows.model.form import read_net
-from halflap.workflows.model.net import Net
-from workflows.nets import block_net, distinct, trees
+from workflows.nets import block_net, distinct, rule, trees
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from halflap.workflows.model.net import Net
 
 
 def reversed_order(old: Net, new: Net) -> tuple[tuple[str, str], ...]:

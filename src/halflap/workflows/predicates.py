@@ -22,7 +22,7 @@ _LONGEST = 4_000
 _MAX_NODES = 1_000
 _LARGEST = 10**40
 _NOT_RESERVED = re.compile(
-    r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\b(?:%s)\b""" % "|".join({*kwlist} - {"and", "or", "not"})
+    r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\b(?:""" + "|".join({*kwlist} - {"and", "or", "not"}) + r")\b"
 )
 _MARK = "·"
 """Appended to names such as `from`, which Python reserves and fields of results have."""
@@ -72,7 +72,7 @@ def _check(node: ast.AST) -> None:
             raise ValueError("A number in it is too large.")
     elif not isinstance(node, _ALLOWED):
         what = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
-        raise ValueError(f"{shorten(what, 80)} is not allowed. {_HINT}")
+        raise ValueError(f"{shorten(what, 80)} is not allowed. {_HINT}")  # noqa: TRY004 -- it is reported, not raised
     elif isinstance(node, ast.Compare) and len(node.ops) > 1:
         raise ValueError("Comparisons cannot be chained; write `a < b and b < c`.")
     elif isinstance(node, ast.Attribute) and _path(node.value) is None:

@@ -187,7 +187,8 @@ def _grouped(parts: Iterable[Block], is_wanted: Callable[[Block], bool]) -> list
     """Join neighbours that are not wanted."""
     found: list[Block] = []
     for wanted, group in groupby(parts, is_wanted):
-        found += list(group) if wanted else [sequence(group)]
+        together = list(group)
+        found += together if wanted else [sequence(together)]
     return found
 
 

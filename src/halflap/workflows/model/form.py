@@ -25,7 +25,7 @@ from halflap.workflows.model.net import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 MISSING = "It is missing."
 _MANY = 10_000
@@ -70,10 +70,8 @@ class _Specification:
     schema_: Annotated[str | None, Field(alias="$schema")] = None
 
 
-@lru_cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Return the adapter of a dataclass; making one takes milliseconds."""
-    return TypeAdapter(kind)
+_adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
+"""The adapter of a type; making one takes milliseconds."""
 
 
 def net_schema() -> dict[str, Any]:

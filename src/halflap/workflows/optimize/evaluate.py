@@ -200,7 +200,7 @@ class Evaluator:
             at for at, rule in enumerate(self.original.rules) if not check_rule(study, rule).holds
         )
 
-    def _refused(
+    def _refused(  # noqa: PLR0911 -- a reason each
         self,
         study: Study,
         times: Performance,
