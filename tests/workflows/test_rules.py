@@ -16,7 +16,7 @@ from workflows import brute
 from workflows.nets import block_net, distinct, net, rule, trees
 
 if TYPE_CHECKING:
-    from halflap.workflows.model.net import Net, str
+    from halflap.workflows.model.net import Net
     from workflows.nets import Tree
 
 
