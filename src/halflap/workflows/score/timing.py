@@ -87,10 +87,11 @@ class Timing:
 
     @remembered
     def is_exact(self, block: Block) -> bool:
-        if isinstance(block, Branches) and block.kind != "xor":
-            random = any(is_choice(one) for part in block.parts for one in blocks_in(part))
+        lasting = [part for part in block.parts if self.mean(part)]
+        if isinstance(block, Branches) and block.kind != "xor" and len(lasting) > 1:
+            random = any(is_choice(one) for part in lasting for one in blocks_in(part))
             seen: set[str] = set()
-            for part in block.parts:
+            for part in lasting:
                 needs = {one for node in self.facts.steps(part) if (one := self.facts.resource(node))}
                 if random or not seen.isdisjoint(needs):
                     return False
