@@ -119,19 +119,18 @@ def test_a_result_with_half_a_letter_does_not_end_the_program(play: Play) -> Non
     assert (ending.outcome, stage.text) == ("ok", "a?b\n")
 
 
-@pytest.mark.parametrize(("depth", "told"), [(1_500, ""), (5_000, "ToolError: The result of")])
-def test_a_result_that_is_nested_too_deeply_is_a_tool_error(play: Play, depth: int, told: str) -> None:
+def test_a_result_that_is_nested_too_deeply_is_a_tool_error(play: Play) -> None:
     class Deep(Stage):
         async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
             self.called.append((name, arguments))
             value: list[Any] = []
-            for _ in range(depth):
+            for _ in range(5_000):
                 value = [value]
             return value
 
     ending, _ = play("print(len(await mcp__shop__rows()))", stage=Deep())
-    assert told in (ending.failure.traceback if ending.failure is not None else "")
-    assert (ending.failure is not None) == bool(told)
+    assert ending.failure is not None
+    assert ending.failure.type == "ToolError"
 
 
 def test_input_is_refused_with_what_to_do(play: Play) -> None:

@@ -52,7 +52,7 @@ def test_a_failure_in_main_shows_no_line_of_ours() -> None:
 def test_a_value_that_is_not_json_is_a_failure_of_the_program() -> None:
     ending = enter("def main():\n    return {1, 2}")
     assert ending.failure is not None
-    assert "main() returned what JSON cannot hold" in ending.failure.traceback
+    assert "main() may return only what JSON can hold" in ending.failure.traceback
 
 
 def test_a_value_that_is_too_large_names_the_limit() -> None:

@@ -60,16 +60,11 @@ def test_an_unknown_name_is_named(play: Play) -> None:
     assert (ending.failure.type, ending.failure.unknown) == ("NameError", "revenue")
 
 
-SALES = "r = await mcp__shop__sales(region='x')\n"
-MAIN = "async def main():\n    rows = await mcp__shop__rows()\n    return {}\nawait main()"
-
 
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        (f"{SALES}r['revenue']", "'revenue' is not in the result of mcp__shop__sales; keys: region, totalRevenue"),
         ("r = mcp__shop__sales(region='x')\nr['region']", "not awaited"),
-        (MAIN.format("sum(row['cost'] for row in rows)"), "'cost' is not in the result of mcp__shop__rows; keys: id, price"),
         ("open('/etc/passwd')", "no files, network or processes"),
     ],
 )  # fmt: skip

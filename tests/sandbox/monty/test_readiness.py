@@ -34,7 +34,7 @@ def test_it_names_its_version_and_limits(run: Run) -> None:
     found = run(readiness(ExecutionConfig(cpu_seconds=7, max_memory_mb=64)))
     assert found.trouble is None
     assert found.layers[0].startswith("monty 1.")
-    assert {"7 s of computing", "64 MiB of memory", "calls 1,000 deep"} <= set(found.layers)
+    assert "7 s of computing, 64 MiB of memory" in found.layers
 
 
 @pytest.mark.usefixtures("play")

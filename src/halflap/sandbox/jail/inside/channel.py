@@ -73,9 +73,9 @@ class Channel:
         try:
             body = dumps({"name": name, "arguments": arguments}, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(messages.not_json(name, error)) from None
+            raise TypeError(messages.not_json(f"{name}() takes", error)) from None
         if len(body) > self.largest:
-            raise ToolError(messages.too_large(name, len(body), self.largest))
+            raise ToolError(messages.too_large(f"The arguments of {name}()", len(body), self.largest))
         if not self._turns.take(len(body)):
             await self._turns.come(len(body))
         try:

@@ -25,7 +25,6 @@ from halflap.sandbox.jail.inside.failure import describe, show_source
 from halflap.sandbox.jail.inside.library import show_figures
 from halflap.sandbox.media import Media, for_model, picture_of, value_text
 from halflap.sandbox.messages import FILE
-from halflap.sandbox.missing import Results
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -53,7 +52,7 @@ def prepare() -> None:
     try:
         exec(_compile(source), {})  # noqa: S102 -- our own line, before the process is locked
     except ImportError as error:
-        describe(error, source, Results())
+        describe(error, source, {})
     with contextlib.suppress(Exception):
         ast.parse("x[0]")
     # What modules registered for the end of the fork server does not concern programs; this does.
@@ -131,7 +130,8 @@ class _Program:
         self._entry: dict[str, Any] | None = order["entry"]
         self._runner = runner
         self._largest = channel.largest
-        self._results = Results()
+        self._results: dict[str, Any] = {}
+        """The last result of each tool."""
         self.names = _names(channel, order["tools"], self._results)
         self.variables: dict[str, Any] = {}
         self.value: bytes | None = None
@@ -177,9 +177,9 @@ class _Program:
         try:
             body = dumps(value, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(messages.returned_no_json(error)) from None
+            raise TypeError(messages.not_json("main() may return", error)) from None
         if len(body) > self._largest:
-            raise ValueError(messages.returned_too_much(len(body), self._largest))
+            raise ValueError(messages.too_large("The parts of what main() returned", len(body), self._largest))
         return body
 
     def drop_unawaited(self) -> None:
@@ -258,12 +258,12 @@ async def _awaited(value: Awaitable[Any]) -> Any:
 # What a program finds defined ---------------------------------------------------------------------------------
 
 
-def _names(channel: Channel, tools: dict[str, Any], results: Results) -> dict[str, Any]:
+def _names(channel: Channel, tools: dict[str, Any], results: dict[str, Any]) -> dict[str, Any]:
     """Return the tools that a program names, `call_tool`, `show` and `ToolError`."""
 
     async def call(name: str, arguments: dict[str, Any]) -> Any:
         value = await channel.call(name, arguments)
-        results.note(name, value)
+        results[name] = value
         return value
 
     async def call_tool(*given: Any, **arguments: Any) -> Any:
@@ -307,7 +307,7 @@ def _tool(
             if positional is None or len(unnamed) > 1:
                 raise TypeError(messages.keywords_only(name, signature))
             if positional in arguments:
-                raise TypeError(messages.twice(name, positional))
+                raise TypeError(f"{name}() got multiple values for argument {positional!r}")
             arguments[positional] = unnamed[0]
         try:
             return await call(name, arguments)
@@ -322,7 +322,7 @@ def _tool(
 def _shown(value: Media, largest: int) -> bytes:
     body = dumps(for_model(value.block), ensure_ascii=False).encode()
     if len(body) > largest:
-        raise ValueError(messages.shown_too_much(len(body), largest))
+        raise ValueError(messages.too_large("The parts of what show() got", len(body), largest))
     return body
 
 
