@@ -34,7 +34,9 @@ def missing_key(key: str, where: str, keys: Collection[str]) -> str:
     return f"{key} is not in {where}; keys: {_listed(keys)}"
 
 
-def explain(error: BaseException, trace: TracebackType, source: str, results: Mapping[str, Any]) -> str | None:
+def explain(
+    error: BaseException, trace: TracebackType, source: str, results: Mapping[str, Any]
+) -> str | None:
     """Return what the failing expression looked into, if that can be found without running anything.
 
     `results` has the last result of each tool.

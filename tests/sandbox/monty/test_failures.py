@@ -60,7 +60,6 @@ def test_an_unknown_name_is_named(play: Play) -> None:
     assert (ending.failure.type, ending.failure.unknown) == ("NameError", "revenue")
 
 
-
 @pytest.mark.parametrize(
     ("code", "said"),
     [

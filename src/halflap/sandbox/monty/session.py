@@ -148,14 +148,12 @@ class Session:
             return snapshot.resume_auto()
         if snapshot.is_os_function:
             return self._system_call(snapshot)
-        match snapshot.function_name:
-            case prelude.CALL:
-                return self._call(snapshot)
-            case prelude.SHOW:
-                return snapshot.resume(self._show(snapshot.args))
-            case prelude.REFUSE:
-                return snapshot.resume(self._refusal(snapshot.args))
-        return snapshot.resume(_error("NameError", f"name {snapshot.function_name!r} is not defined"))
+        if snapshot.function_name == prelude.CALL:
+            return self._call(snapshot)
+        own = {prelude.SHOW: self._show, prelude.REFUSE: self._refusal}.get(
+            snapshot.function_name, _undefined
+        )
+        return snapshot.resume(own(snapshot.args))
 
     def _system_call(self, snapshot: pm.FunctionSnapshot) -> pm.SyncSnapshot:
         if snapshot.function_name == "asyncio.sleep":
@@ -168,7 +166,9 @@ class Session:
     def _call(self, snapshot: pm.FunctionSnapshot) -> pm.SyncSnapshot:
         name, text = _texts(snapshot.args, 2)
         if len(text) > self._largest:
-            return snapshot.resume(_tool_error(messages.too_large(f"The arguments of {name}()", len(text), self._largest)))
+            return snapshot.resume(
+                _tool_error(messages.too_large(f"The arguments of {name}()", len(text), self._largest))
+            )
         try:
             arguments = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -274,6 +274,10 @@ def _discard(_stream: str, _text: str) -> None:
 
 def _error(kind: str, message: str) -> Any:
     return {"exc_type": kind, "message": message}
+
+
+def _undefined(_: tuple[Any, ...]) -> Any:
+    return _error("NameError", "an internal name that is not defined")
 
 
 def _tool_error(message: str) -> Any:

@@ -39,8 +39,6 @@ import asyncio, json
 print(f"{sum(row['number'] for row in result['rows'])}", json.dumps(result))
 """
 _WARM = "_halflap_warm"
-_SAME_LINE = 0x80 | 13 << 3
-"""In a line table: some instructions without columns; the next byte is the line offset."""
 _LAST = "_halflap_last"
 _RESERVE_BYTES = 1 << 22
 """Freed when the program has failed, so that there is memory to report it."""
@@ -144,8 +142,6 @@ class _Program:
         main = sys.modules["__main__"] = sys.modules[name] = ModuleType(name)
         self.variables = main.__dict__
         self.variables.update(self.names, __file__=FILE, __builtins__=builtins)
-        sys.set_coroutine_origin_tracking_depth(1)
-        warnings._warn_unawaited_coroutine = _warn_unawaited  # type: ignore[attr-defined] # noqa: SLF001
         show_source(self._source)
         try:
             code = _compile(self._source, keep_last=self._entry is None)
@@ -162,7 +158,7 @@ class _Program:
             # First, because a signal handler may need memory next.
             reserve.close()
             # What a failure leaves without `await` is not its cause.
-            warnings._warn_unawaited_coroutine = _ignore  # type: ignore[attr-defined] # noqa: SLF001
+            warnings.simplefilter("ignore")
             return describe(error, self._source, self._results)
         return None
 
@@ -179,7 +175,9 @@ class _Program:
         except (TypeError, ValueError, RecursionError) as error:
             raise TypeError(messages.not_json("main() may return", error)) from None
         if len(body) > self._largest:
-            raise ValueError(messages.too_large("The parts of what main() returned", len(body), self._largest))
+            raise ValueError(
+                messages.too_large("The parts of what main() returned", len(body), self._largest)
+            )
         return body
 
     def drop_unawaited(self) -> None:
@@ -214,19 +212,6 @@ def _compile(source: str, *, keep_last: bool = False) -> Any:
     except (MemoryError, RecursionError):
         # This is how the parser reports that its stack is full.
         raise SyntaxError("the program is nested too deeply for Python") from None
-
-
-def _warn_unawaited(coroutine: CoroutineType[Any, Any, Any]) -> None:
-    """Warn of a call that was dropped, with the line of the program that made it."""
-    name = coroutine.__qualname__.removeprefix("<module>.").replace("<locals>.", "")
-    origin = coroutine.cr_origin
-    line = origin[0][1] if origin and origin[0][0] == FILE else 1
-    said = f"{name}() was never awaited: nothing of it ran. Write `await` before it."
-    warnings.warn_explicit(said, RuntimeWarning, FILE, line or 1)
-
-
-def _ignore(_: object) -> None:
-    """Warn of nothing."""
 
 
 def _leave(code: Any = None) -> NoReturn:
@@ -327,13 +312,8 @@ def _shown(value: Media, largest: int) -> bytes:
 
 
 def _hide(function: Any, name: str) -> None:
-    """Set the name of a function in tracebacks that a program prints, without a file or line of ours."""
+    """Set the name of a function in tracebacks that a program prints, without a file of ours."""
     code = function.__code__
-    pairs = len(code.co_code) // 2
-    # Eight instructions at a time, all on the first line, in the form of Python 3.11 and later.
-    lines = b"".join(bytes((_SAME_LINE | min(8, pairs - at) - 1, 0)) for at in range(0, pairs, 8))
-    function.__code__ = code.replace(
-        co_filename="<tool>", co_name=name, co_qualname=name, co_firstlineno=1, co_linetable=lines
-    )
+    function.__code__ = code.replace(co_filename="<tool>", co_name=name, co_qualname=name)
     function.__name__ = function.__qualname__ = name
     function.__module__ = "__main__"
