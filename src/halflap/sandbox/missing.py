@@ -134,7 +134,9 @@ class _Lookup:
         return ast.literal_eval(node)
 
     def _tool(self, node: ast.expr) -> str | None:
-        """Return the tool whose result an expression is: `await tool(…)`, or a variable that is its last result."""
+        """Return the tool whose result an expression is, or is in: `await tool(…)`, or a variable for its last result."""
+        while isinstance(node, ast.Subscript):
+            node = node.value
         match node:
             case ast.Await(value=ast.Call(func=ast.Name(id=name), args=arguments)):
                 return ast.literal_eval(arguments[0]) if name == "call_tool" else name

@@ -141,19 +141,20 @@ class Session:
             numbers = {self._calls[number]: number for number in snapshot.pending_call_ids}
             done, _ = cf.wait(numbers, return_when=cf.FIRST_COMPLETED)
             return snapshot.resume({numbers[one]: self._calls.pop(numbers[one]).result() for one in done})
-        if isinstance(snapshot, pm.NameLookupSnapshot):
-            return snapshot.resume() if snapshot.object_id is None else snapshot.resume_auto()
-        assert isinstance(snapshot, pm.FunctionSnapshot)
+        assert isinstance(snapshot, pm.NameLookupSnapshot | pm.FunctionSnapshot)
         if snapshot.object_id is not None:
             return snapshot.resume_auto()
+        return self._function(snapshot) if isinstance(snapshot, pm.FunctionSnapshot) else snapshot.resume()
+
+    def _function(self, snapshot: pm.FunctionSnapshot) -> pm.SyncSnapshot:
         if snapshot.is_os_function:
             return self._system_call(snapshot)
         if snapshot.function_name == prelude.CALL:
             return self._call(snapshot)
-        own = {prelude.SHOW: self._show, prelude.REFUSE: self._refusal}.get(
-            snapshot.function_name, _undefined
-        )
-        return snapshot.resume(own(snapshot.args))
+        if snapshot.function_name in {prelude.SHOW, prelude.REFUSE}:
+            answer = self._show if snapshot.function_name == prelude.SHOW else self._refusal
+            return snapshot.resume(answer(snapshot.args))
+        return snapshot.resume(_error("NameError", f"name {snapshot.function_name!r} is not defined"))
 
     def _system_call(self, snapshot: pm.FunctionSnapshot) -> pm.SyncSnapshot:
         if snapshot.function_name == "asyncio.sleep":
@@ -274,10 +275,6 @@ def _discard(_stream: str, _text: str) -> None:
 
 def _error(kind: str, message: str) -> Any:
     return {"exc_type": kind, "message": message}
-
-
-def _undefined(_: tuple[Any, ...]) -> Any:
-    return _error("NameError", "an internal name that is not defined")
 
 
 def _tool_error(message: str) -> Any:
