@@ -27,8 +27,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def typed(place: Path, *words: str, answer: str = "y\n") -> Done:
-    folders = {"HOME": str(place), "XDG_CONFIG_HOME": str(place / "xdg")}
-    return halflap(*words, home=place, typed=answer, **folders)
+    xdg = str(place / "xdg")
+    return halflap(*words, home=place, typed=answer, HOME=str(place), XDG_CONFIG_HOME=xdg)
 
 
 def test_ctrl_c_writes_nothing(place: Path) -> None:
