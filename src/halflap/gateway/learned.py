@@ -218,7 +218,6 @@ class LearnedSchemas:
         server: str | None = None,
         *,
         jobs: int | None = None,
-        strict: bool = False,
         dry_run: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Backfill:
@@ -241,7 +240,7 @@ class LearnedSchemas:
             lineage=self.config.graph.lineage,
         )
         made: Backfill = module.Backfill(
-            self.store, rules, jobs=jobs, strict=strict, dry_run=dry_run, progress=progress
+            self.store, rules, jobs=jobs, dry_run=dry_run, progress=progress
         )
         return made
 
