@@ -1,7 +1,8 @@
 """Deterministic logs of tool calls with varied, real-looking results.
 
 Each of 80 tools gets a random record type like those of web APIs: nested objects that share sub-records (a user, a
-repository), lists of records, optional and nullable keys, identifiers, URLs, dates, texts, and maps keyed by identifier.
+repository), lists of records, nullable keys, identifiers, URLs, dates, texts, and maps keyed by identifier. Records of one
+type have up to three sets of keys, as in webhook payloads of a large service, where a place has 1.2 sets on average.
 Results differ in size from 200 bytes to 100 KB. A third of them are JSON text in MCP content blocks, as most servers
 return them; a few are plain text or errors.
 """
@@ -81,7 +82,7 @@ def _leaf(chance: random.Random) -> Make:
 
 def _record(chance: random.Random, parts: list[Make], keys: int) -> Make:
     """Return a function that makes records of one random type."""
-    fields: list[tuple[str, Make, float]] = []
+    fields: list[tuple[str, Make]] = []
     for name in {f"{chance.choice(_NOUNS)}_{chance.choice(_ASPECTS)}" for _ in range(keys)} | {"id", "url"}:
         kind = chance.random()
         make = _leaf(chance)
@@ -93,16 +94,15 @@ def _record(chance: random.Random, parts: list[Make], keys: int) -> Make:
             make = _several(make, 4)
         elif kind < 0.22:
             make = _map(make)
-        # Most fields are always there; some are missing or null in part of the records.
-        fields.append((name, make, chance.choice([1, 1, 1, 1, 1, 0.9, 0.5, 0.1])))
+        fields.append((name, make))
     fields.sort(key=lambda field: field[0])
-    nulls = {name for name, _, _ in fields if chance.random() < 0.1}
+    nulls = {name for name, _ in fields if chance.random() < 0.1}
+    layouts = [fields, *([one for one in fields if chance.random() < 0.9] for _ in range(chance.choice([0, 0, 1, 2])))]
 
     def made(inner: random.Random) -> dict[str, Any]:
         return {
             name: None if name in nulls and inner.random() < 0.5 else make(inner)
-            for name, make, share in fields
-            if share == 1 or inner.random() < share
+            for name, make in layouts[int(inner.random() * len(layouts))]
         }
 
     return made

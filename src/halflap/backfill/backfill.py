@@ -45,7 +45,7 @@ _FOLLOWED_BYTES = 100_000_000
 """If there is more to read, values are followed in this much of it: that takes as long as the rest of the work."""
 _MAX_MARKS = 1_000
 """Marks kept of the logs with one first line, the newest."""
-_SECONDS_BETWEEN_WRITES = 15.0
+_SECONDS_BETWEEN_WRITES = 60.0
 _SECONDS_BETWEEN_PROGRESS = 0.1
 
 
@@ -125,8 +125,8 @@ class Backfill:
         finally:
             await self._write()
             for path in spools:
-                Path(path).unlink(missing_ok=True)
-        reports |= {log.source.name: log.report() for log in logs}
+                await asyncio.to_thread(Path(path).unlink, missing_ok=True)
+        reports |= {log.source.name: await asyncio.to_thread(log.report) for log in logs}
         drift = await asyncio.to_thread(_drift, before, self._learned.shapes, self._rules)
         if not self._dry_run:
             await self._store.add_drift(drift)
@@ -188,7 +188,7 @@ class Backfill:
         size = sum(log.file.end - log.start for log in logs)
         jobs = self._jobs or cores()
         processes = jobs if size >= _PARALLEL_BYTES or self._jobs else 0
-        workers = Workers(self._rules, self._progress, processes=processes)
+        workers = await asyncio.to_thread(Workers, self._rules, self._progress, processes=processes)
         batches = await asyncio.to_thread(list, _batches(logs, size, jobs))
         reading: deque[tuple[list[tuple[_Log, Part]], asyncio.Task[Any]]] = deque()
         reporting = asyncio.create_task(self._report_progress(size))

@@ -84,16 +84,16 @@ class LogFile:
         return open(self.path, "rb", buffering=_CHUNK)  # noqa: PTH123, SIM115 -- as above
 
     def lines(self, start: int, end: int) -> Iterator[bytes]:
-        """Yield the lines between two positions; of one that is too long, only the beginning and the end."""
+        """Yield the lines between two positions; of one that is too long, the beginning and one byte more."""
         with self.open() as file:
             file.seek(start)
             while start < end and (line := file.readline(min(end - start, MAX_LINE))):
                 start += len(line)
-                while len(line) >= MAX_LINE and not line.endswith(b"\n") and start < end:
+                rest = b""
+                while len(line) >= MAX_LINE and not (rest or line).endswith(b"\n") and start < end:
                     rest = file.readline(min(end - start, _CHUNK))
                     start += len(rest)
-                    line = line[:MAX_LINE] + rest
-                yield line
+                yield line + rest[-1:] if rest else line
 
     def line_number(self, position: int) -> int:
         """Return the number of the line at a position, counted from 1."""
@@ -130,7 +130,7 @@ class LogFile:
         with self.open() as file:
             first = file.readline(MAX_LINE)
             begins = first.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in {b"{", b"["}
-            if not begins or _is_json(first):
+            if not begins or len(first) >= MAX_LINE or _is_json(first):
                 return None
             data = first + file.read(_MAX_DOCUMENT)
         if len(data) > _MAX_DOCUMENT:
