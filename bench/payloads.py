@@ -26,12 +26,14 @@ _NOUNS = (
     "account actor branch build check comment commit contact customer deployment event file group invoice issue item "
     "job label license member message milestone order owner package page parent payment plan product project pull "
     "release repository review run sender session step subject team ticket token user version workflow"
-).split()
-_ASPECTS = "id name url type state count size title body email date at by ref sha key path total login rate".split()
+).split()  # noqa: SIM905 -- shorter
+_ASPECTS = (
+    "id name url type state count size title body email date at by ref sha key path total login rate".split()
+)  # noqa: SIM905 -- as above
 _WORDS = (
     "the a of to and in for is on that by this with you it not or be are from at as your all have new more an was we "
     "will can us about if page my has search free but our one other do no information time they site"
-).split()
+).split()  # noqa: SIM905 -- shorter
 
 
 def _text(chance: random.Random) -> str:
@@ -97,7 +99,10 @@ def _record(chance: random.Random, parts: list[Make], keys: int) -> Make:
         fields.append((name, make))
     fields.sort(key=lambda field: field[0])
     nulls = {name for name, _ in fields if chance.random() < 0.1}
-    layouts = [fields, *([one for one in fields if chance.random() < 0.9] for _ in range(chance.choice([0, 0, 1, 2])))]
+    layouts = [
+        fields,
+        *([one for one in fields if chance.random() < 0.9] for _ in range(chance.choice([0, 0, 1, 2]))),
+    ]
 
     def made(inner: random.Random) -> dict[str, Any]:
         return {
@@ -137,7 +142,7 @@ def log_lines(seed: int = 11) -> Iterator[bytes]:
             name, make = tools[min(int(chance.expovariate(1 / 20)), TOOLS - 1)]
             value: Any = make(chance)
             arguments = {"id": known, "limit": chance.randrange(100)}
-            known = value["id"] if "id" in value else known
+            known = value.get("id", known)
             kind = chance.random()
             result: Any = value
             if kind < 0.02:
@@ -145,7 +150,14 @@ def log_lines(seed: int = 11) -> Iterator[bytes]:
             elif kind < 0.35:
                 result = {"content": [{"type": "text", "text": json.dumps(value)}]}
             at = 1.75e9 + run
-            record = {"run": f"r{run}", "seq": seq, "tool": name, "at": at, "arguments": arguments, "result": result}
+            record = {
+                "run": f"r{run}",
+                "seq": seq,
+                "tool": name,
+                "at": at,
+                "arguments": arguments,
+                "result": result,
+            }
             yield json.dumps(record).encode() + b"\n"
 
 

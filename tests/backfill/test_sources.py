@@ -330,9 +330,7 @@ def test_a_pipe_is_read_and_recognised(run: Run, tmp_path: Path) -> None:
     run(main())
 
 
-def test_a_killed_worker_is_reported(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_worker_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         workers = await asyncio.to_thread(Workers, SHOP, Progress(), processes=1)
         monkeypatch.setattr(workers, "_submit", lambda _: workers._executor.submit(os._exit, 1))

@@ -39,7 +39,7 @@ LEARNED_ORIGIN = "backfill"
 """All logs add to one origin, so that what is known stays in few rows; their watermarks are separate."""
 _PARALLEL_BYTES = 16 << 20
 """Less is read in one thread: starting processes would take longer."""
-_MIN_BATCH, _MAX_BATCH = 8 << 20, 128 << 20
+_MIN_BATCH, _MAX_BATCH = 8 << 20, 256 << 20
 """Bytes read by a worker before it hands over what it learned, which takes about as long as reading 10 MB."""
 _FOLLOWED_BYTES = 100_000_000
 """If there is more to read, values are followed in this much of it: that takes as long as the rest of the work."""
@@ -317,4 +317,3 @@ def _drift(
         for key in learned
     }
     return compare(known, learned, enums=rules.values, origin=LEARNED_ORIGIN).drift
-

@@ -55,8 +55,8 @@ class Counts:
         if len(self.bad) < MAX_BAD_LINES:
             self.bad.append(BadLine(line, reason))
 
-    def begins_at(self, line: int) -> None:
-        """Number lines as in the whole log, where this part begins at a line."""
+    def renumber(self, line: int) -> None:
+        """Count lines as in the whole log, of which this part begins at a line."""
         self.bad = [BadLine(line - 1 + one.line, one.reason) for one in self.bad]
         self.first_other += line - 1 if self.other else 0
 

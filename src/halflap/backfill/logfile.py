@@ -80,8 +80,8 @@ class LogFile:
         if self._document is not None:
             return io.BytesIO(self._document)
         if self._is_packed:
-            return cast("BinaryIO", gzip.open(self.path))  # noqa: SIM115 -- closed by the caller
-        return open(self.path, "rb", buffering=_CHUNK)  # noqa: PTH123, SIM115 -- as above
+            return cast("BinaryIO", gzip.open(self.path))
+        return open(self.path, "rb", buffering=_CHUNK)  # noqa: PTH123 -- as above
 
     def lines(self, start: int, end: int) -> Iterator[bytes]:
         """Yield the lines between two positions; of one that is too long, the beginning and one byte more."""

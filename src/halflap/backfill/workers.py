@@ -94,7 +94,7 @@ def learn_parts(
             counts = learner.end()
             counts.bytes = part.end - part.start
             if part.start and (counts.bad or counts.other):
-                counts.begins_at(log.line_number(part.start))
+                counts.renumber(log.line_number(part.start))
             found.append(counts)
         except UNREADABLE as error:
             found.append(reason_of(error))

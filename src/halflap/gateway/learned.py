@@ -239,9 +239,7 @@ class LearnedSchemas:
             secrets=configured_secrets(self.config),
             lineage=self.config.graph.lineage,
         )
-        made: Backfill = module.Backfill(
-            self.store, rules, jobs=jobs, dry_run=dry_run, progress=progress
-        )
+        made: Backfill = module.Backfill(self.store, rules, jobs=jobs, dry_run=dry_run, progress=progress)
         return made
 
     async def drop_values(self) -> None:

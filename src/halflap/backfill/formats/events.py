@@ -51,7 +51,11 @@ Event: TypeAlias = Call | Answer
 def called(id_: Hashable, server: Any, tool: Any, arguments: Any, **more: Any) -> Call:
     """Return a call with checked names; some logs write the arguments as JSON text."""
     return Call(
-        id_, None if server is None else _name(server, "server"), _name(tool, "tool"), _read(arguments), **more
+        id_,
+        None if server is None else _name(server, "server"),
+        _name(tool, "tool"),
+        _read(arguments),
+        **more,
     )
 
 

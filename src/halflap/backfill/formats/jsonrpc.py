@@ -53,12 +53,10 @@ def rpc_events(
         yield called(id_, server, name, arguments, run=run, sender=sender)
     elif "method" not in message and ("result" in message or "error" in message):
         # A protocol error says nothing about what the tool returns.
-        result = NO_RESULT if "error" in message else message["result"]
-        if _is_tool_result(result):
-            result = Result.from_wire(result)
-        elif result is not NO_RESULT:
-            return
-        yield Answer(id_, result, at, sender=sender, may_be_other=True)
+        if "error" in message:
+            yield Answer(id_, NO_RESULT, at, sender=sender, may_be_other=True)
+        elif _is_tool_result(message["result"]):
+            yield Answer(id_, Result.from_wire(message["result"]), at, sender=sender, may_be_other=True)
 
 
 def _is_tool_result(result: Any) -> bool:

@@ -9,7 +9,7 @@ from halflap.backfill.formats.events import SAME_RECORD, Answer, called
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from halflap.backfill.formats.events import Call, Event
+    from halflap.backfill.formats.events import Event
 
 __all__ = ["is_message", "message_events"]
 
@@ -24,53 +24,55 @@ def is_message(record: Any) -> bool:
 
 def message_events(message: dict[str, Any], at: float | None, conversation: Hashable) -> Iterator[Event]:
     """Yield the calls and results in a message; they are paired within one conversation."""
+    for kind, id_, *rest in _item(message) if message.get("type") in _ITEMS else _message(message):
+        if kind == "call":
+            name, arguments, server = rest
+            yield called((conversation, id_), server or None, name, arguments, run=conversation)
+        else:
+            content, is_error = rest
+            yield Answer((conversation, id_), _as_mcp(content), at, is_error)
 
-    def call(id_: Any, name: Any, arguments: Any, server: Any = None) -> Call:
-        return called(_id(conversation, id_), server or None, name, arguments, run=conversation)
 
-    def answer(id_: Any, content: Any, *, is_error: bool = False) -> Answer:
-        return Answer(_id(conversation, id_), _as_mcp(content), at, is_error)
+def _item(item: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield what an item of OpenAI's responses says, as `message_events` takes it apart."""
+    if item["type"] == "function_call_output":
+        yield "answer", _id(item.get("call_id")), item.get("output"), False
+        return
+    id_ = SAME_RECORD if item["type"] == "mcp_call" else _id(item.get("call_id"))
+    yield "call", id_, item.get("name"), item.get("arguments"), item.get("server_label")
+    if item["type"] == "mcp_call" and item.get("output") is not None:
+        yield "answer", id_, item["output"], bool(item.get("error"))
 
-    kind, content, role = message.get("type"), message.get("content"), message.get("role")
-    if kind == "function_call":
-        yield call(message.get("call_id"), message.get("name"), message.get("arguments"))
-    elif kind == "function_call_output":
-        yield answer(message.get("call_id"), message.get("output"))
-    elif kind == "mcp_call":
-        yield call(
-            SAME_RECORD, message.get("name"), message.get("arguments"), message.get("server_label")
-        )
-        if message.get("output") is not None:
-            yield Answer(_id(conversation, SAME_RECORD), message["output"], at, bool(message.get("error")))
+
+def _message(message: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield what a message of OpenAI's chat or Anthropic says, as `message_events` takes it apart."""
     for one in _objects(message.get("tool_calls")):
-        if type(one.get("function")) is dict:
-            yield call(one.get("id"), one["function"].get("name"), one["function"].get("arguments"))
-    if type(message.get("function_call")) is dict:
-        function = message["function_call"]
-        yield call(("function", function.get("name")), function.get("name"), function.get("arguments"))
+        for function in _objects([one.get("function")]):
+            yield "call", _id(one.get("id")), function.get("name"), function.get("arguments"), None
+    for function in _objects([message.get("function_call")]):
+        name = function.get("name")
+        yield "call", ("function", _id(name)), name, function.get("arguments"), None
+    content, role = message.get("content"), message.get("role")
     if role == "tool":
-        yield answer(message.get("tool_call_id"), content)
+        yield "answer", _id(message.get("tool_call_id")), content, False
     elif role == "function":
-        yield answer(("function", message.get("name")), content)
+        yield "answer", ("function", _id(message.get("name"))), content, False
     else:
         for block in _objects(content):
             if block.get("type") in {"tool_use", "mcp_tool_use"}:
-                yield call(block.get("id"), block.get("name"), block.get("input"), block.get("server_name"))
+                server = block.get("server_name")
+                yield "call", _id(block.get("id")), block.get("name"), block.get("input"), server
             elif block.get("type") in {"tool_result", "mcp_tool_result"}:
-                is_error = block.get("is_error") is True
-                yield answer(block.get("tool_use_id"), block.get("content"), is_error=is_error)
+                id_, is_error = _id(block.get("tool_use_id")), block.get("is_error") is True
+                yield "answer", id_, block.get("content"), is_error
 
 
 def _objects(items: Any) -> Iterator[dict[str, Any]]:
     return (one for one in (items if type(items) is list else ()) if type(one) is dict)
 
 
-def _id(conversation: Hashable, id_: Any) -> Hashable:
-    try:
-        hash(id_)
-    except TypeError:
-        return conversation, None
-    return conversation, id_
+def _id(id_: Any) -> Hashable:
+    return id_ if isinstance(id_, str | int) else None
 
 
 def _as_mcp(content: Any) -> Any:

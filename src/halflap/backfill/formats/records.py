@@ -12,7 +12,7 @@ from halflap.backfill.formats.jsonrpc import rpc_events, wrapped_message
 from halflap.backfill.formats.messages import is_message, message_events
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from halflap.backfill.formats.events import Event
 
@@ -62,11 +62,9 @@ def _object(
     record: dict[str, Any], depth: int, at: float | None, around: Mapping[str, Any], session: Hashable
 ) -> list[Event] | None:
     at = _time_of(record) or at
-    if "jsonrpc" in record:
-        return list(rpc_events(record, around, at, session))
-    inner = wrapped_message(record)
+    inner = record if "jsonrpc" in record else wrapped_message(record)
     if inner is not None:
-        return list(rpc_events(inner, record, at, session))
+        return list(rpc_events(inner, around if inner is record else record, at, session))
     if is_message(record):
         return list(message_events(record, at, session))
     whole = [record[key] for key in _CONVERSATIONS if type(record.get(key)) is list]
@@ -90,14 +88,16 @@ def _conversation(records: list[Any], at: float | None) -> list[Event] | None:
     conversation = ("conversation", next(_numbers))
     if not records:
         return []
-    return _all(
-        list(message_events(one, _time_of(one) or at, conversation)) if is_message(one) else events_of(one)
-        for one in records
-        if type(one) is dict or type(one) is list
-    )
+    found: list[list[Event] | None] = []
+    for one in records:
+        if type(one) is dict and is_message(one):
+            found.append(list(message_events(one, _time_of(one) or at, conversation)))
+        elif type(one) is dict or type(one) is list:
+            found.append(events_of(one))
+    return _all(found)
 
 
-def _all(found: Iterator[list[Event] | None]) -> list[Event] | None:
+def _all(found: Iterable[list[Event] | None]) -> list[Event] | None:
     known = [events for events in found if events is not None]
     return [event for events in known for event in events] if known else None
 
