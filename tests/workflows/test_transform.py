@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.workflows.model.form import read_net
-from halflap.workflows.model.net import Kept, Rule
+from halflap.workflows.model.net import Kept
 from halflap.workflows.transform.catalogue import transformed
 from halflap.workflows.transform.constraints import Constraints
-from workflows.nets import block_net, net
+from workflows.nets import block_net, net, rule
 from workflows.timed import line, task
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class TestMerging:
         both = choice(({}, [self.same("a")]), ({}, [self.same("b")]))
         assert transformed("merge_identical", both)
         assert transformed("merge_identical", both, Constraints(fixed=("a", "b"))) == []
-        named = replace(both, rules=(Rule("required", ("b",)),))
+        named = replace(both, rules=(rule("required", "b"),))
         assert transformed("merge_identical", named) == []
 
 
@@ -205,7 +205,7 @@ class TestRepeating:
         assert transformed("drop_duplicates", writing("x")) == []
 
     def test_not_if_it_is_named_by_a_rule(self) -> None:
-        named = replace(self.twice(), rules=(Rule("required", ("b",)),))
+        named = replace(self.twice(), rules=(rule("required", "b"),))
         assert transformed("drop_duplicates", named) == []
 
 
@@ -255,7 +255,7 @@ class TestFiltering:
 
     def test_not_if_it_has_to_be_done_or_stay(self) -> None:
         one = filtered(task("work", 20), [])
-        assert transformed("filter_first", replace(one, rules=(Rule("required", ("work",)),))) == []
+        assert transformed("filter_first", replace(one, rules=(rule("required", "work"),))) == []
         assert transformed("filter_first", one, Constraints(fixed=("work",))) == []
         assert transformed("filter_first", one, Constraints(keep_order=True)) == []
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from pydantic import ConfigDict
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.analysis.compare import Mode, compare
+from halflap.workflows.analysis.compare import compare
+from halflap.workflows.answers import Mode  # noqa: TC001 -- pydantic reads it
+from halflap.workflows.model.block import Tangle
+from halflap.workflows.model.checks import check_or_gates
 from halflap.workflows.model.form import MISSING, read_specification, validated, write_net
-from halflap.workflows.model.orblocks import check_or_gates
-from halflap.workflows.model.reduce import structure_of
+from halflap.workflows.model.reduce import tree_of
 from halflap.workflows.optimize.optimizer import Goal, search
 from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.score.score import Weights, score
@@ -59,7 +61,7 @@ def read_workflow(value: Any) -> Workflow:
             found = Workflow(read_yawl(value["yawl"]), is_yawl=True)
         except WorkflowError as error:
             raise WorkflowError([(f"yawl: {one.path}", one.message) for one in error.problems]) from None
-    check_or_gates(found.specification, is_yawl=found.is_yawl)
+    check_or_gates(found.specification)
     return found
 
 
@@ -70,7 +72,7 @@ def unstructured(arguments: Mapping[str, Any]) -> str | None:
             net = read_workflow(arguments[name]).net
         except (WorkflowError, LookupError):
             continue
-        if len(net.flows) <= _QUICKLY_REDUCED and structure_of(net).block is None:
+        if len(net.flows) <= _QUICKLY_REDUCED and isinstance(tree_of(net), Tangle):
             return name
     return None
 

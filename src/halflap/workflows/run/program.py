@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import WorkflowError
 from halflap.core.text import visible
+from halflap.workflows.model.checks import or_blocks
 from halflap.workflows.model.form import read_net, write_net
 from halflap.workflows.model.net import ITEM
-from halflap.workflows.model.orblocks import or_blocks
 from halflap.workflows.predicates import PRELUDE, parse, to_python
 from halflap.workflows.run.check import is_literal, reference, resolved, sources
 

@@ -201,14 +201,8 @@ class _Reader:
 
 
 def _rules(values: dict[str, Any], tasks: dict[str, Task]) -> tuple[Rule, ...]:
-    found = []
-    for one in values.get("rules", ()):
-        names = (
-            [one.get("first"), one.get("then")] if "first" in one else one.get("tasks") or [one.get("task")]
-        )
-        if all(name in tasks for name in names):
-            found.append(Rule(one.get("kind", "required"), tuple(names)))
-    return tuple(found)
+    found: list[Rule] = validated(list[Rule], values.get("rules", []))
+    return tuple(one for one in found if all(name in tasks for name in one.tasks))
 
 
 def finished(net: Net, subnets: dict[str, str], notes: Iterable[str] = ()) -> Net:
