@@ -7,7 +7,7 @@ Results differ in size from 200 bytes to 100 KB. A third of them are JSON text i
 return them; a few are plain text or errors.
 """
 
-# ruff: noqa: SIM905 -- lists of words are easier to read as text
+# ruff: noqa: SIM905
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NOUNS = (
 ).split()
 _ASPECTS = (
     "id name url type state count size title body email date at by ref sha key path total login rate".split()
-)  # noqa: SIM905 -- as above
+)
 _WORDS = (
     "the a of to and in for is on that by this with you it not or be are from at as your all have new more an was we "
     "will can us about if page my has search free but our one other do no information time they site"
