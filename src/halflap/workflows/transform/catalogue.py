@@ -50,7 +50,7 @@ TRANSFORMATIONS: Mapping[str, Transformation] = {
         Transformation("drop_duplicates", False, drop_duplicates),
         Transformation("filter_first", False, filter_first, stretches),
         Transformation("parallelise", False, parallelise, stretches),
-        Transformation("serialise", False, serialise, rewritten),
+        Transformation("serialise", False, serialise),
     )
 }
 
