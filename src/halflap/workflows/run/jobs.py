@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from halflap.workflows.model.net import Net, Specification
 
-__all__ = ["JOBS", "Workflow", "read_workflow", "unstructured"]
-
 T = TypeVar("T")
 _WORKFLOWS = ("workflow", "workflow_spec", "original_workflow", "optimized_workflow")
 _QUICKLY_REDUCED = 5_000

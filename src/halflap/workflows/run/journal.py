@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from halflap.store import CallRecord
     from halflap.workflows.model.net import Net, Task
 
-__all__ = ["Journal"]
-
 _UNSENT = (
     InvalidArgumentsError,
     ToolBlockedError,

@@ -17,8 +17,6 @@ from halflap.core.errors import WorkflowBusyError, WorkflowError, WorkflowFailed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MAX_PER_CLIENT", "Jobs", "main"]
-
 logger = logging.getLogger(__name__)
 
 MAX_PER_CLIENT = 4

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halflap.graph.workflow import Given, Workflow
     from halflap.graph.workflow import Task as Step
 
-__all__ = ["BEYOND", "suggested_net"]
-
 _EACH, _PAGES, _SOME = "fan_out", "pages", "only_where"
 BEYOND = {
     _EACH: "goes through several lists, or makes a list of many",
