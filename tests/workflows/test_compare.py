@@ -188,7 +188,7 @@ def test_the_response_has_every_field() -> None:
         "footprint_compatibility": pytest.approx(1 / 3),
         "directly_follows_similarity": 0,
         "behavioral_equivalence": False,
-        "counterexample": {"trace": ["a", "b", "c"], "only_in": "original_workflow", "shortest": True},
+        "counterexample": {"trace": ["a", "b", "c"], "only_in": "original_workflow"},
         "differences": [
             {"row": "a", "column": "b", "original": "→", "optimized": "#"},
             {"row": "a", "column": "c", "original": "#", "optimized": "→"},

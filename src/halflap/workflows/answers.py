@@ -26,13 +26,12 @@ class Answer(BaseModel):
 
 
 class Counterexample(Answer):
-    """A trace that only one of two workflows has."""
+    """A shortest trace that only one of two workflows has."""
 
     trace: list[str]
     """Activities of the complete case"""
     only_in: Which
     """The workflow that has it"""
-    shortest: bool
 
 
 class Difference(Answer):

@@ -153,26 +153,6 @@ class Journal:
             for task, states in found.items()
         }
 
-    def items(self) -> dict[str, dict[str, Any]]:
-        """Return what became of each item, of tasks that were not done for all of theirs."""
-        found: dict[tuple[str, int], dict[str, Any]] = {}
-
-        def of(one: _Occurrence) -> dict[str, Any]:
-            empty: dict[str, Any] = {"of": one.items, "returned": {}, "failed": [], "did_not_end": []}
-            return found.setdefault((one.task, one.time), empty)
-
-        for one, (_, result) in self._returned.items():
-            if one.item is not None:
-                of(one)["returned"][one.item] = result
-        for one, what in self._open.items():
-            if one.item is not None:
-                state = of(one)
-                state["returned"] |= self._items[one.task, one.time]
-                state["failed" if "failed" in what else "did_not_end"].append(one.item)
-        return {
-            task: state for (task, _), state in sorted(found.items()) if len(state["returned"]) < state["of"]
-        }
-
     def _is_repeatable(self, task: Task) -> bool:
         return task.tool in self._repeatable if task.idempotent is None else task.idempotent
 
