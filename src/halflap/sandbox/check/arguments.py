@@ -70,7 +70,7 @@ def call_mistakes(call: ToolCall, schema: ToolSchema, *, closed: bool) -> Iterat
 def _problems(
     call: ToolCall, schema: ToolSchema, named: Mapping[str, Argument]
 ) -> Iterator[tuple[Place, str]]:
-    """Validate the values that stand in the program against the whole schema, patterns and bounds included."""
+    """Validate literal values against the whole schema, patterns and bounds included."""
     first = {name: one.values[0].value for name, one in named.items() if one.values}
     whole = len(first) == len(call.arguments) and not call.more
     if not first or (not whole and any(word in schema.raw_schema for word in _COMBINING)):

@@ -67,7 +67,7 @@ class _Known:
 
 
 class Checker:
-    """Checks programs against the tools that there are."""
+    """Checks programs against the tools in the catalogue."""
 
     def __init__(
         self,
@@ -211,7 +211,7 @@ def _instead(error: ToolNotFoundError) -> str:
     if error.of_server:
         more = ["…"] if len(error.of_server) > _MOST_NAMED else []
         return f"Tools of {error.server}: {', '.join([*error.of_server[:_MOST_NAMED], *more])}."
-    return "`search_tools` finds the tools that there are."
+    return "`search_tools` lists the tools."
 
 
 def _question(code: str, known: Mapping[str, _Known]) -> dict[str, Any]:

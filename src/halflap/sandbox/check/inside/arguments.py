@@ -34,7 +34,7 @@ _MAX_NAME = 200
 def argument_verdict(
     tree: Tree, node: ast.AST, tools: Mapping[str, Any], probes: Probes
 ) -> tuple[ast.AST, Verdict | None]:
-    """Judge the argument of a tool that a node is, if it is one; the values that stand in the text are judged elsewhere."""
+    """Judge the argument of a tool that a node is, if it is one; literal values are judged elsewhere."""
     for call in (one for one in tree.around(node)[:3] if isinstance(one, ast.Call) and tree.is_tool(one)):
         assert isinstance(call.func, ast.Name)
         if call.func.id not in tools:

@@ -1,4 +1,4 @@
-"""The calls of tools that stand in a program, with the values of arguments that its text gives away."""
+"""The tool calls in a program, with the argument values that can be read from its text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _named(tree: Tree) -> Iterator[tuple[ast.Call, str]]:
 
 
 def argument_nodes(tree: Tree, call: ast.Call) -> tuple[list[tuple[str, ast.AST, ast.expr]], bool]:
-    """Return the arguments of a call, each with its name, where it stands and its value; and whether there are more.
+    """Return the arguments of a call, each with its name, its node and its value; and whether there are more.
 
     An argument without a name has an empty one. A dict written out in the program counts as the arguments in it.
     """
@@ -155,7 +155,7 @@ def _each(nodes: list[Any], place: Any) -> list[dict[str, Any]]:
 
 
 def _is_reached(tree: Tree, call: ast.Call, loop: ast.For | ast.comprehension) -> bool:
-    """Return whether a call is made for every value of the loop that it stands in."""
+    """Return whether a call is made for every value of the loop around it."""
     body = tree.parents[loop] if isinstance(loop, ast.comprehension) else loop
     around = tree.around(call)
     if body not in around:
