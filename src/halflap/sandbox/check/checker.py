@@ -14,7 +14,7 @@ from halflap.calls import aside
 from halflap.core.errors import ToolNotFoundError
 from halflap.core.suggest import did_you_mean
 from halflap.sandbox.check.answer import CheckSkipped
-from halflap.sandbox.check.arguments import Wrong, call_mistakes, parameters
+from halflap.sandbox.check.arguments import Wrong, call_mistakes
 from halflap.sandbox.check.finding import Checked, Finding
 from halflap.sandbox.named import PREFIXES, names_in
 from halflap.sandbox.sandbox import Readiness
@@ -56,10 +56,6 @@ class _Known:
     def traced(self) -> Stub:
         """The stub of the second run: declared values have types that the program's own and observed ones do not have."""
         return self._stub(traced=True)
-
-    @cached_property
-    def parameters(self) -> dict[str, Any]:
-        return parameters(self.schema)
 
     def _stub(self, *, traced: bool) -> Stub:
         source: Source = "declared" if self.observed is None else "doubtful"
@@ -225,7 +221,6 @@ def _question(code: str, known: Mapping[str, _Known]) -> dict[str, Any]:
             for stub in stubs
             for one in stub.records
         ],
-        "tools": {name: one.parameters for name, one in known.items()},
     }
 
 

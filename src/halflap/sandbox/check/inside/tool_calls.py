@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from halflap.sandbox.check.inside.tree import Tree
 
-__all__ = ["argument_nodes", "calls_in", "plain_value", "unbound_names"]
+__all__ = ["calls_in", "unbound_names"]
 
 _BY_TEXT = "call_tool"
 _MAX_INTEGER = 2**63
@@ -42,7 +42,7 @@ def _named(tree: Tree) -> Iterator[tuple[ast.Call, str]]:
                     yield node, name
 
 
-def argument_nodes(tree: Tree, call: ast.Call) -> tuple[list[tuple[str, ast.AST, ast.expr]], bool]:
+def _arguments(tree: Tree, call: ast.Call) -> tuple[list[tuple[str, ast.AST, ast.expr]], bool]:
     """Return the arguments of a call, each with its name, its node and its value; and whether there are more.
 
     An argument without a name has an empty one. A dict written out in the program counts as the arguments in it.
@@ -100,7 +100,7 @@ def _reads_only(tree: Tree, load: ast.Name) -> bool:
 
 
 def _call(tree: Tree, node: ast.Call, name: str) -> dict[str, Any]:
-    listed, more = argument_nodes(tree, node)
+    listed, more = _arguments(tree, node)
     return {
         "name": name,
         "at": tree.place(node),
@@ -134,15 +134,6 @@ def _values(tree: Tree, call: ast.Call, at: Any, value: ast.expr) -> list[dict[s
     if isinstance(listed, ast.List | ast.Tuple | ast.Set) and _is_reached(tree, call, loop):
         return _each(listed.elts, tree.place)
     return []
-
-
-def plain_value(node: ast.expr) -> bool:
-    """Return whether an expression writes out a JSON value."""
-    try:
-        _plain(node, [0])
-    except ValueError:
-        return False
-    return True
 
 
 def _each(nodes: list[Any], place: Any) -> list[dict[str, Any]]:
