@@ -55,21 +55,6 @@ def test_what_was_learned_can_be_forgotten_and_read_again(home: Path) -> None:
     assert [(tool["server"], tool["observations"]) for tool in right.json["tools"]] == [("right", 5)]
 
 
-def test_inspect_shows_what_was_learned_from_a_log(home: Path) -> None:
-    config = configure(home, PLAIN)
-    texts = [trace(number, '{"id": 1, "day": "2026-01-02"}', "echo") for number in range(60)]
-    (home / "a.jsonl").write_bytes(lines(trace(1, {"result": 3}, "mcp__plain__add"), *texts))
-    assert halflap("list", "--config", config, home=home).code == 0
-    done = halflap("backfill", "a.jsonl", "-s", "plain", "--json", "--config", config, home=home)
-    assert [(tool["tool"], tool["inCatalogue"]) for tool in done.json["tools"]] == [
-        ("add", True),
-        ("echo", True),
-    ]
-    shown = halflap("inspect", "mcp__plain__echo", "--json", "--config", config, home=home).json
-    assert (shown["outputSchema"], shown["observations"]) == (None, 60)
-    assert shown["observedSchema"]["properties"].keys() == {"id", "day"}
-
-
 def test_drift_in_logs_is_reported(home: Path) -> None:
     config = configure(home, PLAIN)
     assert halflap("list", "--config", config, home=home).code == 0
