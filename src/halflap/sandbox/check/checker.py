@@ -96,10 +96,10 @@ class Checker:
     async def ready(self) -> Readiness:
         """Start the process that examines, and return the layers that confine it."""
         try:
-            await self.examiner.ready()
+            server = await self.examiner.ready()
         except CheckSkipped as skipped:
             return Readiness("ty", trouble=skipped.reason)
-        return Readiness("ty", layers=self.examiner.layers, missing=self.examiner.missing)
+        return Readiness("ty", layers=server.report["layers"], missing=server.report["missing"])
 
     async def check(self, code: str) -> Checked:
         """Return the mistakes and doubts in a program, or why it could not be checked."""
