@@ -275,7 +275,11 @@ def tools_page(tools: Sequence[FrontTool]) -> str:
     anywhere = " and ".join(map(_link, _OF_EVERY_TOOL))
     parts = ["# MCP tools\n", _MADE.strip() + "\n", _TOOLS_INTRO.format(anywhere=anywhere)]
     for tool in tools:
-        effect = "It changes nothing." if tool.read_only else "It may change something."
+        effect = (
+            "It changes nothing."
+            if tool.definition["annotations"].get("readOnlyHint")
+            else "It may change something."
+        )
         parts += [f"## {tool.name}\n", f"{tool.description}\n", f"{effect}\n"]
         properties: Mapping[str, Any] = tool.input_schema.get("properties", {})
         needed = tool.input_schema.get("required", [])
@@ -286,12 +290,12 @@ def tools_page(tools: Sequence[FrontTool]) -> str:
         parts.append(
             _table(("argument", "type", "default", "meaning"), rows) if rows else "It takes no arguments.\n"
         )
-        if tool.output_schema is None:
+        if "outputSchema" not in tool.definition:
             parts.append("It answers with text, and what a program showed: images, sounds, resources.\n")
         else:
             fields = [
                 (f"`{path}`", _type(one), one.get("description", ""))
-                for path, one in _fields(tool.output_schema, "")
+                for path, one in _fields(tool.definition["outputSchema"], "")
             ]
             parts.append(_table(("field of the answer", "type", "meaning"), fields))
         if tool.errors:

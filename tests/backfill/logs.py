@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import tempfile
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.backfill import Backfill, Rules
-from halflap.backfill.learner import Learner
+from halflap.backfill.found import Counts
 from halflap.backfill.logfile import LogFile
-from halflap.backfill.worker import learn_lines
+from halflap.backfill.workers import Part, learn_parts
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from halflap.backfill import Summary
-    from halflap.backfill.found import Counts, Knowledge
+    from halflap.backfill.found import Knowledge
     from halflap.store import Store
 
 SHOP = Rules(server="shop")
@@ -45,26 +45,23 @@ class Read(NamedTuple):
     knowledge: Knowledge
 
 
-class NoControl:
-    def is_stopped(self) -> bool:
-        return False
-
-    def advance(self, count: int) -> None:
-        pass
-
-
-def found_in(data: bytes, rules: Rules = SHOP) -> Read:
-    """Read a log in one piece."""
+def found_in(data: bytes, rules: Rules = SHOP, *, step: int | None = None) -> Read:
+    """Read a log in one piece, or in steps of about this many bytes."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(data)
         file.flush()
-        return read_lines(LogFile(file.name).lines(), rules)
-
-
-def read_lines(texts: Iterable[bytes], rules: Rules = SHOP) -> Read:
-    learner = Learner(rules)
-    learner.begin(alone=False)
-    return Read(learn_lines(texts, learner, None, NoControl()), learner.knowledge())
+        log = LogFile(file.name)
+        cuts = [0, log.end]
+        while step is not None and cuts[-2] + step < log.end:
+            cuts.insert(-1, log.line_start(cuts[-2] + step))
+        parts = [Part(file.name, *cut, 1 << 20) for cut in pairwise(cuts)]
+        learned = learn_parts(parts, rules)
+    assert learned is not None
+    counts = Counts()
+    for one in learned[0]:
+        assert isinstance(one, Counts)
+        counts.add(one)
+    return Read(counts, learned[1])
 
 
 async def backfill(store: Store, *paths: Path | str, rules: Rules = SHOP, **options: Any) -> Summary:

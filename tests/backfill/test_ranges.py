@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
-from functools import reduce
-from itertools import pairwise
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backfill.logs import SHOP, lines, read_lines, trace
-from halflap.backfill.found import Counts, Knowledge
-from halflap.backfill.logfile import LogFile, line_start
-from halflap.backfill.worker import read_range
+from backfill.logs import SHOP, found_in, lines, trace
 from support import examples
 
 VALUES: Any = st.recursive(
@@ -45,19 +39,5 @@ LOGS: Any = st.builds(
 @given(LOGS, st.integers(1, 400))
 @settings(max_examples=examples(150))
 def test_splitting_at_line_breaks_gives_exactly_one_pass(data: bytes, step: int) -> None:
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(data)
-        file.flush()
-        cuts = [0]
-        while cuts[-1] < len(data):
-            cuts.append(line_start(file.name, cuts[-1] + step))
-        rules = replace(SHOP, lineage=False)  # values are not followed across a split
-        parts = [read_range(file.name, *cut, rules) for cut in pairwise(cuts)]
-        whole = read_lines(
-            data.splitlines(keepends=True) if b"\r" not in data else LogFile(file.name).lines(), rules
-        )
-    found = [part for part in parts if part is not None]
-    assert len(found) == len(parts)
-    counts = reduce(Counts.merge, (one for one, _ in found), Counts())
-    assert counts == whole.counts
-    assert reduce(Knowledge.merge, (one for _, one in found), Knowledge()) == whole.knowledge
+    rules = replace(SHOP, lineage=False)  # values are not followed across a split
+    assert found_in(data, rules, step=step) == found_in(data, rules)

@@ -226,7 +226,7 @@ async def test_no_schema_however_hostile_keeps_a_tool_from_being_called(of: str)
 
 @pytest.mark.parametrize(
     ("value", "problem"),
-    [(True, "received true"), (float("nan"), "NaN"), ("deep", "100 levels")],
+    [(True, "received true"), (float("nan"), "NaN"), ("deep", "nested too deep")],
     ids=["true is no integer", "NaN is no JSON", "nested without end"],
 )
 async def test_a_wrong_argument_is_named_with_its_place(value: Any, problem: str) -> None:

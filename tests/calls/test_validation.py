@@ -146,21 +146,6 @@ async def test_a_call_refuses_exactly_what_validation_reports_whatever_value_it_
                 assert list(caught.value.problems) == problems
 
 
-async def test_inspect_says_if_a_schema_is_never_checked() -> None:
-    bombs = {}
-    for word in ("allOf", "anyOf"):
-        parts: dict[str, Any] = {"d0": {"type": "string"}}
-        for level in range(1, 31):
-            parts[f"d{level}"] = {word: [{"$ref": f"#/$defs/d{level - 1}"}] * 2}
-        bombs[word] = {"type": "object", "properties": {"a": {"$ref": "#/$defs/d30"}}, "$defs": parts}
-    tools = [{"name": name, "description": "", "inputSchema": schema} for name, schema in bombs.items()]
-    async with Gateway.open({}, servers={"s": Memory(*tools)}) as gateway:
-        await gateway.refresh()
-        for word in bombs:
-            assert await gateway.validate_arguments(f"mcp__s__{word}", {"a": 1}) == []
-            assert 'with "a" in them' in (await gateway.inspect(f"mcp__s__{word}"))["unchecked"]
-
-
 class Source:
     """Has one tool, and lets something happen while it asks whether it may be called."""
 
@@ -228,7 +213,7 @@ def test_a_key_that_is_not_allowed_is_named_if_it_is_a_name() -> None:
             {"by": {"alice": "secret"}},
             "by[key]",
         ),
-        ({"propertyNames": {"maxLength": 3}}, {"alice": 1}, "[key]"),
+        ({"propertyNames": {"maxLength": 3}}, {"alice": 1}, ""),
         (
             {"additionalProperties": {"anyOf": [NUMBER, {"additionalProperties": NUMBER}]}},
             {"alice": {"alice": "s"}},

@@ -8,7 +8,6 @@ import logging
 import os
 import pty
 import select
-import subprocess
 import sys
 import time
 from contextlib import contextmanager
@@ -85,16 +84,17 @@ def halflap(
     home: Path,
     cwd: Path | None = None,
     stdin: bytes = b"",
+    typed: str | None = None,
     columns: int | None = None,
     **variables: str,
 ) -> Done:
     """Run a command in this process; the same code runs as in a process of its own.
 
-    With `columns`, it prints to a terminal of that width.
+    With `columns`, it prints to a terminal of that width; `typed` is what a person answers to its questions.
     """
-    data = [io.BytesIO(stdin), io.BytesIO(), io.BytesIO()]
+    data = [io.BytesIO(stdin if typed is None else typed.encode()), io.BytesIO(), io.BytesIO()]
     kind = io.TextIOWrapper if columns is None else _Screen
-    given = io.TextIOWrapper(data[0], encoding="utf-8")
+    given = (io.TextIOWrapper if typed is None else _Screen)(data[0], encoding="utf-8")
     out, err = (kind(one, encoding="utf-8", write_through=True) for one in data[1:])
     variables |= {} if columns is None else {"COLUMNS": str(columns)}
     code: object = 0
@@ -133,21 +133,6 @@ def _logging_kept() -> Iterator[None]:
         root.setLevel(level)
         for name in list(root.manager.loggerDict):
             logging.getLogger(name).setLevel(levels.get(name, logging.NOTSET))
-
-
-def process(*arguments: str, home: Path, **variables: str) -> Done:
-    """Run the command in a process of its own: for what concerns processes and streams."""
-    done = subprocess.run(
-        [HALFLAP, *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env={**environment(home), **variables},
-        cwd=home,
-        timeout=PATIENCE,
-        check=False,
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def in_terminal(

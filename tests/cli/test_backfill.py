@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import fcntl
+import json
 import signal
 import subprocess
 import termios
@@ -25,7 +26,8 @@ def test_a_log_is_counted_once(home: Path) -> None:
     done = halflap("backfill", str(file), home=home)
     assert (done.code, f"{file}:4: " in done.err) == (0, True)
     assert "4 results of 2 tools" in done.out
-    again = halflap("backfill", "-", "--json", home=home, stdin=file.read_bytes())
+    file.rename(home / "b.jsonl")
+    again = halflap("backfill", "b.jsonl", "--json", home=home)
     assert (again.code, again.json["observations"], again.json["alreadyCounted"]) == (0, 0, 1)
 
 
@@ -36,10 +38,9 @@ def test_mistakes_and_failures_have_their_exit_codes(home: Path) -> None:
     assert (missing.code, missing.out) == (2, "")
     bare = halflap("backfill", "bare.jsonl", home=home)
     assert (bare.code, "--server" in bare.err) == (2, True)
-    for _ in range(2):
-        strict = halflap("backfill", "--strict", "bad.jsonl", "--json", home=home)
-        assert (strict.code, strict.json["observations"]) == (1, 0)
-        assert strict.json["sources"][0]["bad"][0]["line"] == 2
+    bad = halflap("backfill", "bad.jsonl", "--json", home=home)
+    assert (bad.code, bad.json["observations"]) == (0, 1)
+    assert bad.json["sources"][0]["bad"][0]["line"] == 2
 
 
 def test_what_was_learned_can_be_forgotten_and_read_again(home: Path) -> None:
@@ -52,21 +53,6 @@ def test_what_was_learned_can_be_forgotten_and_read_again(home: Path) -> None:
     assert halflap(*way.split()[1:], "--yes", home=home).code == 0
     right = halflap("backfill", "bare.jsonl", "-s", "right", "--json", home=home)
     assert [(tool["server"], tool["observations"]) for tool in right.json["tools"]] == [("right", 5)]
-
-
-def test_inspect_shows_what_was_learned_from_a_log(home: Path) -> None:
-    config = configure(home, PLAIN)
-    texts = [trace(number, '{"id": 1, "day": "2026-01-02"}', "echo") for number in range(60)]
-    (home / "a.jsonl").write_bytes(lines(trace(1, {"result": 3}, "mcp__plain__add"), *texts))
-    assert halflap("list", "--config", config, home=home).code == 0
-    done = halflap("backfill", "a.jsonl", "-s", "plain", "--json", "--config", config, home=home)
-    assert [(tool["tool"], tool["inCatalogue"]) for tool in done.json["tools"]] == [
-        ("add", True),
-        ("echo", True),
-    ]
-    shown = halflap("inspect", "mcp__plain__echo", "--json", "--config", config, home=home).json
-    assert (shown["outputSchema"], shown["observations"]) == (None, 60)
-    assert shown["observedSchema"]["properties"].keys() == {"id", "day"}
 
 
 def test_drift_in_logs_is_reported(home: Path) -> None:
@@ -113,7 +99,6 @@ def test_an_interrupt_keeps_what_is_done_and_the_next_run_continues(home: Path) 
     assert process.returncode == 130, err
     assert b'"interrupted": true' in out
     assert b"Traceback" not in err
-    again = halflap("backfill", "-", "--json", "--config", config, home=home, stdin=data)
-    first = int(out.split(b'"observations": ')[1].split(b",")[0])
-    assert first <= 20_000
-    assert again.json["observations"] == 20_000 - first
+    (home / "whole.jsonl").write_bytes(data)
+    again = halflap("backfill", "whole.jsonl", "--json", "--config", config, home=home)
+    assert again.json["observations"] == 20_000 - json.loads(out)["observations"]

@@ -102,11 +102,3 @@ def test_ctrl_c_while_it_loads_shows_no_traceback(tmp_path: Path) -> None:
         [sys.executable, "-c", code, "list"], capture_output=True, env=environment(tmp_path), check=False
     )
     assert (done.returncode, done.stderr) == (130, b"")
-
-
-@pytest.mark.slow
-def test_python_dash_m_is_the_same_program() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "halflap", "--version"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith("halflap ")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import in_terminal
+from cli.program import Done, halflap, in_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,35 +26,40 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [("n\n", 1), ("\x03", 130), *(pytest.param(key, 1, marks=pytest.mark.slow) for key in ("\n", "\x04"))],
-)
-def test_anything_but_yes_writes_nothing(place: Path, answer: str, code: int) -> None:
-    done = in_terminal("init", home=place, answers={QUESTION: answer})
-    assert done.code == code
+def typed(place: Path, *words: str, answer: str = "y\n") -> Done:
+    xdg = str(place / "xdg")
+    return halflap(*words, home=place, typed=answer, HOME=str(place), XDG_CONFIG_HOME=xdg)
+
+
+def test_ctrl_c_writes_nothing(place: Path) -> None:
+    done = in_terminal("init", home=place, answers={QUESTION: "\x03"})
+    assert done.code == 130
     assert "Nothing was written." in done.out
-    assert not (place / "config").exists()
     assert "Traceback" not in done.out
+    assert not (place / "config").exists()
+
+
+@pytest.mark.parametrize("answer", ["n\n", "\n", ""])
+def test_anything_but_yes_writes_nothing(place: Path, answer: str) -> None:
+    done = typed(place, "init", answer=answer)
+    assert (done.code, "Nothing was written." in done.err) == (1, True)
+    assert not (place / "config").exists()
 
 
 def test_init_install_and_undo_on_a_terminal(place: Path) -> None:
     cursor = place / ".cursor" / "mcp.json"
     before = cursor.read_bytes()
-    done = in_terminal("init", home=place, answers={QUESTION: "y\n"})
-    assert done.code == 0
+    done = typed(place, "init")
+    assert (done.code, QUESTION in done.err) == (0, True)
     # What is added is shown, but not what is secret.
     assert "github:" in done.out
-    assert TOKEN not in done.out
+    assert TOKEN not in done.out + done.err
     assert TOKEN in (place / "config" / "config.yaml").read_text()
-    answers = {"mcp.json? [y/N]": "y\n"}
-    done = in_terminal("install", "cursor", "--move", home=place, answers=answers)
-    assert done.code == 0
-    assert "- github" in done.out
+    done = typed(place, "install", "cursor", "--move")
+    assert (done.code, "- github" in done.out) == (0, True)
     entry = json.loads(cursor.read_bytes())["mcpServers"]
     assert list(entry) == ["halflap"]
     assert entry["halflap"]["env"]["HALFLAP_CONFIG_DIR"] == str(place / "config")
-    done = in_terminal("install", "cursor", "--undo", home=place, answers={"mcp.json? [y/N]": "y\n"})
-    assert done.code == 0
-    assert "byte for byte" in done.out
+    done = typed(place, "install", "cursor", "--undo")
+    assert (done.code, "byte for byte" in done.err) == (0, True)
     assert cursor.read_bytes() == before

@@ -100,17 +100,6 @@ def test_a_hint_is_no_failure(tmp_path: Path) -> None:
     assert "\x1b" not in done.out
 
 
-def test_an_unknown_server_exits_with_2(tmp_path: Path) -> None:
-    configure(tmp_path, PLAIN)
-    done = halflap(*DOCTOR, "plan", home=tmp_path)
-    assert (done.code, "Error [server-not-found]" in done.err) == (2, True)
-
-
-def test_without_any_server_it_is_a_hint(tmp_path: Path) -> None:
-    done = halflap("doctor", home=tmp_path)
-    assert (done.code, "[no-server]" in done.out) == (0, True)
-
-
 @pytest.mark.slow
 def test_ctrl_c_reports_what_is_known_so_far(tmp_path: Path) -> None:
     config = configure(tmp_path, PLAIN, python_server("hangs", "hang.py", start_timeout_seconds=300))

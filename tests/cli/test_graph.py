@@ -88,11 +88,6 @@ def test_the_program_alone_is_a_program(place: Path) -> None:
     assert "customer_id = None" in later
 
 
-def test_no_suggestion_exits_with_1(place: Path) -> None:
-    done = run(place, "suggest", "--want", "zyzzyva", "--program")
-    assert (done.code, "zyzzyva" in done.err) == (1, True)
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -96,12 +96,6 @@ def test_exit_codes(asked: str, code: int) -> None:
     assert done.exit_code == code, done.output
 
 
-@pytest.mark.usefixtures("place")
-def test_a_rule_can_be_turned_off() -> None:
-    done = CliRunner().invoke(app, ["lint", "--file", "wrong.json", "--config", "strict.yaml"])
-    assert "name-characters" not in done.output
-
-
 def test_definitions_come_from_stdin_or_from_live_servers(tmp_path: Path) -> None:
     shop = definitions(tmp_path, tool("get_it"), tool("get_it"), name="shop")
     config = configure(tmp_path, shop, {"name": "gone", "command": "/nowhere/at/all"})

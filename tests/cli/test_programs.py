@@ -79,18 +79,6 @@ def test_info_of_a_broken_program_says_what_is_wrong(tmp_path: Path, root: Path)
     assert "Error [dspy-program-broken]" in broken.stderr
 
 
-@pytest.mark.parametrize("command", ["info", "run"])
-def test_an_unknown_program_exits_with_2(tmp_path: Path, root: Path, command: str) -> None:
-    found = called(tmp_path, command, "finde", "--json", root=str(root))
-    assert (found.exit_code, json.loads(found.stdout)["code"]) == (2, "dspy-program-not-found")
-
-
-def test_a_run_without_a_model_exits_with_1(tmp_path: Path, root: Path) -> None:
-    found = called(tmp_path, "run", "finder", "--arg", "question=Who?", root=str(root))
-    assert (found.exit_code, found.stdout) == (1, "")
-    assert "lm:" in found.stderr
-
-
 def test_a_missing_folder_is_reported_and_no_folder_lists_the_bundled_programs(tmp_path: Path) -> None:
     found = called(tmp_path, "list", root=str(tmp_path / "nowhere"))
     assert (found.exit_code, "programs.root" in found.stdout) == (0, True)

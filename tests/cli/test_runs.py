@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import configure, halflap, in_terminal
+from cli.program import configure, halflap
 from halflap.store import open_store
 from store.rows import call, run_of
 
@@ -120,19 +120,15 @@ def test_without_any_run_the_list_is_empty(tmp_path: Path) -> None:
     assert halflap("runs", "show", "last", home=tmp_path).code == 2
 
 
-@pytest.mark.parametrize(("which", "deleted"), [("--all", 3), ("--older-than=7d", 1)])
-def test_runs_are_deleted_with_their_calls(place: Path, which: str, deleted: int) -> None:
-    done = halflap("runs", "purge", which, "--yes", "--json", home=place)
-    assert done.json == {"runs": deleted, "calls": deleted}
-    assert len(halflap("runs", home=place).out.splitlines()) == 3 - deleted
+def test_runs_are_deleted_with_their_calls(place: Path) -> None:
+    for which, deleted in (("--older-than=7d", {"runs": 1, "calls": 1}), ("--all", {"runs": 2, "calls": 2})):
+        assert halflap("runs", "purge", which, "--yes", "--json", home=place).json == deleted
+    assert halflap("runs", home=place).out == ""
 
 
-@pytest.mark.parametrize(
-    ("answer", "code", "left"), [("\x03", 130, 3), pytest.param("y\n", 0, 0, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("answer", "code", "left"), [("\n", 1, 3), ("y\n", 0, 0)])
 def test_on_a_terminal_deleting_asks_first(place: Path, answer: str, code: int, left: int) -> None:
-    answers = {"Delete all runs and calls?": answer}
-    assert in_terminal("runs", "purge", "--all", home=place, answers=answers).code == code
+    assert halflap("runs", "purge", "--all", home=place, typed=answer).code == code
     assert len(halflap("runs", home=place).out.splitlines()) == left
 
 

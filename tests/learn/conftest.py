@@ -14,7 +14,7 @@ SMALL = {
     "MOST_VALUES": 2,
     "MOST_PLACES": 30,
     "MOST_DIGESTS": 3,
-    "MOST_AT_ONCE": 2,
+    "_AT_ONCE": 2,
 }
 
 

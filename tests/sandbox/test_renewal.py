@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ExecutionConfig
-from halflap.sandbox.jail import jail as module
-from halflap.sandbox.jail.fork_server import to_its_end
+from halflap.sandbox.jail import pool as module
 from halflap.sandbox.jail.jail import Jail
 from halflap.sandbox.sandbox import Program
 from sandboxing import Stage
@@ -32,9 +31,9 @@ def test_one_that_has_served_long_enough_is_replaced_while_programs_go_on(
             # Another has to be ready first, which takes as long as it takes.
             for _ in range(1_000):
                 assert (await jail.run(Program("print(1)"), Stage())).outcome == "ok"
-                assert jail._server is not None
-                assert jail._server._process is not None
-                servers.add(jail._server._process.pid)
+                assert jail._pool.server is not None
+                assert jail._pool.server._process is not None
+                servers.add(jail._pool.server._process.pid)
                 if len(servers) > 1:
                     break
                 await asyncio.sleep(0.02)
@@ -53,34 +52,11 @@ def test_a_waiting_child_that_died_is_not_used(run: Callable[[Coroutine[Any, Any
         jail = Jail(ExecutionConfig())
         try:
             await jail.ready()
-            for process in jail._idle:
-                process.child.kill()
-                await process.child.exited()
+            for child in jail._pool._idle:
+                child.kill()
+                await child.exited()
             return [(await jail.run(Program("print(1)"), Stage())).outcome for _ in range(3)]
         finally:
             await jail.close()
 
     assert run(use()) == ["ok"] * 3
-
-
-def test_a_process_is_waited_for_although_whoever_ends_it_is_cancelled(
-    run: Callable[[Coroutine[Any, Any, Any]], Any],
-) -> None:
-    async def scenario() -> bool:
-        begun, has_ended = asyncio.Event(), asyncio.Event()
-        seen = False
-
-        async def end() -> None:
-            nonlocal seen
-            begun.set()
-            await has_ended.wait()
-            seen = True
-
-        ending = asyncio.create_task(to_its_end(end()))
-        await begun.wait()
-        ending.cancel()
-        asyncio.get_running_loop().call_later(0.05, has_ended.set)
-        await asyncio.wait([ending])
-        return seen and ending.cancelled()
-
-    assert run(scenario())

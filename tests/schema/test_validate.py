@@ -1,53 +1,199 @@
-"""Validation against schemas that may be wrong or hostile."""
+"""Validation against schemas that may be wrong or hostile, and what is reported."""
 
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from halflap.schema import compile_schema
+from halflap.schema import Validator, compact, compile_schema, read_type, try_compile
 from support import little_work
 
-if TYPE_CHECKING:
-    from halflap.core.errors import ArgumentProblem
 
-
-def problems(schema: dict[str, Any], value: Any) -> list[ArgumentProblem]:
+def problems(schema: dict[str, Any], value: Any) -> list[str]:
     with little_work():
         validator = compile_schema(schema)
-        return [] if validator is None else validator.problems(value)
+        return [] if validator is None else [str(problem) for problem in validator.problems(value)]
 
 
-def of_type(kind: str) -> dict[str, Any]:
-    return {"type": "object", "properties": {"a": {"type": kind}}}
+def paths(schema: dict[str, Any], value: Any) -> list[str]:
+    validator = compile_schema(schema)
+    assert validator is not None
+    return sorted(problem.path for problem in validator.problems(value))
 
 
-def branching(levels: int, leaf: dict[str, Any]) -> dict[str, Any]:
-    """Make a small schema whose last part is reached in 2 ** levels ways."""
-    parts: dict[str, Any] = {"d0": leaf}
-    for level in range(1, levels + 1):
-        below = {"$ref": f"#/$defs/d{level - 1}"}
-        parts[f"d{level}"] = {"allOf": [below, dict(below)]}
-    return {"$defs": parts, "properties": {"a": {"$ref": f"#/$defs/d{levels}"}, "b": {"type": "string"}}}
+# Problems
 
 
-def nested(levels: int, value: Any = 1) -> Any:
-    for _ in range(levels):
-        value = [value]
-    return value
+def test_all_problems_are_reported_with_path_expected_and_received() -> None:
+    schema = {
+        "properties": {
+            "customer_id": {"type": "string"},
+            "limit": {"type": "integer", "minimum": 1},
+            "mode": {"enum": ["fast", "slow"]},
+            "tags": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["customer_id"],
+        "additionalProperties": False,
+    }
+    value = {"limit": True, "mode": "medium", "tags": ["a", 1], "custmer_id": "C1"}
+    assert set(problems(schema, value)) == {
+        "customer_id: missing; expected string",
+        "limit: expected integer, received true",
+        'mode: expected one of "fast", "slow", received "medium"',
+        "tags[1]: expected string, received 1",
+        "custmer_id: no such key; did you mean 'customer_id'?",
+    }
 
 
-@pytest.mark.parametrize("place", ["properties", "$defs", "items"])
+def tagged(kind: str, key: str) -> dict[str, Any]:
+    properties = {"type": {"const": kind}, key: {"type": "string"}}
+    return {"type": "object", "properties": properties, "required": ["type", key]}
+
+
+TEXT, IMAGE = tagged("text", "text"), tagged("image", "url")
+TAGGED: dict[str, Any] = {
+    "plain": {"properties": {"x": {"oneOf": [TEXT, IMAGE]}}},
+    "behind references": {
+        "properties": {"x": {"anyOf": [{"$ref": "#/$defs/T"}, {"$ref": "#/$defs/I"}]}},
+        "$defs": {"T": TEXT, "I": IMAGE},
+    },
+    "or null": {"properties": {"x": {"anyOf": [{"oneOf": [TEXT, IMAGE]}, {"type": "null"}]}}},
+    "with a shared base": {
+        "properties": {
+            "x": {"oneOf": [{"allOf": [{"required": ["type"]}, one]} for one in (TEXT, IMAGE)]},
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("name", TAGGED)
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [({"type": "image", "url": 5}, "x.url"), ({"type": "image"}, "x.url"), ({"url": "u"}, "x.type")],
+)
+def test_problems_are_reported_for_the_alternative_that_was_meant(name: str, value: Any, path: str) -> None:
+    assert {one.partition(":")[0] for one in problems(TAGGED[name], {"x": value})} == {path}
+
+
+def test_where_no_alternative_was_meant_all_are_named() -> None:
+    (problem,) = problems(TAGGED["plain"], {"x": {"type": "sound"}})
+    assert problem.startswith('x: expected type: "text" or type: "image", ')
+    assert problems({"anyOf": [{"type": "string"}, {"type": "null"}]}, 7) == [
+        "expected string or null, received 7"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"contains": {"type": "integer"}, "minContains": 2}, [1]),
+        ({"not": {"required": ["k"]}}, {"k": 1}),
+        ({"allOf": [False]}, 7),
+        ({"prefixItems": [{}], "unevaluatedItems": False}, [1, 2]),
+        ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, 3),
+        ({"propertyNames": {"pattern": "^x"}}, {"y": 1}),
+        ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"a": 1, "b": 1}),
+    ],
+)
+def test_every_keyword_has_a_problem(schema: dict[str, Any], value: Any) -> None:
+    (text,) = problems({"properties": {"a": schema}}, {"a": value})
+    assert text.startswith("a")
+
+
+def test_known_keys_come_from_every_part_of_the_schema() -> None:
+    unevaluated = {"allOf": [{"properties": {"name": {}}}], "unevaluatedProperties": False}
+    assert problems(unevaluated, {"nme": 1}) == ["nme: no such key; did you mean 'name'?"]
+    assert problems(unevaluated, {"zz": 1}) == ["zz: no such key; there are: name"]
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ({"a": {"1": "x"}}, 'a["1"]'),
+        ({"a": ["x"]}, "a[0]"),
+        ({"a": {"b-c": "x"}}, "a.b-c"),
+        ({"a": {"b.c": "x"}}, 'a["b.c"]'),
+        ({"a": {'"]': "x"}}, 'a["\\"]"]'),
+        ({"1": "x"}, '["1"]'),
+    ],
+)
+def test_a_key_in_a_path_is_never_ambiguous(value: dict[str, Any], path: str) -> None:
+    number = {"type": ["integer", "object", "array"]}
+    assert paths(
+        {"additionalProperties": {**number, "additionalProperties": number, "items": number}}, value
+    ) == [path]
+
+
+@pytest.mark.parametrize(("wrong", "listed"), [(40, 40), (100, 51)])
+def test_all_problems_of_a_moderate_value_are_listed(wrong: int, listed: int) -> None:
+    units = [f"u{number}" for number in range(170)]
+    schema = {"items": {"properties": {"unit": {"enum": units}}}}
+    value = [{"unit": "x", "name": "Item"}] * wrong + [{"unit": "u1"}] * 70
+    assert len(problems(schema, value)) == listed
+
+
+@pytest.mark.parametrize("nullable", [{"type": "string"}, {"type": "string", "enum": ["a"]}, {"enum": ["a"]}])
+def test_nullable_allows_null(nullable: dict[str, Any]) -> None:
+    schema = {"properties": {"a": {**nullable, "nullable": True}}}
+    assert problems(schema, {"a": None}) == []
+    assert problems(schema, {"a": 7})
+
+
+# Drafts
+
+NEW = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+OLD = {"$schema": "http://json-schema.org/draft-07/schema#"}
+
+
+@pytest.mark.parametrize("declared", [{}, NEW, OLD])
+def test_a_list_of_items_is_a_tuple_in_every_draft(declared: dict[str, str]) -> None:
+    point = {"items": [{"type": "number"}, {"type": "string"}], "additionalItems": False}
+    schema = {**declared, "properties": {"point": point}, "required": ["name"]}
+    assert paths(schema, {"point": ["x", "y", 3]}) == ["name", "point", "point[0]"]
+    assert paths(schema, {"point": [1, "y"], "name": "n"}) == []
+
+
+def test_draft_4_is_understood() -> None:
+    assert paths({"properties": {"a": {"minimum": 0, "exclusiveMinimum": True}}}, {"a": 0}) == ["a"]
+
+
+@pytest.mark.parametrize(("declared", "shown"), [(NEW, "{a: integer, b: string}"), (OLD, "{a: integer}")])
+def test_what_is_shown_is_what_is_validated(declared: dict[str, Any], shown: str) -> None:
+    base = {"properties": {"a": {"type": "integer"}}}
+    beside = {"properties": {"b": {"type": "string"}}}
+    schema = {**declared, "$ref": "#/$defs/base", **beside, "$defs": {"base": base}}
+    assert compact(read_type(schema)) == shown
+    assert bool(paths(schema, {"b": 1})) == ("b: string" in shown)
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ({"properties": {"a": {"type": "nonsense"}}}, "at properties.a.type: "),
+        ({"properties": {"a": {"$ref": "https://example.com/x.json"}}}, "https://example.com/x.json"),
+        ({"$schema": "https://example.com/own"}, "https://example.com/own"),
+        ({"properties": {f"p{number}": {} for number in range(20_000)}}, "10,000"),
+        ([1], "object"),
+        ({"properties": {"a\u200b": 5}}, r'properties["a\u200b"]'),
+    ],
+)
+def test_an_unusable_schema_gives_a_reason(schema: Any, reason: str) -> None:
+    assert reason in str(try_compile(schema))
+
+
+# Hostile schemas and values
+
+
+@pytest.mark.parametrize("place", ["properties", "items"])
 @pytest.mark.parametrize("scheme", ["http", "file"])
 def test_an_external_reference_is_never_fetched(place: str, scheme: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(0.05)
         port = listener.getsockname()[1]
         target = "file:///etc/hostname" if scheme == "file" else f"http://127.0.0.1:{port}/x.json"
-        reference = {"$ref": target}
-        part: Any = reference if place == "items" else {"a": reference}
+        part: Any = {"$ref": target} if place == "items" else {"a": {"$ref": target}}
         assert problems({"type": "object", place: part}, {"a": 1}) == []
         with pytest.raises(TimeoutError):
             listener.accept()
@@ -58,16 +204,13 @@ def test_an_external_reference_is_never_fetched(place: str, scheme: str) -> None
     [
         {"type": "nonsense"},
         {"properties": [1, 2]},
-        {"properties": {"a": 5}},
         {"required": "a"},
         {"$ref": 7},
         {"$ref": "#/nowhere"},
-        {"pattern": "("},
         {"properties": {"a": {"pattern": "(?<=a+)("}}},
         {"$schema": "http://127.0.0.1:9/unknown"},
         {"$id": "::"},
         {"properties": {"\ud800": {"const": "\ud800"}}},
-        {"minimum": "three"},
         {"properties": {"a": {"pattern": "((a{100}){100}){100}"}}},
     ],
 )
@@ -75,22 +218,34 @@ def test_an_invalid_schema_refuses_nothing(schema: dict[str, Any]) -> None:
     assert problems(schema, {"a": 1}) == []
 
 
-@pytest.mark.parametrize(
-    "pattern", ["^(a+)+$", r"^(a|a)*\1$", r"^(a|aa)+(?!x)\1$", r"(?=(a+)+b)\1", "(x+x+)+y"]
-)
+@pytest.mark.parametrize("pattern", ["^(a+)+$", r"^(a|aa)+(?!x)\1$", r"(?=(a+)+b)\1", "(x+x+)+y"])
 def test_a_pathological_pattern_is_bounded(pattern: str) -> None:
-    value = {"a": "a" * 5_000 + "!", "b": "x" * 5_000}
-    problems({"properties": {"a": {"pattern": pattern}, "b": {"pattern": pattern}}}, value)
+    problems({"properties": {"a": {"items": {"pattern": pattern}}}}, {"a": ["a" * 1_000 + "!"] * 20_000})
 
 
-def test_an_abandoned_pattern_refuses_nothing() -> None:
-    schema = {"properties": {"a": {"pattern": r"^(a|a)*\1$"}}}
-    assert problems(schema, {"a": "a" * 100 + "!"}) == []
-
-
-def test_other_problems_beside_an_abandoned_pattern_are_listed() -> None:
+def test_an_abandoned_pattern_refuses_nothing_and_hides_no_other_problem() -> None:
     schema = {"properties": {"a": {"pattern": r"^(a|a)*\1$"}, "b": {"type": "string"}}}
-    assert [problem.path for problem in problems(schema, {"a": "a" * 100 + "!", "b": 1})] == ["b"]
+    assert paths(schema, {"a": "a" * 100 + "!", "b": 1}) == ["b"]
+
+
+ORDINARY = [
+    r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
+    r"^[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]+$",
+    r"^(?!-)[a-z0-9-]{1,63}$",
+]
+
+
+@pytest.mark.parametrize("pattern", ORDINARY)
+def test_many_ordinary_patterns_are_compiled(pattern: str) -> None:
+    parts = {f"p{number}": {"type": "string", "pattern": pattern} for number in range(40)}
+    assert isinstance(try_compile({"properties": parts}), Validator)
+
+
+@pytest.mark.parametrize("pattern", [r"(a{100}){90}", r"((a{20}){20}){20}", r"(?=a)\w{10}", "ab" * 5_000])
+def test_many_large_patterns_are_refused_quickly(pattern: str) -> None:
+    with little_work(5):
+        refused = try_compile({"properties": {f"p{n}": {"pattern": f"{pattern}{n}"} for n in range(400)}})
+    assert isinstance(refused, str)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +254,6 @@ def test_other_problems_beside_an_abandoned_pattern_are_listed() -> None:
         {"$ref": "#"},
         {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
         {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
-        {"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "string"}]}}, "$ref": "#/$defs/a"},
         {"$defs": {"a": {"not": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"},
         {
             "$defs": {
@@ -114,20 +268,28 @@ def test_circular_references_end(schema: dict[str, Any]) -> None:
     assert problems(schema, {"a": 1}) == []
 
 
+def branching(levels: int, leaf: dict[str, Any]) -> dict[str, Any]:
+    """Make a small schema whose last part is reached in 2 ** levels ways."""
+    parts: dict[str, Any] = {"d0": leaf}
+    for level in range(1, levels + 1):
+        below = {"$ref": f"#/$defs/d{level - 1}"}
+        parts[f"d{level}"] = {"allOf": [below, dict(below)]}
+    return {"$defs": parts, "properties": {"a": {"$ref": f"#/$defs/d{levels}"}, "b": {"type": "string"}}}
+
+
 @pytest.mark.parametrize("levels", [10, 16, 20, 30, 60])
-@pytest.mark.parametrize("value", [1, "x"])
-def test_exponential_schemas_are_bounded(levels: int, value: Any) -> None:
-    problems(branching(levels, {"type": "string"}), {"a": value})
-
-
-def test_an_exponential_part_does_not_stop_validation_of_the_rest() -> None:
-    assert [problem.path for problem in problems(branching(60, {}), {"b": 1})] == ["b"]
+def test_exponential_schemas_are_bounded(levels: int) -> None:
+    problems(branching(levels, {"type": "string"}), {"a": 1})
+    assert paths(branching(levels, {}), {"b": 1}) == ["b"]
 
 
 @pytest.mark.parametrize("items", ["items", "prefixItems", "contains"])
 def test_exponential_work_in_the_depth_of_a_value_is_bounded(items: str) -> None:
     inner: Any = [{"$ref": "#"}] if items == "prefixItems" else {"$ref": "#"}
-    problems({"allOf": [{items: inner}, {items: inner}], "not": {"type": "string"}}, nested(60))
+    value: Any = 1
+    for _ in range(60):
+        value = [value]
+    problems({"allOf": [{items: inner}, {items: inner}], "not": {"type": "string"}}, value)
 
 
 def test_unevaluated_properties_at_each_level_are_bounded() -> None:
@@ -137,58 +299,14 @@ def test_unevaluated_properties_at_each_level_are_bounded() -> None:
     problems(schema, {"z": "x"})
 
 
-def test_a_long_chain_of_references_ends() -> None:
-    parts: dict[str, Any] = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(5_000)}
-    problems({"$defs": {**parts, "d5000": {"type": "string"}}, "$ref": "#/$defs/d0"}, {"a": 1})
-
-
-TREE = {
-    "$defs": {
-        "node": {
-            "type": "object",
-            "properties": {
-                "value": {"type": "integer"},
-                "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
-            },
-            "required": ["value"],
-        }
-    },
-    "properties": {"root": {"$ref": "#/$defs/node"}},
-}
-
-
 def test_a_schema_that_refers_to_itself_is_followed_down_the_value() -> None:
-    value = {"root": {"value": 1, "children": [{"value": 2}, {"value": 3, "children": [{"value": "x"}]}]}}
-    (problem,) = problems(TREE, value)
-    assert problem.path == "root.children[1].children[0].value"
+    children = {"type": "array", "items": {"$ref": "#"}}
+    tree = {"properties": {"value": {"type": "integer"}, "children": children}, "required": ["value"]}
+    value = {"value": 1, "children": [{"value": 2}, {"value": 3, "children": [{"value": "x"}]}]}
+    assert paths(tree, value) == ["children[1].children[0].value"]
 
 
 def test_a_big_value_with_many_mistakes_is_refused_quickly() -> None:
     first, more = problems({"items": {"type": "string"}}, [1] * 200_000)
-    assert first.path == "[0]"
-    assert more.what == "more"
-
-
-def test_the_number_of_further_problems_is_reported() -> None:
-    strings = {"items": {"type": "string"}}
-    assert len(problems(strings, [1] * 50)) == 50
-    told = problems(strings, [1] * 100)
-    assert (len(told), told[-1].what) == (51, "more")
-    assert "50" in str(told[-1])
-
-
-@pytest.mark.parametrize("nullable", [{"type": "string"}, {"type": "string", "enum": ["a"]}, {"enum": ["a"]}])
-def test_nullable_allows_null(nullable: dict[str, Any]) -> None:
-    schema = {"properties": {"a": {**nullable, "nullable": True}}}
-    assert problems(schema, {"a": None}) == []
-    assert problems(schema, {"a": 7})
-
-
-def chain(length: int) -> dict[str, Any]:
-    parts: dict[str, Any] = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(length)}
-    return {"$defs": {**parts, f"d{length}": {"type": "string"}}, "$ref": "#/$defs/d0"}
-
-
-def test_many_pathological_patterns_are_bounded() -> None:
-    schema = {"properties": {"a": {"items": {"pattern": r"^(a|aa)+(?!x)\1$"}}}}
-    problems(schema, {"a": ["a" * 1_000 + "!"] * 20_000})
+    assert first.startswith("[0]: ")
+    assert "more" in more

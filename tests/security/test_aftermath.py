@@ -94,9 +94,9 @@ def test_while_the_gateway_serves_no_child_is_left_but_those_that_wait(run: Call
         for _ in range(3):
             await asyncio.gather(*(visit(jail, code, Visitor(), seconds=0.3) for code in _ATTACKS[:6]))
         await asyncio.sleep(0.2)
-        assert jail._server is not None
-        assert jail._server._process is not None
-        found = len(children_of(jail._server._process.pid))
+        assert jail._pool.server is not None
+        assert jail._pool.server._process is not None
+        found = len(children_of(jail._pool.server._process.pid))
         await jail.close()
         return found
 
@@ -152,9 +152,9 @@ def _killed(mode: str, which: str, run: Callable[[Any], Any]) -> tuple[Got, Got]
         running = asyncio.create_task(visit(jail, _ALIVE, visitor))
         while not visitor.heard:
             await asyncio.sleep(0.01)
-        assert jail._server is not None
-        assert jail._server._process is not None
-        outer = jail._server._process.pid
+        assert jail._pool.server is not None
+        assert jail._pool.server._process is not None
+        outer = jail._pool.server._process.pid
         victim = outer
         if which == "inner":
             victim = next(pid for pid in children_of(outer) if _parent(pid) == outer)

@@ -141,9 +141,10 @@ def test_ty_itself_works_in_every_mode_and_the_mode_is_told(mode: str) -> None:
     switches: dict[str, Any] = MODES[mode]
     with Room(PATIENT.__class__(seconds=20, cpu_seconds=20, **switches)) as room:
         assert [one.rule for one in room.diagnostics("x: int = 'a'")] == ["invalid-assignment"]
-        off = {name for name, why in room.examiner.missing.items() if why == "switched off"}
+        report = room.do(room.examiner.ready()).report
+        off = {name for name, why in report["missing"].items() if why == "switched off"}
         assert off == set(switches)
-        assert not {layer.split()[0] for layer in room.examiner.layers} & off
+        assert not {layer.split()[0] for layer in report["layers"]} & off
 
 
 # An ordinary user's gateway ----------------------------------------------------------------------------

@@ -29,10 +29,10 @@ async def _status_of_a_child(mode: str) -> dict[str, str]:
     running = asyncio.create_task(visit(jail, "await call_tool('wait')", visitor))
     while not visitor.calls:
         await asyncio.sleep(0.01)
-    assert jail._server is not None
-    assert jail._server._process is not None
+    assert jail._pool.server is not None
+    assert jail._pool.server._process is not None
     # The youngest child waits for the next program; it locks itself before it says that it is ready.
-    youngest = max(children_of(jail._server._process.pid))
+    youngest = max(children_of(jail._pool.server._process.pid))
     for _ in range(500):
         text = await asyncio.to_thread(Path(f"/proc/{youngest}/status").read_text, encoding="ascii")
         status = {

@@ -43,7 +43,7 @@ MOST_TOKENS = 1_800
 def definitions(config: Config, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> list[dict[str, Any]]:
     async def dumped() -> list[dict[str, Any]]:
         tools = Front(Gateway(config)).tools
-        return [tool.definition for tool in tools]
+        return [dict(tool.definition) for tool in tools]
 
     found: list[dict[str, Any]] = run(dumped())
     return found

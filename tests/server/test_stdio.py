@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from cli.program import OLD, configure, halflap
+from halflap.config import Config
+from halflap.gateway import Gateway
+from halflap.server import Front
 from server.faces import stdio_face, wired
 from support import PATIENCE, alive, children_of, eventually, python_server
 
@@ -60,29 +64,6 @@ def test_a_client_of_either_era_is_served_and_stderr_stays_quiet(tmp_path: Path,
     assert [line for line in stderr.splitlines() if "a tool without a name" not in line] == []
 
 
-def test_noise_and_a_broken_server_do_not_disturb_it_and_the_end_of_input_ends_everything(
-    tmp_path: Path,
-) -> None:
-    config = configure(tmp_path, OLD, FLOODING, python_server("dies", "dies_at_start.py"))
-    with wired(config, tmp_path) as wire:
-        wire.greet()
-
-        def listed() -> list[str]:
-            answer = wire.ask("tools/call", name="list_callable_tools", arguments={})
-            return [block["text"] for block in answer["result"]["content"]]
-
-        # Servers that take long to start are named in the note, and their tools follow.
-        assert eventually(lambda: json.loads(listed()[0]) == ["mcp__flooding__calm", *NAMES])
-        assert "'dies'" in listed()[1]
-        assert "exit code 7" in listed()[1]
-        children = children_of(wire.process.pid)
-        assert len(children) >= 3
-        assert wire.process.stdin is not None
-        wire.process.stdin.close()
-        assert wire.process.wait(PATIENCE) == 0
-        assert eventually(lambda: not any(alive(pid) for pid in children))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_hanging_server_delays_no_list_of_tools_and_no_signal(
@@ -121,30 +102,43 @@ BAD_LINES = [
 ]
 
 
-def test_neither_a_damaged_store_nor_bad_lines_on_stdin_end_it(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "halflap.db").write_bytes(b"this is no database" * 100)
-    with wired(configure(tmp_path, OLD), tmp_path) as wire:
+def test_neither_noise_nor_a_broken_server_nor_bad_lines_disturb_it_and_the_end_of_input_ends_everything(
+    tmp_path: Path,
+) -> None:
+    config = configure(tmp_path, OLD, FLOODING, python_server("dies", "dies_at_start.py"))
+    with wired(config, tmp_path) as wire:
         wire.greet()
-        result = wire.ask("tools/call", name="list_callable_tools", arguments={})["result"]
-        assert result["isError"] is True
-        assert "halflap.db" in result["content"][0]["text"]
+
+        def listed() -> list[str]:
+            answer = wire.ask("tools/call", name="list_callable_tools", arguments={})
+            return [block["text"] for block in answer["result"]["content"]]
+
+        # Servers that take long to start are named in the note, and their tools follow.
+        assert eventually(lambda: json.loads(listed()[0]) == ["mcp__flooding__calm", *NAMES])
+        assert "'dies'" in listed()[1]
+        assert "exit code 7" in listed()[1]
         for line in BAD_LINES:
             wire.send(line)
             assert "result" in wire.ask("ping"), line[:30]
+        children = children_of(wire.process.pid)
+        assert len(children) >= 3
+        assert wire.process.stdin is not None
+        wire.process.stdin.close()
+        assert wire.process.wait(PATIENCE) == 0
+        assert eventually(lambda: not any(alive(pid) for pid in children))
+
+
+async def test_a_damaged_store_is_an_error_of_each_call(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "halflap.db").write_bytes(b"this is no database" * 100)
+    gateway = Gateway(Config(data_dir=tmp_path / "data"))
+    async with Client(Front(gateway).server) as client:
+        result = await client.call_tool("list_callable_tools", {})
+    await gateway.close()
+    assert result.is_error
+    assert "halflap.db" in result.content[0].text  # type: ignore[union-attr]
 
 
 def test_no_input_at_all_is_an_ordinary_end(tmp_path: Path) -> None:
     done = halflap("serve", "-c", configure(tmp_path, OLD), home=tmp_path)
     assert (done.code, done.out, done.err) == (0, "", "")
-
-
-@pytest.mark.slow
-def test_a_broken_configuration_is_an_error_on_stderr_with_file_and_line(tmp_path: Path) -> None:
-    file = tmp_path / "broken.yaml"
-    file.write_text("sevrer:\n  families: [core]\n")
-    done = halflap("serve", "-c", str(file), home=tmp_path)
-    assert (done.code, done.out) == (2, "")
-    assert f"Error [config]: {file}:" in done.err
-    assert "`sevrer`" in done.err
-    assert "Traceback" not in done.err

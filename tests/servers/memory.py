@@ -16,8 +16,9 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCResponse
 
-from halflap.demo import _serving, doc_retrieval, financial_data, sales
+from halflap.demo import doc_retrieval, financial_data, sales
 from halflap.demo._sales_book import Book
+from halflap.demo._serving import DemoServer, ProtocolError
 from servers import echo as library_server
 from servers import records as record_server
 
@@ -157,14 +158,26 @@ def echo(**options: Any) -> Server[dict[str, Any]]:
     return library_server.build(argparse.Namespace(**given))
 
 
-def bundled(*names: str) -> dict[str, Server[dict[str, Any]]]:
+class _Bundled(Memory):
+    def __init__(self, server: DemoServer) -> None:
+        super().__init__()
+        self.server = server
+
+    async def _result(self, method: str, params: dict[str, Any]) -> Any:
+        try:
+            return self.server.result(method, params)
+        except ProtocolError as error:
+            raise RefusedError(error.code, str(error)) from None
+
+
+def bundled(*names: str) -> dict[str, Memory]:
     """Return the servers of `halflap demo`, or those of them that are named."""
-    made = {
-        "sales": _serving.build("sales", sales.served(Book()), instructions=sales.INSTRUCTIONS),
-        "doc_retrieval": _serving.build("doc_retrieval", doc_retrieval.TOOLS),
-        "financial_data": _serving.build("financial_data", financial_data.TOOLS),
-    }
-    return {name: made[name] for name in names or made}
+    servers = [
+        DemoServer("sales", sales.served(Book()), sales.INSTRUCTIONS),
+        DemoServer("doc_retrieval", doc_retrieval.TOOLS),
+        DemoServer("financial_data", financial_data.TOOLS),
+    ]
+    return {one.name: _Bundled(one) for one in servers if not names or one.name in names}
 
 
 def records() -> Memory:

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from halflap.workflows.model.net import Condition, Flow, Gate, Kept, Net, Rule, Task
+from halflap.workflows.model.net import (
+    Condition,
+    Flow,
+    Gate,
+    Kept,
+    Net,
+    OrderRule,
+    PairRule,
+    RequiredRule,
+    Rule,
+    Task,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +44,16 @@ def net(
     places = {name: Condition(name) for name in (input_, *conditions.split(), output)}
     pairs = [one.partition(">") for one in flows.split()]
     return Net("net", input_, output, made, places, tuple(Flow(one, two) for one, _, two in pairs))
+
+
+def rule(kind: Any, *tasks: str) -> Rule:
+    if kind == "required":
+        return RequiredRule(kind, *tasks)
+    return (
+        OrderRule(kind, *tasks)
+        if kind in {"precedence", "response"}
+        else PairRule(kind, (tasks[0], tasks[1]))
+    )
 
 
 def _gate(text: str) -> Gate:
@@ -222,7 +243,7 @@ def told_nets(draw: DrawFn, base: SearchStrategy[Net] | None = None) -> Net:
         kinds = draw(
             st.lists(st.sampled_from(["precedence", "response", "exclusion", "separation_of_duties"]))
         )
-        rules = [Rule(kind, pair) for kind in kinds]  # type: ignore[arg-type]
+        rules = [rule(kind, *pair) for kind in kinds]
     conditions = {
         name: replace(place, label=draw(st.one_of(st.none(), _TEXTS)))
         for name, place in one.conditions.items()
@@ -232,7 +253,7 @@ def told_nets(draw: DrawFn, base: SearchStrategy[Net] | None = None) -> Net:
         tasks=tasks,
         conditions=conditions,
         flows=tuple(flows),
-        rules=(*rules, Rule("required", (next(iter(tasks)),))),
+        rules=(*rules, rule("required", next(iter(tasks)))),
         label=draw(st.one_of(st.none(), _TEXTS)),
         notes=tuple(draw(st.lists(_TEXTS, max_size=2))),
         kept=tuple(draw(st.lists(_KEPT, max_size=2))),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halflap.core.errors import UsageError, WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.compare import compare
-from halflap.workflows.model.net import Bound
 from workflows.nets import block_net, net, nets
 
 if TYPE_CHECKING:
@@ -41,14 +40,6 @@ def with_data(one: Net, **data: tuple[str, str]) -> Net:
 
 def anomalies(verdict: Verdict) -> set[str]:
     return {one.kind for one in verdict.anomalies}
-
-
-def test_the_same_workflow_passes_in_every_mode() -> None:
-    for mode in MODES:
-        verdict = compare(sequence("a b c"), sequence("a b c"), mode)
-        assert verdict.passed
-        assert verdict.conclusive
-        assert (verdict.reasons, verdict.anomalies) == ([], [])
 
 
 def test_independent_tasks_may_change_places_in_balanced_mode_and_not_in_strict() -> None:
@@ -143,7 +134,7 @@ def test_past_the_bound_strict_does_not_pass_and_the_answer_is_not_conclusive() 
     wide = block_net(("and", names))
     written_out = block_net(("xor", [("and", names), ("seq", [names[0], ("and", names[1:])])]))
     for mode in MODES:
-        verdict = compare(wide, written_out, mode, Bound(states=200))
+        verdict = compare(wide, written_out, mode, 200)
         assert not verdict.conclusive
         assert verdict.passed == (mode != "strict")
         assert verdict.response()["behavioral_equivalence"] is None
@@ -172,52 +163,18 @@ def test_a_workflow_that_never_completes_or_shows_nothing_gets_a_verdict_with_th
         assert answer["behavioral_equivalence"] is (old is new)
 
 
-def test_unsupported_or_gates_and_modes_are_errors() -> None:
+def test_or_gates_that_form_no_block_are_errors() -> None:
     odd = net({"s": "xor/or", "a": "xor/and", "b": "xor/and"}, "i>s s>a s>b a>o b>o")
     with pytest.raises(WorkflowError) as refused:
         compare(odd, odd)
-    paths = ["original_workflow.tasks[0].split", "optimized_workflow.tasks[0].split"]
-    assert [problem.path for problem in refused.value.problems] == paths
-    wrong: Any = "harsh"
-    with pytest.raises(UsageError):
-        compare(sequence("a"), sequence("a"), wrong)
-
-
-def test_the_response_has_every_field() -> None:
-    response = compare(sequence("a b c"), sequence("a c b")).response()
-    assert json.loads(json.dumps(response)) == response
-    assert len(response.pop("reasons")) == len(response.pop("anomalies")) == 1
-    assert response == {
-        "validation_passed": False,
-        "validation_mode": "balanced",
-        "footprint_compatibility": pytest.approx(1 / 3),
-        "directly_follows_similarity": 0,
-        "behavioral_equivalence": False,
-        "counterexample": {"trace": ["a", "b", "c"], "only_in": "original_workflow", "shortest": True},
-        "differences": [
-            {"row": "a", "column": "b", "original": "→", "optimized": "#"},
-            {"row": "a", "column": "c", "original": "#", "optimized": "→"},
-            {"row": "b", "column": "a", "original": "←", "optimized": "#"},
-            {"row": "b", "column": "c", "original": "→", "optimized": "←"},
-            {"row": "c", "column": "a", "original": "#", "optimized": "←"},
-            {"row": "c", "column": "b", "original": "←", "optimized": "→"},
-        ],
-        "differing_cells": 6,
-        "activities": ["a", "b", "c"],
-        "start_activities": {"original_workflow": ["a"], "optimized_workflow": ["a"]},
-        "end_activities": {"original_workflow": ["c"], "optimized_workflow": ["b"]},
-        "sound": {"original_workflow": True, "optimized_workflow": True},
-        "warnings": [],
-        "conclusive": True,
-        "inconclusive_because": [],
-    }
+    assert [problem.path for problem in refused.value.problems] == ["tasks[0].split"]
 
 
 @given(nets(), nets(), st.sampled_from(MODES))
 def test_strict_passes_only_what_agrees_in_everything(one: Net, other: Net, mode: Mode) -> None:
     try:
-        verdict = compare(one, other, mode, Bound(states=2_000))
-        itself = compare(one, one, "balanced", Bound(states=2_000))
+        verdict = compare(one, other, mode, 2_000)
+        itself = compare(one, one, "balanced", 2_000)
     except WorkflowError:
         assume(False)
     json.dumps(verdict.response())

@@ -62,7 +62,7 @@ def test_what_a_predicate_says(text: str, value: bool) -> None:
 @pytest.mark.parametrize(
     "text",
     ["totl > 1", "total.net > 1", "state > 1", "total", "not state", "state + 1 == 2", "total / 0 == 1", "order and true",
-     "1e39 * 1e39 * 1e39 * 1e39 * 1e39 * 1e39 * 1e39 * 1e39 > 1", "null < 1"],
+     "null < 1"],
 )  # fmt: skip
 def test_what_cannot_be_decided_is_an_error(text: str) -> None:
     with pytest.raises((ValueError, LookupError, TypeError, ArithmeticError)):
@@ -92,7 +92,7 @@ def test_any_text_is_parsed_or_refused_and_what_is_parsed_can_only_look_at_its_n
         for node in ast.walk(found)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
-    assert called <= {"_truth", "_number", "_same", "_ordered", "_finite"}
+    assert called <= {"_is", "_same", "_ordered"}
     assert not any(isinstance(node, ast.Attribute) for node in ast.walk(found))
 
 

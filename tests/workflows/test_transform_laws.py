@@ -12,7 +12,6 @@ from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.model.checks import structure_problems
 from halflap.workflows.model.form import write_net
-from halflap.workflows.model.net import Bound
 from halflap.workflows.transform.catalogue import TRANSFORMATIONS, transformed
 from support import examples
 from workflows import brute
@@ -59,11 +58,11 @@ def test_what_says_that_it_keeps_the_traces_does(one: Net) -> None:
 def test_what_is_made_is_a_workflow_and_as_sound_as_before(one: Net) -> None:
     before = write_net(one)
     try:
-        sound = soundness(Study(one, Bound(2_000))).sound
+        sound = soundness(Study(one, 2_000)).sound
         for name, new in made(one):
             assert not structure_problems(new)
             assert new.rules == one.rules
-            assert not sound or soundness(Study(new, Bound(2_000))).sound is not False, name
+            assert not sound or soundness(Study(new, 2_000)).sound is not False, name
     except WorkflowError:
         return  # Or-gates that form no block.
     assert write_net(one) == before

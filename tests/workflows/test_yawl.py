@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
-from halflap.workflows.model.form import read_specification, write_specification
+from halflap.workflows.model.form import decoded, read_specification, write_specification
 from halflap.workflows.model.net import Specification
-from halflap.workflows.model.source import decoded
 from halflap.workflows.run.check import check_runnable
 from halflap.workflows.yawl import read_yawl, write_yawl
 from support import shared_data

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from halflap.workflows.analysis.order import data_by_label, first_order, reversals
 from halflap.workflows.analysis.study import Study, Unknown
 from halflap.workflows.model.form import read_net
-from halflap.workflows.model.net import Net, Rule
-from workflows.nets import block_net, distinct, trees
+from workflows.nets import block_net, distinct, rule, trees
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from halflap.workflows.model.net import Net
 
 
 def reversed_order(old: Net, new: Net) -> tuple[tuple[str, str], ...]:
@@ -124,5 +125,5 @@ def ruled(draw: DrawFn, base: SearchStrategy[Net]) -> Net:
     rules = []
     for kind in kinds:
         pair = tuple(draw(st.permutations(seen))[:2])
-        rules.append(Rule(kind, pair[:1] if kind == "required" else pair))  # type: ignore[arg-type]
+        rules.append(rule(kind, *(pair[:1] if kind == "required" else pair)))
     return replace(net, rules=tuple(rules))

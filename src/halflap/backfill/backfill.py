@@ -1,32 +1,35 @@
-"""One run of a backfill: find the logs, read them in parallel, store what was learned with how far was read."""
+"""One run of a backfill: find the logs, read them in parallel, store what was learned with how far was read.
+
+All logs are first cut into parts, and the parts into batches. Workers read the batches in parallel, but what they found
+is added in order, so at any time everything before some position in the sequence of parts is learned, and nothing behind.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import defaultdict
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.backfill.found import Counts, Knowledge
-from halflap.backfill.logfile import LogFile, line_start, reason_of, unreadable
+from halflap.backfill.logfile import UNREADABLE, LogFile, reason_of
 from halflap.backfill.recorded import learn_recorded, recorded_calls
 from halflap.backfill.report import SourceReport, Summary, tool_reports
-from halflap.backfill.sources import Source, find_sources, spooled
-from halflap.backfill.watermarks import Mark, find_mark, marks_from_text, marks_to_text, origin_of, with_mark
-from halflap.backfill.worker import LogJob, LogRead, digest_range, read_logs, read_range
-from halflap.backfill.workers import Workers, cores
+from halflap.backfill.sources import find_sources, spooled
+from halflap.backfill.watermarks import Mark, find_mark, marks_from_text, marks_to_text, origin_of
+from halflap.backfill.workers import Part, Progress, Workers, cores
 from halflap.core.errors import BackfillError
 from halflap.observe import compare, merged
 from halflap.store import WatermarkChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from halflap.backfill.report import State
     from halflap.backfill.rules import Rules
+    from halflap.backfill.sources import Source
     from halflap.learn import Learned
     from halflap.store import DriftEvent, Store, StoredShape, ToolKey
 
@@ -36,28 +39,43 @@ LEARNED_ORIGIN = "backfill"
 """All logs add to one origin, so that what is known stays in few rows; their watermarks are separate."""
 _PARALLEL_BYTES = 16 << 20
 """Less is read in one thread: starting processes would take longer."""
-_RANGE = 32 << 20
-_BATCH_BYTES, _BATCH_FILES = 8 << 20, 200
-_SECONDS_BETWEEN_WRITES = 5.0
+_MIN_BATCH, _MAX_BATCH = 8 << 20, 256 << 20
+"""Bytes read by a worker before it hands over what it learned, which takes about as long as reading 10 MB."""
+_FOLLOWED_BYTES = 100_000_000
+"""If there is more to read, values are followed in this much of it: that takes as long as the rest of the work."""
+_MAX_MARKS = 1_000
+"""Marks kept of the logs with one first line, the newest."""
+_SECONDS_BETWEEN_WRITES = 60.0
 _SECONDS_BETWEEN_PROGRESS = 0.1
-_STRICT = "There is a line that cannot be read; nothing of this source was stored (--strict)."
 
 
 @dataclass(slots=True)
 class _Log:
+    """A log that is being read."""
+
     source: Source
-    path: str
-    log: LogFile
+    file: LogFile
+    origin: str
+    mark: Mark | None
+    """How far it was counted before this run, then how far it is."""
+    start: int
+    problem: str = ""
+    counts: Counts = field(default_factory=Counts)
 
     @property
-    def origin(self) -> str:
-        return origin_of(self.log.first_line)
+    def position(self) -> int:
+        return self.mark.bytes if self.mark else 0
 
-
-@dataclass(slots=True)
-class _Unwritten:
-    knowledge: Knowledge = field(default_factory=Knowledge)
-    marks: dict[str, tuple[Mark, ...]] = field(default_factory=dict)
+    def report(self) -> SourceReport:
+        if self.problem:
+            return SourceReport(self.source.name, "failed", self.counts, self.start, self.problem)
+        if self.counts.is_nameless:
+            problem = "It names tools without their server. Say which server they belong to: --server NAME"
+            return SourceReport(self.source.name, "refused", self.counts, self.start, problem)
+        if self.file.damage:
+            self.counts.blame(self.file.line_number(self.file.end), self.file.damage)
+        state: State = "counted" if self.position == self.file.end else "stopped"
+        return SourceReport(self.source.name, state, self.counts, self.start)
 
 
 class Backfill:
@@ -69,7 +87,6 @@ class Backfill:
         rules: Rules,
         *,
         jobs: int | None = None,
-        strict: bool = False,
         dry_run: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -77,23 +94,18 @@ class Backfill:
         self._store = store
         self._rules = rules
         self._jobs = jobs
-        self._strict = strict
         self._dry_run = dry_run
-        self._progress = progress
-        self._workers: Workers | None = None
-        self._is_stopped = False
-        self._watermarks: dict[str, str] = {}
-        self._marks: dict[str, tuple[Mark, ...]] = {}
-        self._unwritten = _Unwritten()
-        self._written_at = time.monotonic()
-        self._writing = asyncio.Lock()
+        self._show_progress = progress
+        self._progress = Progress()
         self._learned = Knowledge()
+        self._unwritten = Knowledge()
+        self._watermarks: dict[str, str] = {}
+        self._marks: dict[str, list[Mark]] = {}
+        """What the watermarks will be once everything unwritten is written."""
 
     def stop(self) -> None:
         """End soon; what is done is stored."""
-        self._is_stopped = True
-        if self._workers is not None:
-            self._workers.control.stop()
+        self._progress.stop()
 
     async def run(self, names: Sequence[str]) -> Summary:
         """Read every source that is asked for."""
@@ -101,151 +113,150 @@ class Backfill:
         sources = await asyncio.to_thread(find_sources, names)
         before = await self._store.learned()
         self._watermarks = dict(await self._store.watermarks())
-        self._marks = {origin: marks_from_text(text) for origin, text in self._watermarks.items()}
-        size = sum(source.size for source in sources)
-        jobs = self._jobs or (cores() if size >= _PARALLEL_BYTES else 1)
-        self._workers = await asyncio.to_thread(Workers, jobs)
-        if self._is_stopped:
-            self.stop()
-        reporting = asyncio.create_task(self._report_progress(size))
+        self._marks = {origin: list(marks_from_text(text)) for origin, text in self._watermarks.items()}
+        reports: dict[str, SourceReport] = {}
+        for source in sources:
+            if source.kind == "store":
+                reports[source.name] = await self._read_recorded(source)
+        spools: list[str] = []
         try:
-            reports = await self._read_all(sources)
+            logs = await self._plan(sources, reports, spools)
+            await self._read(logs)
         finally:
-            reporting.cancel()
-            await asyncio.to_thread(self._workers.close)
             await self._write()
+            for path in spools:
+                await asyncio.to_thread(Path(path).unlink, missing_ok=True)
+        reports |= {log.source.name: await asyncio.to_thread(log.report) for log in logs}
         drift = await asyncio.to_thread(_drift, before, self._learned.shapes, self._rules)
         if not self._dry_run:
             await self._store.add_drift(drift)
         return Summary(
-            tuple(reports),
+            tuple(reports[source.name] for source in sources if source.name in reports),
             await asyncio.to_thread(tool_reports, before, self._learned.shapes),
             time.monotonic() - began,
-            self._is_stopped,
+            self._progress.is_stopped,
             self._dry_run,
             drift,
         )
 
-    async def _report_progress(self, size: int) -> None:
-        while self._progress is not None and self._workers is not None:
-            self._progress(self._workers.control.done, size)
-            await asyncio.sleep(_SECONDS_BETWEEN_PROGRESS)
-
-    async def _read_all(self, sources: Sequence[Source]) -> list[SourceReport]:
-        """Read all sources; logs of one origin are read in order, because one may be a copy of another."""
-        reports: dict[str, SourceReport] = {}
-        groups: defaultdict[str, list[_Log]] = defaultdict(list)
-        spools: list[str] = []
-        try:
-            for source in sources:
+    async def _plan(
+        self, sources: Sequence[Source], reports: dict[str, SourceReport], spools: list[str]
+    ) -> list[_Log]:
+        """Return the logs with something new in them; for the others, add reports."""
+        logs: list[_Log] = []
+        planned = {origin: list(marks) for origin, marks in self._marks.items()}
+        for source in sources:
+            path = source.name
+            try:
                 if source.kind == "store":
-                    reports[source.name] = await self._read_recorded(source)
                     continue
-                try:
-                    path = source.name
-                    if source.kind == "stream":
-                        path = await asyncio.to_thread(spooled, source.name, lambda: self._is_stopped)
-                        spools.append(path)
-                    log = _Log(source, path, await asyncio.to_thread(LogFile, path))
-                    groups[log.origin].append(log)
-                except unreadable() as error:
-                    reports[source.name] = SourceReport(source.name, "failed", problem=reason_of(error))
-            async with asyncio.TaskGroup() as tasks:
-                for batch in self._batches(list(groups.values())):
-                    tasks.create_task(self._read_batch(batch, reports))
-        finally:
-            for path in spools:
-                await asyncio.to_thread(Path(path).unlink, missing_ok=True)
-        return [reports[source.name] for source in sources if source.name in reports]
-
-    def _batches(self, groups: Sequence[list[_Log]]) -> list[list[_Log]]:
-        """Put small groups together: to pass many small results between processes costs more than reading."""
-        batches: list[list[_Log]] = []
-        size = 0
-        for group in groups:
-            own = sum(one.source.size for one in group)
-            fits = batches and size + own <= _BATCH_BYTES and len(batches[-1]) + len(group) <= _BATCH_FILES
-            if fits and not self._strict:
-                batches[-1] += group
-                size += own
+                if source.kind == "stream":
+                    path = await asyncio.to_thread(spooled, path, lambda: self._progress.is_stopped)
+                    spools.append(path)
+                found = await asyncio.to_thread(self._look_at, source, path, planned)
+            except UNREADABLE as error:
+                found = SourceReport(source.name, "failed", problem=reason_of(error))
+            if isinstance(found, _Log):
+                logs.append(found)
             else:
-                batches.append(list(group))
-                size = own
-        return batches
+                reports[source.name] = found
+        return logs
 
-    async def _read_batch(self, batch: Sequence[_Log], reports: dict[str, SourceReport]) -> None:
-        if self._is_stopped:
-            for one in batch:
-                reports[one.source.name] = SourceReport(one.source.name, "stopped")
-            return
-        assert self._workers is not None
-        first = batch[0]
-        if (
-            len(batch) == 1
-            and first.log.can_split
-            and first.source.size > 2 * _RANGE
-            and self._workers.jobs > 1
-        ):
-            report = await self._read_split(first)
-            if report is not None:
-                reports[first.source.name] = report
-                return
-        jobs = [LogJob(one.path, one.origin) for one in batch]
-        marks = {one.origin: self._marks.get(one.origin, ()) for one in batch}
-        try:
-            read = await self._workers.run(read_logs, jobs, marks, self._rules)
-        except BackfillError as error:
-            for one in batch:
-                reports[one.source.name] = SourceReport(one.source.name, "failed", problem=str(error))
-            return
-        refused = self._strict and any(one.counts is not None and one.counts.bad_count for one in read.logs)
-        if refused:
-            self.stop()
-        else:
-            await self._keep(read.knowledge, read.marks)
-        for one, log in zip(batch, read.logs, strict=True):
-            reports[one.source.name] = _report(one.source.name, log, _STRICT if refused else "")
+    def _look_at(self, source: Source, path: str, planned: dict[str, list[Mark]]) -> _Log | SourceReport:
+        """Find out what is new in a log, and plan to read it."""
+        file = LogFile(path)
+        origin = origin_of(file)
+        marks = planned.setdefault(origin, [])
+        known = find_mark(file, marks)
+        start, server = (known.bytes, known.server) if known else (0, "")
+        if self._rules.server and server not in {"", self._rules.server}:
+            problem = (
+                f"Its tools were counted as those of {server!r}. To count them as those of {self._rules.server!r}, run "
+                "`halflap schema forget --origin backfill` and read all logs again."
+            )
+            return SourceReport(source.name, "refused", skipped_bytes=start, problem=problem)
+        if start == file.end and not file.damage:
+            return SourceReport(source.name, "known", skipped_bytes=start)
+        marks.append(self._mark(file, file.end, server))
+        return _Log(source, file, origin, known, start)
 
-    async def _read_split(self, one: _Log) -> SourceReport | None:
-        """Read a large file in ranges, in parallel; None if (the rest of) it must be read in one piece."""
-        assert self._workers is not None
-        known, sha = await asyncio.to_thread(find_mark, one.log, self._marks.get(one.origin, ()))
-        if known is not None and known.server not in {"", self._rules.server or known.server}:
-            return None  # refused where whole files are read
-        start, total = (known.bytes if known else 0), Counts(lines=known.lines if known else 0)
-        cuts = await asyncio.to_thread(_ranges, one.path, start, one.source.size)
-        knowledge, stored_at = Knowledge(), time.monotonic()
-        reading = [
-            asyncio.create_task(self._workers.run(read_range, one.path, begin, end, self._rules))
-            for begin, end in cuts
-        ]
+    def _mark(self, file: LogFile, position: int, server: str) -> Mark:
+        return Mark(position, next(file.digests([position])), self._rules.server or server)
+
+    async def _read(self, logs: Sequence[_Log]) -> None:
+        """Have workers read all logs, and take what they found in order."""
+        size = sum(log.file.end - log.start for log in logs)
+        jobs = self._jobs or cores()
+        processes = jobs if size >= _PARALLEL_BYTES or self._jobs else 0
+        workers = await asyncio.to_thread(Workers, self._rules, self._progress, processes=processes)
+        batches = await asyncio.to_thread(list, _batches(logs, size, jobs))
+        reading: deque[tuple[list[tuple[_Log, Part]], asyncio.Task[Any]]] = deque()
+        reporting = asyncio.create_task(self._report_progress(size))
+        written_at = time.monotonic()
         try:
-            for task, (begin, end) in zip(reading, cuts, strict=True):
-                found = await task
-                if found is None:
-                    return None
-                counts, learned = found
-                total, knowledge = total.merge(counts), await asyncio.to_thread(knowledge.merge, learned)
-                if self._strict and total.bad_count:
-                    self.stop()
-                    return _report(one.source.name, LogRead(total, known), _STRICT)
-                position = begin + counts.bytes
-                sha = await asyncio.to_thread(digest_range, one.path, begin, position, sha)
-                is_last = end == cuts[-1][1] or counts.cut_short or self._is_stopped
-                is_nameless = bool(total.nameless) and not total.observations
-                if not is_nameless and (is_last or time.monotonic() - stored_at > _SECONDS_BETWEEN_WRITES):
-                    now = Mark(position, total.lines, _hex(sha), self._rules.server or "")
-                    marks = with_mark(self._marks.get(one.origin, ()), now)
-                    await self._keep(knowledge, {one.origin: marks} if position > start else {})
-                    knowledge, stored_at = Knowledge(), time.monotonic()
-                if is_last:
-                    break
+            while (batches or reading) and not self._progress.is_stopped:
+                while batches and len(reading) <= jobs:
+                    batch = batches.pop(0)
+                    learning = workers.learn([part for _, part in batch])
+                    reading.append((batch, asyncio.create_task(learning)))
+                batch, task = reading.popleft()
+                try:
+                    learned = await task
+                except BackfillError as error:
+                    for log, _ in batch:
+                        log.problem = str(error)
+                    continue
+                if learned is not None:
+                    await asyncio.to_thread(self._add, batch, *learned)
+                if time.monotonic() - written_at > _SECONDS_BETWEEN_WRITES:
+                    await self._write()
+                    written_at = time.monotonic()
         finally:
-            for task in reading:
+            reporting.cancel()
+            if reading:
+                self._progress.stop()
+            for _, task in reading:
                 task.cancel()
-            await asyncio.gather(*reading, return_exceptions=True)
-        found_here = replace(total, lines=total.lines - (known.lines if known else 0))
-        return _report(one.source.name, LogRead(found_here, known), "")
+            await asyncio.gather(*(task for _, task in reading), return_exceptions=True)
+            await asyncio.to_thread(workers.close)
+
+    def _add(
+        self, batch: Sequence[tuple[_Log, Part]], found: Sequence[Counts | str], knowledge: Knowledge
+    ) -> None:
+        self._unwritten = self._unwritten.merge(knowledge)
+        for (log, part), counts in zip(batch, found, strict=True):
+            if isinstance(counts, str):
+                log.problem = log.problem or counts
+                continue
+            log.counts.add(counts)
+            if log.problem or log.counts.is_nameless:
+                continue
+            marks = self._marks.setdefault(log.origin, [])
+            if log.mark in marks and log.position > log.start:
+                marks.remove(log.mark)  # of an earlier part
+            log.mark = self._mark(log.file, part.end, log.mark.server if log.mark else "")
+            marks.append(log.mark)
+
+    async def _write(self) -> None:
+        """Store what was learned together with how far was read."""
+        unwritten, self._unwritten = self._unwritten, Knowledge()
+        self._learned = await asyncio.to_thread(self._learned.merge, unwritten)
+        texts = {origin: marks_to_text(marks[-_MAX_MARKS:]) for origin, marks in self._marks.items()}
+        changes = {
+            origin: WatermarkChange(self._watermarks.get(origin), text)
+            for origin, text in texts.items()
+            if text != self._watermarks.get(origin)
+        }
+        if changes and not self._dry_run:
+            await self._store.add_learned(
+                LEARNED_ORIGIN, unwritten.shapes, lineage=unwritten.lineage, sources=changes
+            )
+            self._watermarks |= texts
+
+    async def _report_progress(self, size: int) -> None:
+        while self._show_progress is not None:
+            self._show_progress(self._progress.done, size)
+            await asyncio.sleep(_SECONDS_BETWEEN_PROGRESS)
 
     async def _read_recorded(self, source: Source) -> SourceReport:
         observed = incomplete = 0
@@ -266,59 +277,32 @@ class Backfill:
                 batch = await asyncio.to_thread(learn_recorded, left, self._rules)
             self._learned = self._learned.merge(batch.knowledge)
             observed += len(batch.calls)
-            if self._is_stopped:
+            if self._progress.is_stopped:
                 break
         notes = (f"{incomplete} recorded results are incomplete and were left out.",) if incomplete else ()
-        state: State = "stopped" if self._is_stopped else "counted" if observed else "known"
+        state: State = "stopped" if self._progress.is_stopped else "counted" if observed else "known"
         return SourceReport(source.name, state, Counts(observations=observed), notes=notes)
 
-    async def _keep(self, knowledge: Knowledge, marks: Mapping[str, tuple[Mark, ...]]) -> None:
-        """Store this soon, together with how far was read."""
-        self._unwritten.knowledge = await asyncio.to_thread(self._unwritten.knowledge.merge, knowledge)
-        self._unwritten.marks |= marks
-        self._marks |= marks
-        if time.monotonic() - self._written_at > _SECONDS_BETWEEN_WRITES:
-            await self._write()
 
-    async def _write(self) -> None:
-        async with self._writing:
-            unwritten, self._unwritten = self._unwritten, _Unwritten()
-            self._written_at = time.monotonic()
-            self._learned = await asyncio.to_thread(self._learned.merge, unwritten.knowledge)
-            if not unwritten.marks or self._dry_run:
-                return
-            texts = {origin: marks_to_text(marks) for origin, marks in unwritten.marks.items()}
-            changes = {
-                origin: WatermarkChange(self._watermarks.get(origin), text) for origin, text in texts.items()
-            }
-            found = unwritten.knowledge
-            await self._store.add_learned(
-                LEARNED_ORIGIN, found.shapes, lineage=found.lineage, sources=changes
-            )
-            self._watermarks |= texts
-
-
-def _ranges(path: str, start: int, end: int) -> list[tuple[int, int]]:
-    cuts = [start]
-    while cuts[-1] < end:
-        cuts.append(min(end, line_start(path, cuts[-1] + _RANGE)))
-    return list(pairwise(cuts))
-
-
-def _report(name: str, read: LogRead, refused: str) -> SourceReport:
-    known = read.known or Mark(0, 0, "")
-    found = read.counts or Counts()
-    found = replace(found, bad=tuple(one._replace(line=one.line + known.lines) for one in found.bad))
-    state: State = "counted"
-    if refused or read.is_refused:
-        state = "refused"
-    elif read.problem:
-        state = "failed"
-    elif found.cut_short:
-        state = "stopped"
-    elif read.counts is None:
-        state = "known"
-    return SourceReport(name, state, found, known.bytes, refused or read.problem or None)
+def _batches(logs: Sequence[_Log], size: int, jobs: int) -> Iterator[list[tuple[_Log, Part]]]:
+    """Cut logs into parts and put those together that one worker reads."""
+    most = min(max(size // (2 * jobs), _MIN_BATCH), _MAX_BATCH)
+    followed = size if size <= _FOLLOWED_BYTES else _FOLLOWED_BYTES // len(logs)
+    batch: list[tuple[_Log, Part]] = []
+    filled = 0
+    for log in logs:
+        position, end = log.start, log.file.end
+        while position < end:
+            stop = log.file.line_start(position + most) if log.file.can_split else end
+            part = Part(log.file.path, position, stop, followed - (position - log.start))
+            batch.append((log, part))
+            filled += stop - position
+            position = stop
+            if filled >= most:
+                yield batch
+                batch, filled = [], 0
+    if batch:
+        yield batch
 
 
 def _drift(
@@ -333,7 +317,3 @@ def _drift(
         for key in learned
     }
     return compare(known, learned, enums=rules.values, origin=LEARNED_ORIGIN).drift
-
-
-def _hex(sha: object) -> str:
-    return str(sha.hexdigest())  # type: ignore[attr-defined]  # hash objects have no public type

@@ -18,7 +18,6 @@ __all__ = ["MAX_BAD_LINES", "BadLine", "Counts", "Knowledge"]
 
 MAX_BAD_LINES = 100
 """Bad lines of a source that are reported one by one; the others are counted."""
-_MAX_NAMES = 20
 
 
 class BadLine(NamedTuple):
@@ -28,14 +27,14 @@ class BadLine(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Counts:
-    """How much of what was in a log; merging adds up what was found right behind."""
+    """How much of what was in a log."""
 
     bytes: int = 0
     lines: int = 0
     observations: int = 0
-    bad: tuple[BadLine, ...] = ()
+    bad: list[BadLine] = field(default_factory=list)
     bad_count: int = 0
     other: int = 0
     """Lines that are JSON in no known form."""
@@ -44,25 +43,35 @@ class Counts:
     """Calls without a result and results without a call."""
     nameless: int = 0
     """Results of tools whose server is not known."""
-    nameless_tools: tuple[str, ...] = ()
-    cut_short: bool = False
-    """Reading was interrupted."""
+    nameless_tools: set[str] = field(default_factory=set)
 
-    def merge(self, later: Counts) -> Counts:
-        bad = [BadLine(self.lines + one.line, one.reason) for one in later.bad]
-        return Counts(
-            bytes=self.bytes + later.bytes,
-            lines=self.lines + later.lines,
-            observations=self.observations + later.observations,
-            bad=(*self.bad, *bad)[:MAX_BAD_LINES],
-            bad_count=self.bad_count + later.bad_count,
-            other=self.other + later.other,
-            first_other=self.first_other or (later.first_other and self.lines + later.first_other),
-            unpaired=self.unpaired + later.unpaired,
-            nameless=self.nameless + later.nameless,
-            nameless_tools=tuple(sorted({*self.nameless_tools, *later.nameless_tools})[:_MAX_NAMES]),
-            cut_short=self.cut_short or later.cut_short,
-        )
+    @property
+    def is_nameless(self) -> bool:
+        """Whether there were results, but none of a tool whose server is known."""
+        return bool(self.nameless) and not self.observations
+
+    def blame(self, line: int, reason: str) -> None:
+        self.bad_count += 1
+        if len(self.bad) < MAX_BAD_LINES:
+            self.bad.append(BadLine(line, reason))
+
+    def renumber(self, line: int) -> None:
+        """Count lines as in the whole log, of which this part begins at a line."""
+        self.bad = [BadLine(line - 1 + one.line, one.reason) for one in self.bad]
+        self.first_other += line - 1 if self.other else 0
+
+    def add(self, later: Counts) -> None:
+        """Add what was found in a later part of the same log."""
+        self.bytes += later.bytes
+        self.lines += later.lines
+        self.observations += later.observations
+        self.bad = [*self.bad, *later.bad][:MAX_BAD_LINES]
+        self.bad_count += later.bad_count
+        self.other += later.other
+        self.first_other = self.first_other or later.first_other
+        self.unpaired += later.unpaired
+        self.nameless += later.nameless
+        self.nameless_tools |= later.nameless_tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +82,7 @@ class Knowledge:
     lineage: Lineage = NO_LINEAGE
 
     def merge(self, other: Knowledge) -> Knowledge:
-        return Knowledge(
-            merge_learned(self.shapes, other.shapes),
-            self.lineage.merge(other.lineage),
-        )
-
-
-def merge_learned(one: Mapping[ToolKey, Learned], other: Mapping[ToolKey, Learned]) -> dict[ToolKey, Learned]:
-    merged = dict(one)
-    for key, learned in other.items():
-        known = merged.get(key)
-        merged[key] = learned if known is None else known.merge(learned)
-    return merged
+        shapes = dict(self.shapes)
+        for key, learned in other.shapes.items():
+            shapes[key] = shapes[key].merge(learned) if key in shapes else learned
+        return Knowledge(shapes, self.lineage.merge(other.lineage))

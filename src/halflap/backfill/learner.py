@@ -1,186 +1,151 @@
-"""Learns from the lines of a log: shapes of results, broken declarations, and where values went."""
+"""Learns from the lines of a log: shapes of results, and where values went."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.backfill.formats.calls import BadRecordError, LoggedCall, checked_name
-from halflap.backfill.formats.records import RecordReader
+from halflap.backfill.formats.events import NO_RESULT, BadRecordError, Call
+from halflap.backfill.formats.records import events_of
 from halflap.backfill.formats.results import value_of
-from halflap.backfill.found import MAX_BAD_LINES, BadLine, Counts, Knowledge
+from halflap.backfill.found import Counts, Knowledge
 from halflap.backfill.logfile import MAX_LINE
 from halflap.calls import Redactor
-from halflap.core.errors import BackfillError
-from halflap.graph.lineage import NO_LINEAGE, Trails
+from halflap.graph.lineage import Trails
 from halflap.learn import Observations, digest_of, with_unkept
 from halflap.schema import Reading, json_problem, parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable
 
+    from halflap.backfill.formats.events import Answer
     from halflap.backfill.rules import Rules
     from halflap.store import ToolKey
 
 __all__ = ["OBSERVED_BYTES", "Learner"]
 
 _MAX_TOOLS = 10_000
-"""A file that names more tools is not a log of calls."""
-_FOLLOWED_BYTES = 100_000_000
-"""Values are followed in this many bytes of each log: it costs more than everything else, and more teaches little."""
-OBSERVED_BYTES = 1 << 20
-"""Bytes of lines whose results are observed together. Doubling it takes twice the memory, about 10 MB."""
+"""Further tools are skipped: a file that names more is not a log of calls."""
+_MAX_PENDING = 100_000
+"""Calls kept while their result has not been seen; beyond this the oldest are dropped, to bound memory."""
+OBSERVED_BYTES = 16 << 20
+"""Bytes of lines whose results are observed together: more is faster, and takes four times as much memory."""
 _PLAIN = Reading()
 
 
-@dataclass(slots=True)
-class _Tool:
+class _Pending(NamedTuple):
+    """A call, as far as its result needs to know about it."""
+
+    tool: str
     key: ToolKey | None
     """None if its server is not known."""
-    reading: Reading = _PLAIN
+    digest: int
+    """Of the arguments."""
+    sender: str | None
+    run: Hashable
+    """None if its values are not followed."""
+    order: int | None
 
 
 class Learner:
-    """Learns from one log after another; counts are per log, knowledge is for all of them."""
+    """Learns from one part of a log after another; counts are per part, knowledge is for all of them."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._redactor = Redactor(rules.secrets) if rules.values else None
-        self._trails = Trails(rules.salt) if rules.lineage else None
+        self._trails = Trails(rules.salt)
         self._results: Observations[ToolKey] = Observations(values=rules.values, most_bytes=OBSERVED_BYTES)
-        self._line_bytes = 0
-        self._tools: dict[tuple[str | None, str], _Tool] = {}
-        self._log = 0
+        self._keys: dict[tuple[str | None, str], ToolKey | None] = {}
         self._clock = 0
-        self.begin(alone=False)
+        self.begin()
 
-    def begin(self, *, alone: bool, position: int = 0) -> None:
-        """Start another log, or a part of one at this position; `alone` as in RecordReader."""
-        self._records = RecordReader(self, alone=alone)
-        self.ends_open = False
-        """Whether the last line has no line break yet."""
-        self._log += 1
-        if self._trails is not None:
-            self._trails.forget()
-        self._follows = self._trails is not None and position < _FOLLOWED_BYTES
-        self._counts = Counts()
-        self._observations = self._unpaired = self._nameless = 0
-        self._nameless_tools: set[str] = set()
-        self._bytes = self._lines = 0
-        self._bad: list[BadLine] = []
-        self._bad_count = self._other = self._first_other = 0
+    def begin(self, followed: int = MAX_LINE) -> None:
+        """Start another part; values are followed in this many bytes of it, and calls are answered in it or not at all."""
+        self.counts = Counts()
+        self._pending: dict[Hashable, _Pending] = {}
+        self._followed = followed if self._rules.lineage else 0
+        self._trails.forget()
 
-    def learn(self, line: bytes) -> bool:
-        """Learn from a line. Returns False for the last line if more of it has yet to be written."""
-        is_whole = line.endswith(b"\n")
-        self._line_bytes = len(line)
+    def learn(self, line: bytes) -> None:
+        self.counts.lines += 1
+        number = self.counts.lines
+        self._followed -= len(line)
+        self._unobserved_bytes = len(line)
+        if len(line) > MAX_LINE:
+            self.counts.blame(number, f"longer than {MAX_LINE >> 20} MB")
+            return
         try:
             text = line.decode("utf-8-sig").strip()
-            if len(line) >= MAX_LINE and not is_whole:
-                self._blame(f"longer than {MAX_LINE >> 20} MB")
-            elif text and not self._records.read(parse_json(text)):
-                self._other += 1
-                self._first_other = self._first_other or self._lines + 1
+            events = events_of(parse_json(text)) if text else []
+            for event in events or ():
+                if type(event) is Call:
+                    self._call(event)
+                else:
+                    self._answer(event)  # type: ignore[arg-type]  # a union of two
         except BadRecordError as error:
-            self._blame(str(error))
+            self.counts.blame(number, str(error))
         except RecursionError:
-            self._blame("nested too deeply")
+            self.counts.blame(number, "nested too deeply")
         except ValueError as error:
-            if not is_whole:
-                return False
-            self._blame(json_problem(error))
-        self._bytes += len(line)
-        self._lines += 1
-        self.ends_open = not is_whole
-        if self._bytes > _FOLLOWED_BYTES:
-            self._follows = False
-        return True
+            self.counts.blame(number, json_problem(error))
+        else:
+            if events is None:
+                self.counts.other += 1
+                self.counts.first_other = self.counts.first_other or number
 
-    def damaged(self, error: BaseException) -> None:
-        """Note that the compressed data ends here unexpectedly."""
-        self._blame(f"the compressed data is damaged or incomplete here ({error})")
-
-    def _blame(self, reason: str) -> None:
-        self._bad_count += 1
-        if len(self._bad) < MAX_BAD_LINES:
-            self._bad.append(BadLine(self._lines + 1, reason))
-
-    def counts(self, *, cut_short: bool = False) -> Counts:
-        """End this log and return what was counted in it."""
-        self._records.close()
-        return replace(
-            Counts(),
-            bytes=self._bytes,
-            lines=self._lines,
-            observations=self._observations,
-            bad=tuple(self._bad),
-            bad_count=self._bad_count,
-            other=self._other,
-            first_other=self._first_other,
-            unpaired=self._unpaired,
-            nameless=self._nameless,
-            nameless_tools=tuple(sorted(self._nameless_tools)[:20]),
-            cut_short=cut_short,
-        )
+    def end(self) -> Counts:
+        """Return what was counted in this part."""
+        self.counts.unpaired += len(self._pending)
+        return self.counts
 
     def knowledge(self) -> Knowledge:
         """Return everything learned."""
-        return Knowledge(self._results.learned(), NO_LINEAGE if self._trails is None else self._trails.take())
+        return Knowledge(self._results.learned(), self._trails.take())
 
-    # The sink of the records.
+    def _call(self, call: Call) -> None:
+        key = self._key(call)
+        run: Hashable = None
+        if self._followed > 0 and call.run is not None and key is not None:
+            # Numbered calls and others cannot be put into one order.
+            run = call.run, call.order is None
+            self._trails.asked(run, key, call.arguments, self._time(call.order, 0), order=call.order)
+        digest = digest_of(call.arguments, self._rules.salt)
+        dropped = self._pending.pop(call.id, None)
+        self._pending[call.id] = _Pending(call.tool, key, digest, call.sender, run, call.order)
+        if len(self._pending) > _MAX_PENDING:
+            dropped = self._pending.pop(next(iter(self._pending)))
+        self.counts.unpaired += dropped is not None
 
-    def called(
-        self,
-        server: str | None,
-        tool: Any,
-        arguments: Mapping[str, Any],
-        *,
-        sender: str | None = None,
-        run: Hashable = None,
-        order: int | None = None,
-    ) -> LoggedCall:
-        if server is not None:
-            checked_name(server, "server")
-        digest = digest_of(arguments, self._rules.salt)
-        call = LoggedCall(server, checked_name(tool), digest, sender, run, order)
-        key = self._tool(call).key
-        if run is None or key is None or not self._follows or self._trails is None:
-            return call._replace(run=None)
-        self._trails.asked(self._run(call), key, arguments, self._time(order, 0), order=order)
-        return call
-
-    def returned(self, call: LoggedCall, result: Any, at: float | None, *, is_error: bool) -> None:
-        tool = self._tool(call)
-        if tool.key is None:
-            self._nameless += 1
-            self._nameless_tools.add(call.tool)
+    def _answer(self, answer: Answer) -> None:
+        call = self._pending.get(answer.id)
+        # Servers number their own requests from 1 as well; what the caller itself sends is not an answer.
+        if call is None or (answer.sender is not None and answer.sender == call.sender):
+            self.counts.unpaired += not answer.may_be_other
             return
-        value, says_error = value_of(result, tool.reading)
-        is_error = is_error or says_error
-        if call.run is not None and self._trails is not None and not is_error:
-            self._trails.answered(self._run(call), tool.key, value, self._time(call.order, 1))
+        del self._pending[answer.id]
+        if answer.result is NO_RESULT:
+            self.counts.unpaired += 1
+            return
+        if call.key is None:
+            self.counts.nameless += 1
+            self.counts.nameless_tools.add(call.tool)
+            return
+        value, says_error = value_of(answer.result, self._rules.readings.get(call.key, _PLAIN))
+        is_error = answer.is_error or says_error
+        if call.run is not None and not is_error:
+            self._trails.answered(call.run, call.key, value, self._time(call.order, 1))
         if self._redactor is not None:
             value = with_unkept(value, self._redactor.value(value))
-        self._results.add(tool.key, value, call.digest, at, is_error=is_error, size=self._line_bytes)
-        self._line_bytes = 0
-        self._observations += 1
+        size, self._unobserved_bytes = self._unobserved_bytes, 0
+        self._results.add(call.key, value, call.digest, answer.at, is_error=is_error, size=size)
+        self.counts.observations += 1
 
-    def unpaired(self, count: int) -> None:
-        self._unpaired += count
-
-    def _tool(self, call: LoggedCall) -> _Tool:
-        tool = self._tools.get(call[:2])
-        if tool is None:
-            if len(self._tools) >= _MAX_TOOLS:
-                raise BackfillError(f"It names more than {_MAX_TOOLS:,} tools; this is not a log of calls.")
-            key = self._rules.key_of(call.server, call.tool)
-            tool = _Tool(key, _PLAIN if key is None else self._rules.readings.get(key, _PLAIN))
-            self._tools[call[:2]] = tool
-        return tool
-
-    def _run(self, call: LoggedCall) -> Hashable:
-        # Numbered calls and others cannot be put into one order.
-        return self._log, call.run, call.order is None
+    def _key(self, call: Call) -> ToolKey | None:
+        name = call.server, call.tool
+        if name not in self._keys:
+            if len(self._keys) >= _MAX_TOOLS:
+                raise BadRecordError(f"the logs name more than {_MAX_TOOLS:,} tools")
+            self._keys[name] = self._rules.key_of(*name)
+        return self._keys[name]
 
     def _time(self, order: int | None, later: int) -> int:
         if order is not None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["SourceReport", "State", "Summary", "ToolReport", "tool_reports"]
 
 State = Literal["counted", "known", "stopped", "refused", "failed"]
+_MAX_NAMES = 20
 SchemaChange = Literal["new", "changed", "same", "none"]
 
 
@@ -47,7 +48,7 @@ class SourceReport:
             "badLines": found.bad_count,
             "otherLines": found.other,
             "unpaired": found.unpaired,
-            "withoutServer": {"results": found.nameless, "tools": list(found.nameless_tools)},
+            "withoutServer": {"results": found.nameless, "tools": sorted(found.nameless_tools)[:_MAX_NAMES]},
             "bad": [{"line": bad.line, "reason": bad.reason} for bad in found.bad],
             "code": BackfillError.code if self.state in {"refused", "failed"} else None,
             "problem": self.problem,

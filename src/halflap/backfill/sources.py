@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Source", "find_sources", "spooled"]
 
 _SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".log"})
-_PACKED = frozenset({".gz", ".gzip", ".zst", ".zstd"})
+_PACKED = frozenset({".gz", ".gzip"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,14 @@
 """Which logs were read before, and how far: a log is recognised by its content, not by its name.
 
 Each log belongs to an origin named after its first line. The origin's watermark lists the logs that begin with this
-line: how many bytes of each were counted, and the hash of those bytes. Reading further changes the watermark in
+line: how many bytes of each were counted, and what identifies it up to there. Reading further changes the watermark in
 the same transaction as what was learned, and only if it is still what was read before, so nothing is counted twice.
 """
 
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,20 +17,17 @@ if TYPE_CHECKING:
 
     from halflap.backfill.logfile import LogFile
 
-__all__ = ["ORIGIN_PREFIX", "Mark", "find_mark", "marks_from_text", "marks_to_text", "origin_of", "with_mark"]
+__all__ = ["ORIGIN_PREFIX", "Mark", "find_mark", "marks_from_text", "marks_to_text", "origin_of"]
 
 ORIGIN_PREFIX = "backfill:"
-_MAX_MARKS = 200
-"""Marks kept of the logs with one first line, the newest."""
 
 
 class Mark(NamedTuple):
     """How far a log was counted."""
 
     bytes: int
-    lines: int
     digest: str
-    """SHA-256 of these bytes, unpacked."""
+    """Identifies the log up to there."""
     server: str = ""
     """The `--server` under which tools without a server were counted."""
 
@@ -38,8 +35,8 @@ class Mark(NamedTuple):
 _MARKS = TypeAdapter(tuple[Mark, ...])
 
 
-def origin_of(first_line: bytes) -> str:
-    return ORIGIN_PREFIX + sha256(first_line.strip()).hexdigest()[:32]
+def origin_of(log: LogFile) -> str:
+    return ORIGIN_PREFIX + sha256(log.first_line.strip()).hexdigest()[:32]
 
 
 def marks_to_text(marks: Sequence[Mark]) -> str:
@@ -53,27 +50,9 @@ def marks_from_text(text: str) -> tuple[Mark, ...]:
         return ()  # written by another version; its logs count as new
 
 
-def with_mark(marks: Sequence[Mark], now: Mark) -> tuple[Mark, ...]:
-    """Return the marks with another one; earlier ones stay, so that a shorter copy of a log is recognised."""
-    return (*marks, now)[-_MAX_MARKS:]
-
-
-def find_mark(log: LogFile, marks: Sequence[Mark]) -> tuple[Mark | None, Any]:
-    """Return the mark that covers most of the beginning of a log, and the state of the hash up to there."""
-    found: Mark | None = None
-    sha, position = sha256(), 0
-    best = sha.copy()
-    waiting = sorted(marks, reverse=True)
-    for line in log.lines() if marks else ():
-        # A mark may lie right before the line break of a last line that was not finished then.
-        while waiting and waiting[-1].bytes <= position + len(line):
-            mark = waiting.pop()
-            here = sha.copy()
-            here.update(line[: mark.bytes - position])
-            if here.hexdigest() == mark.digest:
-                found, best = mark, here
-        if not waiting:
-            break
-        sha.update(line)
-        position += len(line)
-    return found, best
+def find_mark(log: LogFile, marks: Sequence[Mark]) -> Mark | None:
+    """Return the mark that covers most of a log."""
+    possible = sorted(mark for mark in marks if mark.bytes <= log.end)
+    digests = log.digests([mark.bytes for mark in possible]) if possible else ()
+    found = [mark for mark, digest in zip(possible, digests, strict=True) if mark.digest == digest]
+    return found[-1] if found else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.catalog import PARTS
 from halflap.core.text import clean, clean_json, visible
-from halflap.schema import clean_schema, is_wrapped, result_type
+from halflap.schema import is_wrapped, result_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,12 +50,12 @@ def describe(
     `learned` has what was observed of its results, in addition to what it declares; `use` is the note about that.
     """
     output = tool.output_schema or None
-    takes, hidden = clean_schema(tool.input_schema, _LONGEST_PART)
+    takes, hidden = clean_json(tool.input_schema, _LONGEST_PART)
     described: dict[str, Any] = {
         "name": tool.name,
         "description": clean(tool.description, _LONGEST_TEXT),
         "inputSchema": takes,
-        "outputSchema": None if output is None else clean_schema(output, _LONGEST_PART)[0],
+        "outputSchema": None if output is None else clean_json(output, _LONGEST_PART)[0],
     }
     if learned:
         described |= clean_json(learned, _LONGEST_PART)[0]

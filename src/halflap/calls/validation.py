@@ -81,9 +81,7 @@ class Validators:
     async def unchecked(self, tool: Tool) -> str | None:
         """Return why arguments of a tool are not validated, if they are not."""
         validator = await self._validator(tool, "input")
-        if isinstance(validator, str):
-            return validator
-        return await aside(validator.unchecked, tool.input_schema)
+        return validator if isinstance(validator, str) else None
 
     async def _error(self, tool: Tool, problems: list[ArgumentProblem]) -> InvalidArgumentsError:
         signature = await aside(lambda: parse_schema(tool).format_compact(), tool.input_schema)

@@ -99,7 +99,7 @@ def run() -> None:
         # Escape characters that the terminal's encoding lacks.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="halflap", standalone_mode=False)
     except typer.TyperException as error:
         if "--json" in sys.argv[1:]:
             print_json({"error": True, "code": UsageError.code, "message": error.format_message()})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,8 +26,8 @@ _CUT = " … (cut)"
 _READ_FACTOR = 8
 """Look at this many times the shown length, so that a long run of hidden characters costs nothing."""
 _MAX_NAME = 200
-_MAX_DEPTH = 100
-"""Levels shown of a JSON value. JSON parsers of other programs give up at about twice as many."""
+_DEPTHS = (100, 6, 3, 1)
+"""Levels shown of a JSON value, fewer if it is large. JSON parsers of other programs give up at about 200."""
 _MAX_JSON_BYTES = 1_500_000
 """About how much is shown of a JSON value: schemas of a megabyte are whole. Doubling it doubles that."""
 _ENTRY_BYTES = 16
@@ -83,12 +83,15 @@ def visible(text: str, longest: int, *, keep: str = "") -> str:
 def clean_json(value: Any, longest: int) -> tuple[Any, bool]:
     """Make a JSON value fit to be shown, up to about a megabyte.
 
-    Prose is cleaned; keys and other strings, which a caller has to repeat, are made visible. What is too deep or too
-    much is left out with a mark, the deepest parts first. Also returns whether a string that a caller has to repeat had
-    hidden characters.
+    Prose is cleaned; keys and other strings, which a caller has to repeat, are made visible. What is too deep is left out
+    with a mark, and of too large a value everything below the levels that fit. Also returns whether a string that a
+    caller has to repeat had hidden characters.
     """
-    cleaner = _JsonCleaner(longest)
-    return cleaner.clean(value), cleaner.found_hidden
+    for deepest in _DEPTHS:
+        cleaner = _JsonCleaner(longest, deepest)
+        with suppress(_TooLargeError):
+            return cleaner.clean(value, 0, is_prose=isinstance(value, str)), cleaner.found_hidden
+    return {_CUT.strip(): "too large"} if isinstance(value, dict) else _CUT.strip(), False
 
 
 def _is_hidden(letter: str, *, spaces: bool = False) -> bool:
@@ -101,82 +104,53 @@ def _spell(letter: str) -> str:
     return _SPELLED.get(letter) or (f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}")  # noqa: PLR2004
 
 
-class _Part(NamedTuple):
-    """A value that is still to be cleaned, and the place in the copy where it goes."""
-
-    value: Any
-    target: Any
-    key: Any
-    depth: int
-    is_prose: bool
-    is_literal: bool
-    """Within an enum, default or example, where nothing is prose."""
+class _TooLargeError(Exception):
+    """More is shown of a JSON value than there is room for."""
 
 
 class _JsonCleaner:
-    """Copies a value breadth-first, so that what has to be cut is what lies deepest."""
+    """Copies a value down to a depth."""
 
-    def __init__(self, longest: int) -> None:
+    def __init__(self, longest: int, deepest: int) -> None:
         self.found_hidden = False
         self._longest = longest
+        self._deepest = deepest
         self._left = _MAX_JSON_BYTES
-        self._waiting: deque[_Part] = deque()
 
-    def clean(self, value: Any) -> Any:
-        whole: list[Any] = [None]
-        self._waiting.append(_Part(value, whole, 0, 0, isinstance(value, str), is_literal=False))
-        while self._waiting:
-            part = self._waiting.popleft()
-            part.target[part.key] = self._clean(part)
-        return whole[0]
-
-    def _clean(self, part: _Part) -> Any:
-        value = part.value
+    def clean(self, value: Any, depth: int, *, is_prose: bool, is_literal: bool = False) -> Any:
+        """Copy a value; nothing is prose in a literal, such as an enum, a default or an example."""
         if isinstance(value, str):
-            if self._is_over(part):
-                return _CUT.strip()
-            shown = clean(value, self._longest) if part.is_prose else self._visible(value, self._longest)
-            self._left -= len(shown)
-            return shown
+            return (
+                self._take(clean(value, self._longest)) if is_prose else self._visible(value, self._longest)
+            )
+        if isinstance(value, dict | list) and value and depth > self._deepest:
+            return _CUT.strip()
         if isinstance(value, dict):
-            return self._dict(value, part)
+            cleaned: dict[str, Any] = {}
+            for key, inner in value.items():
+                shown = self._visible(key, _MAX_NAME)
+                # Two long keys may be cut to the same text; the second must not replace the first.
+                shown = f"{shown} ({len(cleaned) + 1})" if shown in cleaned else shown
+                cleaned[shown] = self.clean(
+                    inner,
+                    depth + 1,
+                    is_prose=key in _PROSE_KEYS and not is_literal,
+                    is_literal=is_literal or key in _LITERAL_KEYS,
+                )
+            return cleaned
+        self._take("")
         if isinstance(value, list):
-            return self._list(value, part)
+            return [self.clean(inner, depth + 1, is_prose=False, is_literal=is_literal) for inner in value]
         # Python reads NaN, but JSON has none, and the reader of our output may refuse it.
         return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
-    def _dict(self, value: dict[str, Any], part: _Part) -> dict[str, Any]:
-        cleaned: dict[str, Any] = {}
-        for key, inner in value.items():
-            if self._is_over(part):
-                cleaned[_CUT.strip()] = f"{len(value) - len(cleaned)} more"
-                break
-            shown = self._visible(key, _MAX_NAME)
-            if shown in cleaned:
-                # Two long keys may be cut to the same text; the second must not replace the first.
-                shown += f" ({len(cleaned) + 1})"
-            cleaned[shown] = None
-            self._left -= _ENTRY_BYTES + len(shown)
-            is_prose = key in _PROSE_KEYS and not part.is_literal
-            is_literal = part.is_literal or key in _LITERAL_KEYS
-            self._waiting.append(_Part(inner, cleaned, shown, part.depth + 1, is_prose, is_literal))
-        return cleaned
-
-    def _list(self, value: list[Any], part: _Part) -> list[Any]:
-        cleaned: list[Any] = []
-        for at, inner in enumerate(value):
-            if self._is_over(part):
-                cleaned.append(_CUT.strip())
-                break
-            cleaned.append(None)
-            self._left -= _ENTRY_BYTES
-            self._waiting.append(_Part(inner, cleaned, at, part.depth + 1, False, part.is_literal))
-        return cleaned
-
-    def _is_over(self, part: _Part) -> bool:
-        return self._left <= 0 or part.depth > _MAX_DEPTH
+    def _take(self, text: str) -> str:
+        self._left -= _ENTRY_BYTES + len(text)
+        if self._left < 0:
+            raise _TooLargeError
+        return text
 
     def _visible(self, text: str, longest: int) -> str:
         shown = visible(text, longest, keep="\n\t")
         self.found_hidden |= len(text) <= longest and shown != text
-        return shown
+        return self._take(shown)

@@ -1,29 +1,20 @@
-"""Serve functions as MCP tools over stdio, to clients of both protocol eras."""
+"""Serve functions as MCP tools over stdio, to clients of both protocol eras.
+
+The protocol is written by hand because the MCP library takes over a second to import, for each server that is started.
+"""
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import anyio
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
-from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    TextContent,
-    Tool,
-    ToolAnnotations,
-)
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+READ_ONLY = {"readOnlyHint": True, "openWorldHint": False}
 
-READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-
+_NEWER, _OLDER = "2026-07-28", "2025-11-25"
+_OLDEST = "2024-11-05"
+_META = "io.modelcontextprotocol/"
+_METHOD_NOT_FOUND, _INVALID_PARAMS = -32601, -32602
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,)}
 
 
@@ -31,78 +22,110 @@ class RefusedError(Exception):
     """The call can't be answered; the message says why, and what would work."""
 
 
+class ProtocolError(Exception):
+    """The request can't be answered; the code is one of JSON-RPC."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 @dataclass(frozen=True)
 class ServedTool:
-    definition: Tool
+    name: str
+    description: str
     answer: Callable[..., Any]
     """Takes the arguments by name, returns a JSON value or raises RefusedError."""
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any] | None = None
+    annotations: Mapping[str, bool] | None = None
+
+    def is_wrapped(self, version: str) -> bool:
+        """Return whether the output is wrapped: before 2026-07-28 the root of a schema had to be an object."""
+        schema = self.output_schema
+        return schema is not None and schema.get("type") != "object" and version != _NEWER
+
+    def definition(self, version: str) -> dict[str, Any]:
+        output = self.output_schema
+        if self.is_wrapped(version):
+            output = {"type": "object", "properties": {"result": output}, "required": ["result"]}
+        parts = {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "outputSchema": output,
+            "annotations": self.annotations or READ_ONLY,
+        }
+        return {key: value for key, value in parts.items() if value is not None}
 
 
-def serve(name: str, tools: Sequence[ServedTool], *, instructions: str | None = None) -> None:
-    """Serve the tools over stdin and stdout until the client leaves."""
-    server = build(name, tools, instructions=instructions)
+@dataclass(frozen=True)
+class DemoServer:
+    name: str
+    tools: Sequence[ServedTool]
+    instructions: str | None = None
 
-    async def run() -> None:
-        async with stdio_server() as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
+    def serve(self) -> None:
+        """Serve the tools over stdin and stdout until the client leaves."""
+        for line in sys.stdin:
+            request = json.loads(line)
+            if "id" not in request:
+                continue
+            answer: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
+            try:
+                answer["result"] = self.result(str(request["method"]), request.get("params") or {})
+            except ProtocolError as error:
+                answer["error"] = {"code": error.code, "message": str(error)}
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
 
-    anyio.run(run)
+    def result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer one request."""
+        version = (params.get("_meta") or {}).get(f"{_META}protocolVersion", _OLDER)
+        if method == "tools/call":
+            found = self._call(params, version)
+        elif method == "tools/list":
+            found = {"tools": [tool.definition(version) for tool in self.tools]}
+        elif method in {"initialize", "server/discover"}:
+            found = self._introduction(params, is_newer=method == "server/discover")
+        elif method == "ping":
+            found = {}
+        else:
+            raise ProtocolError(_METHOD_NOT_FOUND, f"Unknown method: {method}.")
+        if version == _NEWER:
+            found["resultType"] = "complete"
+            found |= {} if method == "tools/call" else {"ttlMs": 0, "cacheScope": "private"}
+        return found
 
+    def _introduction(self, params: Mapping[str, Any], *, is_newer: bool) -> dict[str, Any]:
+        about: dict[str, Any] = {"capabilities": {"tools": {}}}
+        if self.instructions is not None:
+            about["instructions"] = self.instructions
+        info = {"name": self.name, "version": "1.0.0"}
+        if is_newer:
+            return {**about, "supportedVersions": [_NEWER], "_meta": {f"{_META}serverInfo": info}}
+        asked = str(params.get("protocolVersion"))
+        version = asked if _OLDEST <= asked <= _OLDER else _OLDER
+        return {**about, "protocolVersion": version, "serverInfo": info}
 
-def build(
-    name: str, tools: Sequence[ServedTool], *, instructions: str | None = None
-) -> Server[dict[str, Any]]:
-    by_name = {tool.definition.name: tool for tool in tools}
-
-    async def list_tools(
-        context: ServerRequestContext[dict[str, Any]], _: PaginatedRequestParams | None
-    ) -> ListToolsResult:
-        return ListToolsResult(
-            tools=[
-                _with_object_root(tool.definition) if _must_wrap(tool, context) else tool.definition
-                for tool in tools
-            ]
-        )
-
-    async def call_tool(
-        context: ServerRequestContext[dict[str, Any]], call: CallToolRequestParams
-    ) -> CallToolResult:
-        tool = by_name.get(call.name)
+    def _call(self, params: Mapping[str, Any], version: str) -> dict[str, Any]:
+        tools = {tool.name: tool for tool in self.tools}
+        tool = tools.get(params["name"])
         if tool is None:
-            raise MCPError(INVALID_PARAMS, f"Unknown tool: {call.name}. Known: {', '.join(by_name)}.")
+            known = ", ".join(tools)
+            raise ProtocolError(_INVALID_PARAMS, f"Unknown tool: {params['name']}. Known: {known}.")
         try:
-            arguments = _checked(tool.definition.input_schema, call.arguments or {})
-            value = tool.answer(**arguments)
+            value = tool.answer(**_checked(tool.input_schema, params.get("arguments") or {}))
         except RefusedError as refusal:
-            return CallToolResult(content=[TextContent(text=str(refusal))], is_error=True)
-        content = [TextContent(text=json.dumps(value, indent=2))]
-        if tool.definition.output_schema is None:
-            return CallToolResult(content=[*content])
-        structured = {"result": value} if _must_wrap(tool, context) else value
-        return CallToolResult(content=[*content], structured_content=structured)
-
-    return Server(
-        name, version="1.0.0", instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool
-    )
-
-
-def _must_wrap(tool: ServedTool, context: ServerRequestContext[dict[str, Any]]) -> bool:
-    """Return whether the declared output must be wrapped: before 2026-07-28 its root had to be an object."""
-    schema = tool.definition.output_schema
-    return (
-        schema is not None
-        and schema.get("type") != "object"
-        and context.protocol_version not in MODERN_PROTOCOL_VERSIONS
-    )
-
-
-def _with_object_root(definition: Tool) -> Tool:
-    wrapped = {"type": "object", "properties": {"result": definition.output_schema}, "required": ["result"]}
-    return definition.model_copy(update={"output_schema": wrapped})
+            return {"content": [{"type": "text", "text": str(refusal)}], "isError": True}
+        result: dict[str, Any] = {"content": [{"type": "text", "text": json.dumps(value, indent=2)}]}
+        if tool.output_schema is not None:
+            result["structuredContent"] = {"result": value} if tool.is_wrapped(version) else value
+        return result
 
 
 def _checked(schema: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    """Validate arguments against a flat input schema, which the SDK leaves to the server."""
+    """Validate arguments against a flat input schema."""
     properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
     for name in schema.get("required", ()):
         if name not in arguments:

@@ -7,9 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mcp_types import Tool
-
-from halflap.demo._serving import READ_ONLY, RefusedError, ServedTool, serve
+from halflap.demo._serving import DemoServer, RefusedError, ServedTool
 
 # The usual constants of BM25; a word in the title counts as much as three in the text.
 SATURATION = 1.2
@@ -93,32 +91,26 @@ def _excerpt(content: str, wanted: set[str]) -> str:
 
 TOOLS = [
     ServedTool(
-        Tool(
-            name="search_docs",
-            description="Search internal documents by query string.",
-            input_schema={
-                "type": "object",
-                "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}},
-                "required": ["query"],
-            },
-            annotations=READ_ONLY,
-        ),
-        search_docs,
+        name="search_docs",
+        description="Search internal documents by query string.",
+        input_schema={
+            "type": "object",
+            "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}},
+            "required": ["query"],
+        },
+        answer=search_docs,
     ),
     ServedTool(
-        Tool(
-            name="get_doc",
-            description="Fetch one internal document by its doc_id from search_docs.",
-            input_schema={
-                "type": "object",
-                "properties": {"doc_id": {"type": "string", "description": "Document ID from search_docs"}},
-                "required": ["doc_id"],
-            },
-            annotations=READ_ONLY,
-        ),
-        get_doc,
+        name="get_doc",
+        description="Fetch one internal document by its doc_id from search_docs.",
+        input_schema={
+            "type": "object",
+            "properties": {"doc_id": {"type": "string", "description": "Document ID from search_docs"}},
+            "required": ["doc_id"],
+        },
+        answer=get_doc,
     ),
 ]
 
 if __name__ == "__main__":
-    serve("doc_retrieval", TOOLS)
+    DemoServer("doc_retrieval", TOOLS).serve()

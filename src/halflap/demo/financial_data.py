@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcp_types import Tool
-
-from halflap.demo._serving import READ_ONLY, RefusedError, ServedTool, serve
+from halflap.demo._serving import DemoServer, RefusedError, ServedTool
 
 MILLION = 1_000_000
 QUARTER_ENDS = ("03-31", "06-30", "09-30", "12-31")
@@ -114,25 +112,22 @@ OUTPUT_SCHEMA = {
 }
 TOOLS = [
     ServedTool(
-        Tool(
-            name="query_financials",
-            description="Fetch income/balance/cashflow statements for a ticker.",
-            input_schema={
-                "type": "object",
-                "properties": {
-                    "ticker": {"type": "string"},
-                    "statement": {"type": "string", "enum": list(STATEMENTS)},
-                    "period": {"type": "string", "enum": ["annual", "quarter"]},
-                    "limit": {"type": "integer"},
-                },
-                "required": ["ticker", "statement"],
+        name="query_financials",
+        description="Fetch income/balance/cashflow statements for a ticker.",
+        input_schema={
+            "type": "object",
+            "properties": {
+                "ticker": {"type": "string"},
+                "statement": {"type": "string", "enum": list(STATEMENTS)},
+                "period": {"type": "string", "enum": ["annual", "quarter"]},
+                "limit": {"type": "integer"},
             },
-            output_schema=OUTPUT_SCHEMA,
-            annotations=READ_ONLY,
-        ),
-        query_financials,
+            "required": ["ticker", "statement"],
+        },
+        output_schema=OUTPUT_SCHEMA,
+        answer=query_financials,
     )
 ]
 
 if __name__ == "__main__":
-    serve("financial_data", TOOLS)
+    DemoServer("financial_data", TOOLS).serve()

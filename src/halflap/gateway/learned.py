@@ -218,7 +218,6 @@ class LearnedSchemas:
         server: str | None = None,
         *,
         jobs: int | None = None,
-        strict: bool = False,
         dry_run: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Backfill:
@@ -240,9 +239,7 @@ class LearnedSchemas:
             secrets=configured_secrets(self.config),
             lineage=self.config.graph.lineage,
         )
-        made: Backfill = module.Backfill(
-            self.store, rules, jobs=jobs, strict=strict, dry_run=dry_run, progress=progress
-        )
+        made: Backfill = module.Backfill(self.store, rules, jobs=jobs, dry_run=dry_run, progress=progress)
         return made
 
     async def drop_values(self) -> None:

@@ -1,17 +1,18 @@
 """Observe results, fast; the shape equals that of every single result, merged.
 
-Results are read column by column. A column has the values at one place, of all results that are observed together. Objects
-with the same keys are split into columns at once, so most of the work is a few calls for each column.
+Results are read column by column. A column has the values at one place, of all results that are observed together, each with
+the digest of the arguments that its result answers. Objects with the same keys are split into columns at once, so most of the
+work is a few calls for each column.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from functools import reduce
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
-from halflap.learn.columns import MOST_AT_ONCE, columns_of, flattened, joined, parts, split
+from halflap.learn.columns import columns_of, flattened, joined, split, values_of
 from halflap.learn.formats import all_have, common_format
 from halflap.learn.merge import bounded, cut_below, merge, merge_optional, merge_records, unnamed
 from halflap.learn.names import TAG_KEYS, TAG_RANKS, Unkept, is_name, is_tag_value
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from halflap.learn.shape import Scalar
 
 _DIGESTS = 1 << 64
+_AT_ONCE = 8_192
+"""Items of arrays in one column. Doubling it doubles what a long array takes beside its shape, about 1 MB a level."""
 _DATA = "\0"
 """Instead of a name: the key of values under keys that are data, none of which are kept."""
 _KIND_OF: dict[type, str] = {
@@ -107,20 +110,20 @@ class Observer:
         self, place: Place, values: Sequence[Any], digests: Digests, level: int, key: str | None
     ) -> None:
         kinds = set(map(type, values))
-        if len(kinds) > 1 or len(values) > MOST_AT_ONCE:
-            for some, whose in parts(values, digests):
+        if len(kinds) > 1:
+            for _, some, whose in split(values, digests, list(map(type, values))):
                 self._column(place, some, whose, level, key)
-                if len(values) > MOST_AT_ONCE:
-                    self._check_formats()
             return
         kind = kinds.pop()
         name = _KIND_OF.get(kind, "other")
-        if name not in place.kinds:
-            place.kinds[name] = Tally()
-        place.kinds[name].count(len(values), digests)
-        if kind is Unkept:
-            place.values = None
-        if kind is str or kind is Unkept:
+        tally = place.kinds.get(name)
+        if tally is None:
+            tally = place.kinds[name] = Tally()
+        if tally.once is None and tally.times:
+            tally.times += len(values)
+        else:
+            tally.count(len(values), digests)
+        if name == "string":
             self._texts(place, values, digests, key)
         elif kind is dict:
             self._objects(place, values, digests, level)
@@ -130,6 +133,8 @@ class Observer:
             self._keep(place, values, digests, key)
 
     def _texts(self, place: Place, texts: Sequence[str], digests: Digests, key: str | None) -> None:
+        if type(texts[0]) is Unkept:
+            place.values = None
         if place.values is not None:
             self._keep(place, texts, digests, key)
         if place.format is None:
@@ -142,7 +147,8 @@ class Observer:
         for name, columns in self._unchecked.items():
             if not all_have(name, list(chain.from_iterable(texts for _, texts in columns))):
                 for place, texts in columns:
-                    place.format = name if all_have(name, texts) else ""
+                    if not all_have(name, texts):
+                        place.format = ""
         self._unchecked.clear()
 
     def _keep(self, place: Place, values: Sequence[Scalar], digests: Digests, key: str | None) -> None:
@@ -177,8 +183,10 @@ class Observer:
                 return
             place.items = Place()
         items = place.items
-        for column, whose in flattened(arrays, digests):
-            self._column(items, column, whose, level + 1, None)
+        # Not all at once: an array may have millions of items.
+        values, whose = flattened(arrays, digests)
+        while column := list(islice(values, _AT_ONCE)):
+            self._column(items, column, list(islice(whose, _AT_ONCE)), level + 1, None)
 
     def _objects(self, place: Place, objects: Sequence[Object], digests: Digests, level: int) -> None:
         if level >= self._deepest:
@@ -195,8 +203,7 @@ class Observer:
             if place.mixed or TAG_KEYS.isdisjoint(alike):
                 by_tag[None].append((alike, rows, whose))
                 continue
-            tagging = [key for key in TAG_RANKS if key in rows[0]]
-            for tag, some, own in split(rows, whose, [_tag_of(row, tagging) for row in rows]):
+            for tag, some, own in split(rows, whose, _tags_of(rows)):
                 by_tag[tag].append((alike, some, own))
         if not place.mixed and len(place.records.keys() | by_tag) > MOST_VARIANTS:
             self._check_formats()
@@ -224,10 +231,10 @@ class Observer:
                 place.cut = True
                 return
             record.keys[name] = Key(Place(), Tally(before.times, before.once))
-        columns, data = columns_of(groups, record.keys)
-        _count_missing(record, groups, columns)
-        for name, column in columns.items():
-            self._column(record.keys[name].place, *column, level + 1, name)
+        # Most often all objects have the same keys; then there is nothing to join.
+        data = (
+            self._alike(record, groups[0], level) if len(groups) == 1 else self._mixed(record, groups, level)
+        )
         if data:
             if record.rest is None:
                 if not self._take(level + 1):
@@ -235,6 +242,30 @@ class Observer:
                     return
                 record.rest = Place()
             self._column(record.rest, *joined(data), level + 1, _DATA)
+
+    def _alike(self, record: Record, group: Group, level: int) -> list[Column]:
+        """Observe objects with the same keys, and return what they have under keys that are data."""
+        names, rows, digests = group
+        known = record.keys
+        for name in known.keys() - names if known.keys() != set(names) else ():
+            known[name].missing.count(len(rows), digests)
+        if known.keys().isdisjoint(names):
+            return values_of(rows, digests)
+        data: list[Column] = []
+        for name, values in zip(names, zip(*map(dict.values, rows), strict=True), strict=True):
+            if name in known:
+                self._column(known[name].place, values, digests, level + 1, name)
+            else:
+                data.append((values, digests))
+        return data
+
+    def _mixed(self, record: Record, groups: list[Group], level: int) -> list[Column]:
+        """Observe objects with different keys, and return what they have under keys that are data."""
+        columns, data = columns_of(groups, record.keys)
+        _count_missing(record, groups, columns)
+        for name, column in columns.items():
+            self._column(record.keys[name].place, *column, level + 1, name)
+        return data
 
     def _take(self, level: int) -> bool:
         """Take room for one more place; if there is none, this level and those below are dropped for good."""
@@ -261,18 +292,32 @@ def _count_missing(record: Record, groups: Sequence[Group], columns: Mapping[Any
                     missing.count(len(rows), digests)
 
 
-def _tag_of(row: Object, keys: Iterable[str]) -> tuple[str, Scalar] | None:
-    return next(((key, row[key]) for key in keys if is_tag_value(row[key])), None)
+def _tags_of(rows: Sequence[Object]) -> list[tuple[str, Scalar] | None]:
+    """Return the tags of objects with the same keys."""
+    tags: list[tuple[str, Scalar] | None] = [None] * len(rows)
+    for key in sorted(TAG_KEYS.intersection(rows[0]), key=TAG_RANKS.__getitem__):
+        values = [row[key] for row in rows]
+        if set(map(type, values)) == {str}:
+            # Most often the same few words.
+            known = {value: (key, value) if is_tag_value(value) else None for value in set(values)}
+            found = [known[value] for value in values]
+        else:
+            found = [(key, value) if is_tag_value(value) else None for value in values]
+        tags = [tag or other for tag, other in zip(tags, found, strict=True)]
+        if None not in tags:
+            break
+    return tags
 
 
 def _new_names(record: Record, groups: Sequence[Group]) -> list[str]:
     """Return names that a record does not have yet; of too many, only enough to show that."""
     found: dict[str, None] = {}
-    for key in chain.from_iterable(keys for keys, _, _ in groups):
-        if key not in record.keys and key not in found and is_name(key):
-            found[key] = None
-            if len(record.keys) + len(found) > MOST_KEYS:
-                break
+    for keys, _, _ in groups:
+        for key in keys:
+            if key not in record.keys and key not in found and is_name(key):
+                found[key] = None
+                if len(record.keys) + len(found) > MOST_KEYS:
+                    return list(found)
     return list(found)
 
 

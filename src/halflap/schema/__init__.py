@@ -9,8 +9,7 @@ is bounded, nothing is fetched, and there is no I/O.
 from halflap.schema.arguments import argument_problems, read_arguments
 from halflap.schema.cost import is_small
 from halflap.schema.objects import extra_of, fields_of, object_types
-from halflap.schema.read import read_type
-from halflap.schema.refs import References, clean_schema
+from halflap.schema.read import References, read_type
 from halflap.schema.result import (
     Reading,
     is_informative,
@@ -23,13 +22,12 @@ from halflap.schema.result import (
 )
 from halflap.schema.text import compact, path_of
 from halflap.schema.tool import Parameter, ToolSchema, parse_schema
-from halflap.schema.types import ANY, PLAIN, Bounds, Field, Type, union
+from halflap.schema.types import ANY, PLAIN, Field, Type, union
 from halflap.schema.validate import Validator, compile_schema, try_compile
 
 __all__ = [
     "ANY",
     "PLAIN",
-    "Bounds",
     "Field",
     "Parameter",
     "Reading",
@@ -38,7 +36,6 @@ __all__ = [
     "Type",
     "Validator",
     "argument_problems",
-    "clean_schema",
     "compact",
     "compile_schema",
     "extra_of",

@@ -6,12 +6,10 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from halflap.schema.refs import MISSING, References
+from halflap.schema.read import MISSING, References
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-__all__ = ["CostEstimator", "is_small", "patterns_in", "size_of"]
 
 _CHARACTERS = 64
 """This many characters of a text count as one part."""

@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.schema.text import key, literal
-from halflap.schema.types import ANY, Field, union
+from halflap.schema.types import Field, union
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from halflap.schema.types import Type
-
-__all__ = ["extra_of", "fields_of", "is_cut", "object_types", "objects_in"]
 
 _MAX_NAMED = 8
 _MAX_TAGGED = 50
@@ -39,15 +37,14 @@ def objects_in(kind: Type) -> Iterator[Type]:
 
 def fields_of(objects: Sequence[Type]) -> tuple[Field, ...]:
     """Return the keys of all these objects, each once, with the condition under which it applies."""
-    listed = [(*one.fields, *(Field(name, ANY, required=True) for name in one.needed)) for one in objects]
-    if len(listed) <= 1:
-        return listed[0] if listed else ()
+    if len(objects) <= 1:
+        return objects[0].fields if objects else ()
     found: _FieldsByObject = {}
-    for at, fields in enumerate(listed):
-        for field in fields:
+    for at, one in enumerate(objects):
+        for field in one.fields:
             found.setdefault(field.name, {})[at] = field
-    conditions = _Conditions(found, len(listed))
-    return tuple(_joined(name, same, conditions, len(listed)) for name, same in found.items())
+    conditions = _Conditions(found, len(objects))
+    return tuple(_joined(name, same, conditions, len(objects)) for name, same in found.items())
 
 
 def extra_of(objects: Sequence[Type]) -> Type | None:
@@ -58,7 +55,7 @@ def extra_of(objects: Sequence[Type]) -> Type | None:
 
 def is_cut(kind: Type) -> bool:
     """Return whether there is more to a type than was read."""
-    return any(one.partial or one.kind in {"cut", "recursive"} for one in (kind, *kind.members))
+    return any(one.partial or one.kind == "cut" for one in (kind, *kind.members))
 
 
 def _joined(name: str, same: dict[int, Field], conditions: _Conditions, count: int) -> Field:
@@ -79,14 +76,13 @@ class _Conditions:
         self._count = count
         self._tag = next((name for name, same in found.items() if self._is_tag(same)), None)
         self._tag_types = {} if self._tag is None else {at: one.type for at, one in found[self._tag].items()}
-        self._alternatives = "" if self._tag is not None else _alternatives(found, count)
 
     def of(self, name: str, same: dict[int, Field]) -> str:
         required_in = [at for at, one in same.items() if one.required]
         if len(required_in) == self._count or name == self._tag:
             return ""
         if self._tag is None:
-            return self._alternatives if required_in else ""
+            return "required in some cases" if required_in else ""
         if required_in:
             return f"required if {self._tag_is(required_in)}"
         return f"optional, only if {self._tag_is(same)}" if len(same) < self._count else ""
@@ -100,21 +96,5 @@ class _Conditions:
 
     def _tag_is(self, places: Collection[int]) -> str:
         values = [literal(value) for at in places for value in self._tag_types[at].values]
-        return f"{key(self._tag or '')} is {' or '.join(_first(values))}"
-
-
-def _alternatives(found: _FieldsByObject, count: int) -> str:
-    """Describe the case that each object requires exactly one key that the others don't."""
-    required: list[list[str]] = [[] for _ in range(count)]
-    for name, same in found.items():
-        required_in = [at for at, one in same.items() if one.required]
-        for at in required_in if len(required_in) < count else ():
-            required[at].append(name)
-    if any(len(names) != 1 for names in required):
-        return ""
-    names = list(dict.fromkeys(key(names[0]) for names in required))
-    return f"optional, one of {', '.join(_first(names))} is required"
-
-
-def _first(names: list[str]) -> list[str]:
-    return names[:_MAX_NAMED] + (["…"] if len(names) > _MAX_NAMED else [])
+        shown = values[:_MAX_NAMED] + (["…"] if len(values) > _MAX_NAMED else [])
+        return f"{key(self._tag or '')} is {' or '.join(shown)}"

@@ -10,16 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from halflap.schema.refs import MISSING, References
-from halflap.schema.types import ANY, CUT, NEVER, PLAIN, Bounds, Field, Type, incomplete, intersect, union
+from halflap.schema.types import ANY, CUT, NEVER, PLAIN, Field, Type, incomplete, intersect, union
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.schema.types import Kind
-
-__all__ = ["LEFT_OUT", "is_draft7", "read_type"]
 
 _MAX_PARTS = 3_000
 """Keys and combined parts read of one schema. Doubling it shows about one more level of a very large API's objects, and
@@ -28,7 +26,6 @@ _MAX_NESTING = 40
 """Parts within parts. Doubling it reads deeper schemas, at the risk of running out of stack."""
 _MAX_CHOICES = 100
 _MAX_VALUES = 500
-_MAX_PATTERN = 1_000
 LEFT_OUT = "… (cut)"
 """Stands for the rest of a long list of values."""
 _RELATIONS = "x-halflap"
@@ -36,34 +33,38 @@ _RELATIONS = "x-halflap"
 _MAX_RELATION = 64
 _OBJECT_KEYS = ("properties", "required", "additionalProperties", "patternProperties")
 _REFERENCES = ("$ref", "$dynamicRef")
-_ONLY_REFERS = frozenset({"$ref", "$defs", "definitions", "$schema", "$id", "$comment", "title"})
-"""A part with no other keywords than these says nothing itself."""
+
+MISSING = object()
+"""The target of a reference that leads nowhere, or elsewhere than to a place in the same document."""
+_INDEXES = frozenset(map(str, range(1000)))
 
 _Path = tuple[int, ...]
 """The identities of the parts on the way to one, to recognise a part that contains itself."""
 
 
 def read_type(schema: Any, root: Any = None, *, old: bool | None = None, max_parts: int = _MAX_PARTS) -> Type:
-    """Read a schema, or a part of the schema given as root, breadth-first within a budget of parts."""
+    """Read a schema, or a part of the schema given as root: as many levels as the budget of parts allows.
+
+    Of the first level, which is a tool's parameters or the keys of its result, as many keys are read as there is room for.
+    """
     root = schema if root is None else root
     references = References(root)
     old = is_draft7(root) if old is None else old
 
-    def read_levels(deepest: int, spare: int) -> tuple[Type, _Reader]:
-        reader = _Reader(references, max_parts, deepest, spare, old=old)
-        return reader.read(schema, 0, (), cost=1), reader
+    def read_levels(deepest: int) -> tuple[Type, bool]:
+        reader = _Reader(references, max_parts, deepest, old=old)
+        return reader.read(schema, 0, (), cost=1), reader.overflowed
 
-    found, reader = read_levels(_MAX_NESTING, max_parts)
-    if not reader.overflowed:
+    found, overflowed = read_levels(_MAX_NESTING)
+    if not overflowed:
         return found
-    # Find the levels that fit whole; what is left of the budget goes to the next one.
-    spent = level = 0
-    while level < _MAX_NESTING:
-        found, reader = read_levels(level, max_parts)
-        if reader.overflowed:
+    found, overflowed = read_levels(1)
+    for deepest in range(2, _MAX_NESTING):
+        if overflowed:
             break
-        spent, level = reader.spent, level + 1
-    return read_levels(level, max_parts - spent)[0]
+        deeper, overflowed = read_levels(deepest)
+        found = found if overflowed else deeper
+    return found
 
 
 def is_draft7(schema: Any) -> bool:
@@ -72,30 +73,47 @@ def is_draft7(schema: Any) -> bool:
     return isinstance(declared, str) and "draft-0" in declared
 
 
+class References:
+    """The parts of one schema that can be referred to, as `#/$defs/order`."""
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+
+    def find(self, reference: Any) -> Any:
+        """Return the part that a reference leads to, or MISSING."""
+        if reference == "#":
+            return self._schema
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            return MISSING
+        part = self._schema
+        for token in unquote(reference[2:]).split("/"):
+            key = token.replace("~1", "/").replace("~0", "~")
+            if isinstance(part, dict) and key in part:
+                part = part[key]
+            elif isinstance(part, list) and key in _INDEXES and int(key) < len(part):
+                part = part[int(key)]
+            else:
+                return MISSING
+        return part
+
+
 class _Reader:
-    """Reads down to one level; that level may take only the spare part of the budget.
+    """Reads down to a level.
 
     A level is one step into the value. Parts that describe the same value (`$ref`, `allOf`, `anyOf`) share its level.
     """
 
-    def __init__(self, references: References, budget: int, deepest: int, spare: int, *, old: bool) -> None:
-        self.spent = 0
+    def __init__(self, references: References, budget: int, deepest: int, *, old: bool) -> None:
         self.overflowed = False
         self._references = references
-        self._budget = budget
+        self._left = budget
         self._deepest = deepest
-        self._spare = spare
         self._old = old
-        self._recursive: dict[int, int] = {}
-        """A number for each part that contains itself, by its identity."""
 
-    def _spend(self, level: int, wanted: int) -> int:
+    def _spend(self, wanted: int) -> int:
         """Take from the budget, and return how much there was to take."""
-        taken = min(wanted, self._budget - self.spent)
-        if level == self._deepest:
-            taken = min(taken, self._spare)
-            self._spare -= taken
-        self.spent += taken
+        taken = min(wanted, self._left)
+        self._left -= taken
         self.overflowed |= taken < wanted
         return taken
 
@@ -104,14 +122,10 @@ class _Reader:
         if not isinstance(schema, dict):
             return NEVER if schema is False else ANY
         if id(schema) in path:
-            number = self._recursive.setdefault(id(schema), len(self._recursive) + 1)
-            return Type("recursive", recursive_kind=_kind_name(schema), recursion=number)
-        if level > self._deepest or len(path) > _MAX_NESTING or self._spend(level, cost) < cost:
+            return _unread(schema)
+        if level > self._deepest or len(path) > _MAX_NESTING or self._spend(cost) < cost:
             return CUT
-        found = self._read(schema, level, (*path, id(schema)))
-        if id(schema) in self._recursive and not found.recursion:
-            found = replace(found, recursion=self._recursive[id(schema)])
-        found = _with_relations(found, schema.get(_RELATIONS))
+        found = _with_relations(self._read(schema, level, (*path, id(schema))), schema.get(_RELATIONS))
         description = schema.get("description")
         return (
             replace(found, description=description) if isinstance(description, str) and description else found
@@ -120,23 +134,10 @@ class _Reader:
     def _read(self, schema: Mapping[str, Any], level: int, path: _Path) -> Type:
         for key in _REFERENCES:
             if isinstance(schema.get(key), str):
-                target = self._target(schema[key], level, path)
+                target = self._references.find(schema[key])
                 found = ANY if target is MISSING else self.read(target, level, path, cost=1)
-                return found if self._old else self._both(found, self._own(schema, level, path), level)
+                return found if self._old else self._both(found, self._own(schema, level, path))
         return self._own(schema, level, path)
-
-    def _target(self, reference: str, level: int, path: _Path) -> Any:
-        """Return what a reference leads to, through parts that only refer to the next."""
-        visited = set(path)
-        target = self._references.find(reference)
-        while (
-            isinstance(target, dict) and isinstance(target.get("$ref"), str) and target.keys() <= _ONLY_REFERS
-        ):
-            if id(target) in visited or not self._spend(level, 1):
-                break
-            visited.add(id(target))
-            target = self._references.find(target["$ref"])
-        return target
 
     def _own(self, schema: Mapping[str, Any], level: int, path: _Path) -> Type:
         """Read what the schema says apart from what it refers to."""
@@ -144,7 +145,7 @@ class _Reader:
             return Type("values", values=(schema["const"],))
         values = schema.get("enum")
         if isinstance(values, list) and values:
-            self._spend(level, min(len(values), _MAX_VALUES) // 10)
+            self._spend(min(len(values), _MAX_VALUES) // 10)
             rest = (LEFT_OUT,) if len(values) > _MAX_VALUES else ()
             null = (None,) if schema.get("nullable") is True and None not in values else ()
             return Type("values", values=(*values[:_MAX_VALUES], *rest, *null))
@@ -154,35 +155,30 @@ class _Reader:
             if isinstance(choices, list) and choices:
                 members = [self.read(choice, level, path, cost=1) for choice in choices[:_MAX_CHOICES]]
                 members += [CUT] if len(choices) > _MAX_CHOICES else []
-                found = self._both(found, union(members), level)
+                found = self._both(found, union(members))
         parts = schema.get("allOf")
         for part in parts[:_MAX_CHOICES] if isinstance(parts, list) else ():
-            found = self._both(found, self.read(part, level, path, cost=1), level)
+            found = self._both(found, self.read(part, level, path, cost=1))
         if isinstance(parts, list) and len(parts) > _MAX_CHOICES:
             found = incomplete(found)
         return union([found, Type("null")]) if schema.get("nullable") is True else found
 
-    def _both(self, one: Type, other: Type, level: int) -> Type:
+    def _both(self, one: Type, other: Type) -> Type:
         # Every key of one may meet every member of the other: work that no part of the schema has paid for.
         work = _keys(one) * max(1, len(other.members)) + _keys(other) * max(1, len(one.members))
-        if self._spend(level, work // 10) < work // 10 and one.kind != "any":
+        if self._spend(work // 10) < work // 10 and one.kind != "any":
             return incomplete(one)
         return intersect(one, other)
 
     def _plain(self, schema: Mapping[str, Any], level: int, path: _Path) -> Type:
         """Read what the schema says apart from what it combines."""
-        kind = schema.get("type")
-        if isinstance(kind, list):
-            named = [one for one in kind[:_MAX_CHOICES] if isinstance(one, str)]
-            kinds = [PLAIN[one] for one in dict.fromkeys(named) if one in PLAIN]
-            return union([self._of_kind(one, schema, level, path) for one in kinds])
-        if isinstance(kind, str) and kind in PLAIN:
-            return self._of_kind(PLAIN[kind], schema, level, path)
-        if any(key in schema for key in _OBJECT_KEYS):
-            return self._object(schema, level, path)
-        if "items" in schema or "prefixItems" in schema:
-            return self._array(schema, level, path)
-        return ANY
+        declared = schema.get("type")
+        named = declared[:_MAX_CHOICES] if isinstance(declared, list) else [declared]
+        kinds = [PLAIN[kind] for kind in named if isinstance(kind, str) and kind in PLAIN]
+        if not kinds:
+            kinds += ["object"] if any(key in schema for key in _OBJECT_KEYS) else []
+            kinds += ["array"] if not kinds and ("items" in schema or "prefixItems" in schema) else []
+        return union([self._of_kind(kind, schema, level, path) for kind in dict.fromkeys(kinds)])
 
     def _of_kind(self, kind: Kind, schema: Mapping[str, Any], level: int, path: _Path) -> Type:
         if kind == "object":
@@ -192,22 +188,21 @@ class _Reader:
         if kind != "string":
             return Type(kind)
         form = schema.get("format")
-        bounds = _bounds(schema, "minLength", "maxLength")
-        return Type(kind, format=form if isinstance(form, str) else None, bounds=bounds)
+        return Type(kind, format=form if isinstance(form, str) else None)
 
     def _object(self, schema: Mapping[str, Any], level: int, path: _Path) -> Type:
-        listed = schema.get("required")
-        listed = listed[:_MAX_PARTS] if isinstance(listed, list) else []
-        self._spend(level, len(listed) // 10)
-        required = {name for name in listed if isinstance(name, str)}
-        declared = schema.get("properties")
-        properties = declared if isinstance(declared, dict) else {}
-        count = self._spend(level, len(properties))
+        declared, listed = schema.get("properties"), schema.get("required")
+        names = listed[: self._left + 1] if isinstance(listed, list) else []
+        required = dict.fromkeys((name for name in names if isinstance(name, str)), True)
+        # A required key without a schema may be anything, which the schema `true` says.
+        keys = {**(declared if isinstance(declared, dict) else {})}
+        keys |= {name: anything for name, anything in required.items() if name not in keys}
+        count = self._spend(len(keys))
         fields = tuple(
             self._field(name, inner, level + 1, path, required=name in required)
-            for name, inner in islice(properties.items(), count)
+            for name, inner in islice(keys.items(), count)
         )
-        partial = count < len(properties)
+        partial = count < len(keys)
         others, patterns = schema.get("additionalProperties"), schema.get("patternProperties")
         extra = [self.read(others, level + 1, path, cost=1)] if isinstance(others, dict) else []
         if isinstance(patterns, dict):
@@ -218,7 +213,6 @@ class _Reader:
             extra=union(extra) if extra else None,
             closed=others is False and not patterns and not partial,
             partial=partial,
-            needed=tuple(sorted(required - {field.name for field in fields})),
         )
 
     def _field(self, name: str, schema: Any, level: int, path: _Path, *, required: bool) -> Field:
@@ -235,33 +229,20 @@ class _Reader:
         parts = first[:16] if isinstance(first, list) else []
         parts += [items] if isinstance(items, dict) else []
         inner = [self.read(one, level + 1, path, cost=1) for one in parts]
-        bounds = _bounds(schema, "minItems", "maxItems")
-        return Type("array", items=union(inner) if inner else None, bounds=bounds)
+        return Type("array", items=union(inner) if inner else None)
 
 
-def _kind_name(schema: Mapping[str, Any]) -> str:
+def _unread(schema: Mapping[str, Any]) -> Type:
+    """Return the type of a part that contains itself, at the place where it starts again."""
     kind = schema.get("type")
-    named = kind[: len(PLAIN)] if isinstance(kind, list) else [kind]
-    words = [one for one in named if isinstance(one, str) and one in PLAIN]
-    if words:
-        return " | ".join(dict.fromkeys(words))
-    if any(key in schema for key in _OBJECT_KEYS):
-        return "object"
-    return "array" if "items" in schema or "prefixItems" in schema else "any"
+    if kind == "array":
+        return Type("array")
+    is_object = kind == "object" or (kind is None and any(key in schema for key in _OBJECT_KEYS))
+    return Type("object", partial=True) if is_object else CUT
 
 
 def _keys(kind: Type) -> int:
     return sum(len(member.fields) for member in (kind, *kind.members))
-
-
-def _bounds(schema: Mapping[str, Any], least: str, most: str) -> Bounds | None:
-    shortest, longest, pattern = schema.get(least), schema.get(most), schema.get("pattern")
-    found = Bounds(
-        shortest if type(shortest) is int and shortest > 0 else 0,
-        longest if type(longest) is int and longest >= 0 else None,
-        pattern if isinstance(pattern, str) and len(pattern) <= _MAX_PATTERN else "",
-    )
-    return None if found == Bounds() else found
 
 
 def _with_relations(kind: Type, declared: Any) -> Type:

@@ -9,7 +9,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from halflap.schema.objects import fields_of, object_types
+from halflap.schema.objects import object_types
 from halflap.schema.read import read_type
 from halflap.schema.types import union
 
@@ -18,17 +18,6 @@ if TYPE_CHECKING:
 
     from halflap.core.values import Result, Tool
     from halflap.schema.types import Type
-
-__all__ = [
-    "Reading",
-    "is_informative",
-    "is_wrapped",
-    "json_problem",
-    "parse_json",
-    "read_result",
-    "reading_of",
-    "result_type",
-]
 
 _DIGIT_LIMIT = "Exceeds the limit"
 """How Python's error about a number with too many digits begins: it has no exception of its own."""
@@ -113,7 +102,7 @@ def result_type(schema: Mapping[str, Any] | None) -> Type | None:
 
 def is_informative(kind: Type) -> bool:
     """Return whether a type says more than that there is a value: a field, an item, a plain type."""
-    if kind.kind in {"any", "cut", "recursive"}:
+    if kind.kind in {"any", "cut"}:
         return False
     if kind.kind == "object":
         return bool(kind.fields) or (kind.extra is not None and is_informative(kind.extra))
@@ -124,7 +113,7 @@ def is_informative(kind: Type) -> bool:
 
 def _is_wrapper(kind: Type) -> bool:
     objects = object_types(kind)
-    return bool(objects) and all([one.name for one in fields_of([each])] == ["result"] for each in objects)
+    return bool(objects) and all([one.name for one in each.fields] == ["result"] for each in objects)
 
 
 def _refuse_constant(name: str) -> NoReturn:

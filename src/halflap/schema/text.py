@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from halflap.schema.types import Type
 
-__all__ = ["compact", "compact_to", "key", "literal", "path_of", "plain", "type_name", "within"]
-
 _MAX_VALUES = 12
 _MAX_FIELDS = 60
 _MAX_TEXT = 100
@@ -62,20 +60,19 @@ def compact_to(kind: Type, depth: int) -> str:
         return f"[{'…' if depth == 0 else compact_to(kind.items, depth - 1)}]"
     if kind.kind == "object":
         return _object(kind, depth)
-    return "…" if kind.kind in {"recursive", "cut"} else kind.kind
+    return "…" if kind.kind == "cut" else kind.kind
 
 
 def _object(kind: Type, depth: int) -> str:
     # Where nothing is required, marking everything as optional says nothing.
-    marks = any(one.required for one in kind.fields) or bool(kind.needed)
-    if depth == 0 and (kind.fields or kind.needed or kind.extra):
+    marks = any(one.required for one in kind.fields)
+    if depth == 0 and (kind.fields or kind.extra):
         return "{…}"
     parts = [
         f"{key(one.name)}{'?' if marks and not one.required else ''}: {compact_to(one.type, depth - 1)}"
         for one in kind.fields[:_MAX_FIELDS]
     ]
-    parts += [f"{key(name)}: any" for name in kind.needed[: _MAX_FIELDS - len(parts)]]
-    if kind.partial or len(kind.fields) + len(kind.needed) > _MAX_FIELDS:
+    if kind.partial or len(kind.fields) > _MAX_FIELDS:
         parts.append("…")
     if kind.extra is not None:
         parts.append(f"[key]: {compact_to(kind.extra, depth - 1)}")
@@ -90,7 +87,7 @@ def type_name(kind: Type) -> str:
         return " | ".join(dict.fromkeys(type_name(member) for member in kind.members))
     if kind.kind == "array" and kind.items is not None:
         return f"array of {type_name(kind.items)}"
-    return {"recursive": kind.recursive_kind, "cut": "any"}.get(kind.kind) or kind.kind
+    return "any" if kind.kind == "cut" else kind.kind
 
 
 def key(name: str) -> str:

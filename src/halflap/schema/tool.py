@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halflap.core.values import Tool
     from halflap.schema.types import Type
 
-__all__ = ["Parameter", "ToolSchema", "parse_schema"]
-
 _MAX_TEXT = 4_000
 _MAX_LINE = 300
 _MAX_DEPTH = 6
@@ -31,7 +29,6 @@ _MAX_LINES = 500
 """Lines for parameters. Doubling it shows more of very large tools, and fills more of a model's context."""
 _MAX_VALUES = 50
 _ANY_KEY = "[key]"
-_STOPS = (".", "?", "!", "…", ":", ";", ",")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,6 @@ class Parameter:
     default: Any = None
     enum: list[Any] | None = None
     has_default: bool = False
-    nullable: bool = False
     parameters: tuple[Parameter, ...] = ()
     """The keys of an object, or of the objects in an array; of several objects, the keys of all."""
     when: str = ""
@@ -143,21 +139,12 @@ def _parameter_lines(parameters: Sequence[Parameter], depth: int, indent: str = 
             facts.append(f"Values: {', '.join(shown if len(values) <= _MAX_VALUES else [*shown, '…'])}")
         condition = one.when or ("required" if one.required else "optional")
         name = one.name if one.name == _ANY_KEY else key(one.name)
-        described = clean(" ".join(one.description[:_MAX_TEXT].split()), _MAX_LINE)
-        text = _sentences(described, ". ".join(facts))
+        described = clean(" ".join(one.description[:_MAX_TEXT].split()), _MAX_LINE).removesuffix(".")
+        text = ". ".join(part for part in (described, *facts) if part)
         yield f"{indent}- {name} ({one.type}, {condition})" + (f": {text}" if text else "")
         if depth:
             inner = [*one.parameters, *([one.others] if one.others else [])]
             yield from _parameter_lines(inner, depth - 1, f"{indent}  ")
-
-
-def _sentences(described: str, facts: str) -> str:
-    """Join a description and facts with one full stop between them, and none at the end."""
-    if described.endswith(".") and not described.endswith(".."):
-        described = described[:-1]
-    if not described or not facts:
-        return described or facts
-    return f"{described}{' ' if described.endswith(_STOPS) else '. '}{facts}"
 
 
 def parse_schema(tool: Tool, *, stale: bool = False) -> ToolSchema:
@@ -190,7 +177,6 @@ def _parameter(one: Field) -> Parameter:
         default=one.default,
         enum=_values(kinds),
         has_default=one.has_default,
-        nullable=any(kind.kind == "null" or None in kind.values for kind in kinds),
         parameters=tuple(map(_parameter, fields_of(objects))) if objects else (),
         when=one.when,
         others=_others(objects),

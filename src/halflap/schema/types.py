@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-__all__ = [
-    "ANY",
-    "CUT",
-    "NEVER",
-    "PLAIN",
-    "Bounds",
-    "Field",
-    "Kind",
-    "Type",
-    "incomplete",
-    "intersect",
-    "union",
-]
+    from collections.abc import Iterable
 
 Kind = Literal[
-    "string", "number", "integer", "boolean", "null", "object", "array", "any", "never", "values", "union",
-    "recursive", "cut",
+    "string", "number", "integer", "boolean", "null", "object", "array", "any", "never", "values", "union", "cut",
 ]  # fmt: skip
-"""`values` is an enum or const, `recursive` a place inside a type where that type starts again, `cut` a part that was
-not read because the schema is too large or too deep: it may be anything."""
+"""`values` is an enum or const, `cut` a part that was not read because the schema is too large, too deep or goes round in a
+circle: it may be anything."""
 
 PLAIN: dict[str, Kind] = {
     "string": "string", "number": "number", "integer": "integer", "boolean": "boolean", "null": "null",
@@ -36,14 +21,6 @@ PLAIN: dict[str, Kind] = {
 
 _MAX_MEMBERS = 100
 """Doubling it lets larger unions through whole; intersecting two of them takes four times as long."""
-
-
-class Bounds(NamedTuple):
-    """Length limits of a string or an array, and a string's pattern."""
-
-    shortest: int = 0
-    longest: int | None = None
-    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +35,13 @@ class Type:
     """There can be no other keys."""
     partial: bool = False
     """There may be declared keys that were not read; never closed then."""
-    needed: tuple[str, ...] = ()
-    """Required keys without a schema of their own."""
     items: Type | None = None
     members: tuple[Type, ...] = ()
     values: tuple[Any, ...] = field(default=(), compare=False)
     format: str | None = None
     description: str = ""
-    bounds: Bounds | None = field(default=None, compare=False, repr=False)
-    recursive_kind: str = ""
-    """For a recursive type, what it is: `object`, `array`, `array | null`."""
     relations: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """What the server says the value identifies: `("produces", "customer")`."""
-    recursion: int = field(default=0, compare=False, repr=False)
-    """The same number on a type that contains itself and on the `recursive` places inside it; else 0."""
     comparable_values: tuple[tuple[str, Any], ...] = field(init=False, repr=False)
     """The values in a form that can be hashed and tells 1 from true."""
 
@@ -109,9 +79,7 @@ def union(members: Iterable[Type]) -> Type:
     once: dict[Type, Type] = {}
     for part in (one for member in members for one in (member.members or (member,))):
         one = replace(part, description="") if part.description else part
-        known = once.setdefault(one, one)
-        if known.bounds != one.bounds:
-            once[one] = replace(known, bounds=None)
+        once.setdefault(one, one)
     flat = list(once.values())
     listed = [one for one in flat if one.kind == "values"]
     if len(listed) > 1:
@@ -135,13 +103,15 @@ def intersect(one: Type, other: Type) -> Type:
     if other.kind == "any" or one == other:
         return one
     for unread, known in ((one, other), (other, one)):
-        if unread.kind in {"cut", "recursive"}:
-            return incomplete(known) if unread.kind == "cut" else known
+        if unread.kind == "cut":
+            return incomplete(known)
     if NEVER in (one, other):
         return NEVER
     mine, others = one.members or (one,), other.members or (other,)
-    if len(mine) * len(others) <= _MAX_MEMBERS and _has_object(mine) and _has_object(others):
-        return union([*_merged_objects(mine, others), *_common_others(mine, others)])
+    if len(mine) * len(others) <= _MAX_MEMBERS:
+        both = [_merge(a, b) for a in mine for b in others if a.kind == b.kind == "object"]
+        if both:
+            return union([*both, *(kind for kind in (*mine, *others) if kind.kind != "object")])
     # A list of values or narrower types says more than a plain type.
     return other if other.kind in {"values", "union"} else one
 
@@ -153,37 +123,21 @@ def incomplete(kind: Type) -> Type:
     return replace(kind, partial=True, closed=False) if kind.kind == "object" else kind
 
 
-def _has_object(kinds: Sequence[Type]) -> bool:
-    return any(kind.kind == "object" for kind in kinds)
-
-
-def _merged_objects(mine: Sequence[Type], others: Sequence[Type]) -> Iterator[Type]:
-    for one in mine:
-        for other in others:
-            if one.kind == other.kind == "object":
-                yield _merge(one, other)
-
-
-def _common_others(mine: Sequence[Type], others: Sequence[Type]) -> Sequence[Type]:
-    left = [kind for kind in mine if kind.kind != "object"]
-    right = [kind for kind in others if kind.kind != "object"]
-    return ([kind for kind in right if kind in left] or right) if left and right else left or right
-
-
 def _merge(one: Type, other: Type) -> Type:
-    names = {field.name for field in other.fields}
-    required = {field.name for field in (*one.fields, *other.fields) if field.required}
-    required |= {*one.needed, *other.needed}
-    fields = [*(field for field in one.fields if field.name not in names), *other.fields]
+    fields = {field.name: field for field in one.fields}
+    for theirs in other.fields:
+        mine = fields.get(theirs.name)
+        fields[theirs.name] = theirs if mine is None else _merge_fields(mine, theirs)
     partial = one.partial or other.partial
     return Type(
         "object",
-        fields=tuple(
-            field if field.required == (field.name in required) else replace(field, required=True)
-            for field in fields
-        ),
+        fields=tuple(fields.values()),
         extra=other.extra or one.extra,
         closed=(one.closed or other.closed) and not partial,
         partial=partial,
-        needed=tuple(sorted(required - {field.name for field in fields})),
     )
+
+
+def _merge_fields(one: Field, other: Field) -> Field:
+    described = other if other.description or other.has_default else one
+    return replace(described, type=intersect(one.type, other.type), required=one.required or other.required)

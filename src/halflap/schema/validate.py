@@ -12,16 +12,12 @@ from halflap.core.errors import ArgumentProblem
 from halflap.core.text import visible
 from halflap.schema.cost import CostEstimator, patterns_in, size_of
 from halflap.schema.problems import ErrorExplainer
-from halflap.schema.text import literal, path_of
+from halflap.schema.text import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["Validator", "compile_schema", "try_compile"]
-
 _MAX_PROBLEMS = 50
-_MAX_COUNTED = 200
-"""Further problems are counted up to this number, though not listed."""
 _BACKTRACKING_STEPS = 5_000
 _PATTERN_BYTES = 1_000_000
 _ALL_PATTERNS_BYTES = 10_000_000
@@ -35,7 +31,6 @@ _WORK_FOR_ALL_PROBLEMS = 50_000
 _LIGHT_WORK = 5_000
 """So little work is done without a thread. Doubling it doubles the pause that others may notice."""
 _MAX_REASON = 300
-_ONLY_THE_FIRST = "there may be more: of so much, only the first problem is looked for"
 _STANDARD = "json-schema.org/"
 
 _Draft = type[jsonschema_rs.Draft7Validator] | type[jsonschema_rs.Draft4Validator]
@@ -53,34 +48,20 @@ class Validator:
     def problems(self, value: Any, *, is_name: Callable[[str], bool] | None = None) -> list[ArgumentProblem]:
         """Return everything that is wrong with a value; what is too much work to decide is not wrong.
 
-        If there are more problems than listed, the last entry says so. With `is_name`, paths and expectations name no
-        key that the schema doesn't, but one that it doesn't allow and that `is_name` accepts.
+        Of many problems the first are listed, and the last entry says that there are more. With `is_name`, paths and
+        expectations name no key that the schema doesn't, but one that it doesn't allow and that `is_name` accepts.
         """
         try:
             lists_all = self._cost.estimate(value, _WORK_FOR_ALL_PROBLEMS) < math.inf
             explainer = ErrorExplainer(self._schema, value, is_name)
             errors = self._errors(value, all_of_them=lists_all)
             found = (one for error in errors for one in explainer.problems_of(error))
-            listed = list(islice(found, _MAX_PROBLEMS))
-            more = sum(1 for _ in islice(found, _MAX_COUNTED + 1))
+            listed = list(islice(found, _MAX_PROBLEMS + 1))
         except (ValueError, RecursionError):
             return []
-        if more:
-            count = f"more than {_MAX_COUNTED}" if more > _MAX_COUNTED else more
-            listed.append(ArgumentProblem("", f"and {count} more", "", "more"))
-        elif listed and not lists_all:
-            listed.append(ArgumentProblem("", _ONLY_THE_FIRST, "", "more"))
+        if len(listed) > _MAX_PROBLEMS or (listed and not lists_all):
+            listed[_MAX_PROBLEMS:] = [ArgumentProblem("", "there may be more problems", "", "more")]
         return listed
-
-    def unchecked(self) -> str | None:
-        """Return why some arguments are never checked, where the schema makes that too much work for any value."""
-        properties = self._schema.get("properties")
-        named = properties.items() if isinstance(properties, dict) else ()
-        for name, part in [("", self._schema), *named]:
-            if self._cost.estimate(None, _MAX_WORK, part) == math.inf:
-                where = f"with {literal(name)} in them they" if name else "they"
-                return f"{where} would be too much work; references lead too far, in a circle, or on too many ways."
-        return None
 
     def is_light(self, value: Any) -> bool:
         """Return whether checking a value takes no noticeable time."""

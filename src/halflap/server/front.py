@@ -10,21 +10,20 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from pydantic_core import to_jsonable_python
 
 from halflap import __version__
-from halflap.server.all_servers import AllServers
-from halflap.server.one_server import OneServer
+from halflap.server.offers import AllServers, Offer, OneServer
 from halflap.server.passthrough.changes import Changes
 from halflap.server.passthrough.client import LEVELS, Client, set_log_level
 from halflap.server.passthrough.requests import Requests
 from halflap.server.passthrough.results import ResultMiddleware, as_it_came, protocol_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mcp.server import ServerRequestContext
     from mcp.server.context import CallNext, HandlerResult
 
     from halflap.gateway import Gateway
-    from halflap.server.one_server import Target
+    from halflap.server.offers import Target
     from halflap.server.tools.tool import FrontTool
 
     Context = ServerRequestContext[Any, Any]
@@ -44,7 +43,7 @@ _BETWEEN_US = {"_meta", "inputResponses", "requestState"}
 class _Server(Server[dict[str, Any]]):
     """The library's server, which declares what is offered."""
 
-    offer: AllServers | OneServer
+    offer: Offer
 
     def get_capabilities(
         self, notification_options: NotificationOptions | None = None, *args: Any, **options: Any
@@ -62,7 +61,7 @@ class Front:
         self.answered = asyncio.Event()
         """Set when the first list of tools has been sent."""
         self._gateway = gateway
-        self._offer = AllServers(gateway) if only is None else OneServer(gateway, only)
+        self._offer: Offer = AllServers(gateway) if only is None else OneServer(gateway, only)
         self._requests = Requests()
         self._changes = Changes(gateway, self._offer.resource, self._offer.changing, only)
         self._asker: Context | None = None
@@ -101,7 +100,7 @@ class Front:
     @property
     def tools(self) -> tuple[FrontTool, ...]:
         """Halflap's own tools that clients see, in order."""
-        return tuple(self._offer.own_tools.values()) if isinstance(self._offer, AllServers) else ()
+        return tuple(self._offer.own_tools.values())
 
     def forward_roots(self) -> None:
         """Pass the client's roots on to the servers that ask: for a transport with a single client."""
@@ -146,11 +145,10 @@ class Front:
     # Prompts and resources
 
     async def _list(self, context: Context, params: types.PaginatedRequestParams) -> Mapping[str, Any]:
-        with protocol_errors():
-            return await self._offer.page(context.method, params.cursor, Client(context))
+        return await self._offer.page(context.method, params.cursor, Client(context))
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Mapping[str, Any]:
-        target = await _found(self._offer.prompt(params.name))
+        target = await self._offer.prompt(params.name)
         return await self._forward(context, "prompt", target, {"name": target.name})
 
     async def _read_resource(
@@ -159,15 +157,15 @@ class Front:
         uri, principal = str(params.uri), Client(context).principal
         if (own := await self._offer.own_resource(uri, principal)) is not None:
             return own
-        target = await _found(self._offer.resource(uri, principal))
+        target = await self._offer.resource(uri, principal)
         return await self._forward(context, "resource", target, {"uri": target.name})
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> Mapping[str, Any]:
         if isinstance(params.ref, types.PromptReference):
-            target = await _found(self._offer.prompt(params.ref.name))
+            target = await self._offer.prompt(params.ref.name)
             ref = {"type": "ref/prompt", "name": target.name}
             return await self._forward(context, "prompt", target, {"ref": ref})
-        target = await _found(self._offer.template(str(params.ref.uri)))
+        target = await self._offer.template(str(params.ref.uri))
         ref = {"type": "ref/resource", "uri": target.name}
         return await self._forward(context, "resource", target, {"ref": ref})
 
@@ -180,12 +178,11 @@ class Front:
     ) -> dict[str, Any]:
         """Send the client's request to the server with its own names, and return the result as it came."""
         given = {key: value for key, value in (context.params or {}).items() if key not in _BETWEEN_US}
+        about, params = (target.server, kind, target.name), {**given, **replaced}
 
         async def work(client: Client) -> dict[str, Any]:
             passing = (await self._gateway.prepare()).passing
-            request, params = (target.server, kind, target.name), {**given, **replaced}
-            with protocol_errors():
-                return await passing.request(request, context.method, params, client.on_behalf(forwards=True))
+            return await passing.request(about, context.method, params, client.on_behalf(forwards=True))
 
         return await self._requests.answer(context, work)
 
@@ -217,8 +214,3 @@ class Front:
             types.ListRootsRequest(), types.ListRootsResult, request_read_timeout_seconds=_ROOTS_SECONDS
         )
         return [root.model_dump(by_alias=True, mode="json", exclude_none=True) for root in result.roots]
-
-
-async def _found(finding: Awaitable[Target]) -> Target:
-    with protocol_errors():
-        return await finding

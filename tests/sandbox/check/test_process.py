@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.sandbox.check import process
 from halflap.sandbox.check.process import CheckSkipped, Examiner, Orders
+from halflap.sandbox.jail import pool
 from sandbox.check.room import PATIENT, Room, question, soon
 from support import ROOT, children_of
 
@@ -85,7 +85,7 @@ def test_another_is_started_when_it_was_killed() -> None:
 
 @pytest.mark.slow
 def test_it_is_replaced_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_MOST_FORKS", 2)
+    monkeypatch.setattr(pool, "_MOST_FORKS", 2)
     with Room() as room:
         room.examine("x = 1")
         first = room.pid
@@ -228,8 +228,9 @@ def test_where_namespaces_are_of_no_use_it_does_without_and_says_so() -> None:
         Room(replace(PATIENT, also=(private.name,))) as room,
     ):
         assert still_works(room)
-        assert "Permission denied" in room.examiner.missing["namespaces"]
-        assert "namespaces" not in room.examiner.layers
+        server = room.do(room.examiner.ready())
+        assert "Permission denied" in server.report["missing"]["namespaces"]
+        assert "namespaces" not in server.report["layers"]
 
 
 # Its limits ---------------------------------------------------------------------------------------------

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halflap.backfill.formats.calls import arguments_of
+from halflap.backfill.formats.events import NO_RESULT, Answer, called, label
 from halflap.core.values import Result
 from halflap.schema import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Hashable, Iterator, Mapping
 
-    from halflap.backfill.formats.calls import PendingCalls, Sink
+    from halflap.backfill.formats.events import Event
 
-__all__ = ["JsonRpc", "wrapped_message"]
+__all__ = ["rpc_events", "wrapped_message"]
 
 _WRAPPERS = ("message", "msg", "payload", "data", "body", "raw")
+_SERVERS = ("server", "server_name")
 _SENDERS = ("direction", "dir", "from", "sender")
 _SESSIONS = ("session", "session_id", "sessionId", "connection")
-_MAX_LABEL = 200
 
 
-def wrapped_message(record: Mapping[str, Any]) -> Any:
-    """Return the JSON-RPC message, or batch of messages, inside a record; None if there is none."""
+def wrapped_message(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the JSON-RPC message inside a record, as an object or as text."""
     for key in _WRAPPERS:
         inner = record.get(key)
         if type(inner) is str and '"jsonrpc"' in inner:
@@ -30,58 +30,38 @@ def wrapped_message(record: Mapping[str, Any]) -> Any:
                 inner = parse_json(inner)
             except (ValueError, RecursionError):
                 continue
-        batch = inner if type(inner) is list else [inner]
-        if batch and all(type(one) is dict and "jsonrpc" in one for one in batch):
+        if type(inner) is dict and "jsonrpc" in inner:
             return inner
     return None
 
 
-class JsonRpc:
-    """Reads JSON-RPC messages in order."""
-
-    def __init__(self, sink: Sink, pending: Callable[[], PendingCalls], run: Callable[[], Hashable]) -> None:
-        self._sink = sink
-        self._pending = pending
-        self._run = run
-
-    def read(self, message: Any, around: Mapping[str, Any], at: float | None) -> None:
-        """Read a message; `around` is the log record that contains it."""
-        if type(message) is list:
-            for one in message:
-                self.read(one, around, at)
-            return
-        identifier = message.get("id") if type(message) is dict else None
-        if type(identifier) is not int and type(identifier) is not str:
-            return
-        server, sender = _label(around, ("server", "server_name")), _label(around, _SENDERS)
-        # Ids are unique per session only, and 1 is not "1".
-        key = (server, _label(around, _SESSIONS), type(identifier).__name__, identifier)
-        if message.get("method") == "tools/call":
-            params = message.get("params") if type(message.get("params")) is dict else {}
-            pending, run = self._pending(), self._run()
-            arguments = arguments_of(params.get("arguments"))
-            pending.add(key, self._sink.called(server, params.get("name"), arguments, sender=sender, run=run))
-        elif "method" not in message and ("result" in message or "error" in message):
-            self._answer(key, message, sender, at)
-
-    def _answer(self, key: Any, message: Mapping[str, Any], sender: str | None, at: float | None) -> None:
-        pending = self._pending()
-        call = pending.get(key)
-        # Servers number their own requests from 1 as well; what the caller itself sends is not an answer.
-        if call is None or (sender is not None and sender == call.sender):
-            return
+def rpc_events(
+    message: Mapping[str, Any], around: Mapping[str, Any], at: float | None, run: Hashable
+) -> Iterator[Event]:
+    """Yield the call or the result in a message; `around` is the log record that contains it."""
+    number = message.get("id")
+    if type(number) is not int and type(number) is not str:
+        return
+    server, sender = (_text(label(around, keys)) for keys in (_SERVERS, _SENDERS))
+    # Ids are unique per session only, and 1 is not "1".
+    id_ = ("rpc", server, label(around, _SESSIONS), type(number).__name__, number)
+    if message.get("method") == "tools/call":
+        params = message.get("params")
+        name, arguments = (
+            (params.get("name"), params.get("arguments")) if type(params) is dict else (None, None)
+        )
+        yield called(id_, server, name, arguments, run=run, sender=sender)
+    elif "method" not in message and ("result" in message or "error" in message):
+        # A protocol error says nothing about what the tool returns.
         if "error" in message:
-            pending.pop(key)
-            self._sink.unpaired(1)  # a protocol error says nothing about what the tool returns
+            yield Answer(id_, NO_RESULT, at, sender=sender, may_be_other=True)
         elif _is_tool_result(message["result"]):
-            pending.pop(key)
-            self._sink.returned(call, Result.from_wire(message["result"]), at, is_error=False)
+            yield Answer(id_, Result.from_wire(message["result"]), at, sender=sender, may_be_other=True)
 
 
 def _is_tool_result(result: Any) -> bool:
     return type(result) is dict and (type(result.get("content")) is list or "structuredContent" in result)
 
 
-def _label(around: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
-    values = (around.get(key) for key in keys)
-    return next((one for one in values if type(one) is str and 0 < len(one) <= _MAX_LABEL), None)
+def _text(value: str | int | None) -> str | None:
+    return value if type(value) is str else None

@@ -4,140 +4,110 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from halflap.backfill.formats.calls import BadRecordError, NeedsOrderError, PendingCalls, arguments_of
-from halflap.backfill.formats.jsonrpc import JsonRpc, wrapped_message
-from halflap.backfill.formats.messages import Conversation, is_message
+from halflap.backfill.formats.events import SAME_RECORD, Answer, BadRecordError, called, label
+from halflap.backfill.formats.jsonrpc import rpc_events, wrapped_message
+from halflap.backfill.formats.messages import is_message, message_events
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
 
-    from halflap.backfill.formats.calls import Sink
+    from halflap.backfill.formats.events import Event
 
-__all__ = ["RecordReader"]
+__all__ = ["events_of"]
 
 _CONVERSATIONS = ("messages", "input", "output", "conversation", "trajectory", "traj")
 _WRAPPERS = ("request", "response", "body", "message", "data")
 _RUNS = ("run", "run_id", "session", "session_id", "sessionId", "conversation_id", "trace_id")
 _TIMES = ("at", "timestamp", "time", "ts", "started_at", "created_at", "created")
 _MAX_WRAPPERS = 4
-_MAX_LABEL = 200
 _EARLIEST, _MILLISECONDS = 1e8, 1e11
 """Seconds since 1970; larger numbers are milliseconds."""
 _CLOCK_SKEW = 86_400.0
+_numbers = count()
 
 
-class RecordReader:
-    """Reads records in order and passes on every call with its result.
+def events_of(record: Any) -> list[Event] | None:
+    """Return the calls and results in a record; None if its form is not known."""
+    if type(record) is list:
+        return _conversation(record, None)
+    if type(record) is not dict:
+        raise BadRecordError("neither an object nor an array")
+    if record.get("tool") is not None and ("result" in record or "arguments" in record):
+        return list(_trace(record))
+    return _object(record, _MAX_WRAPPERS, None, {}, ("session", label(record, _RUNS)))
 
-    With `alone`, only a part of a file is read: records that belong together with others raise NeedsOrderError.
-    """
 
-    def __init__(self, sink: Sink, *, alone: bool) -> None:
-        self._sink = sink
-        self._alone = alone
-        self._pending = PendingCalls(sink)
-        self._run: Hashable = None
-        self._conversations = 0
-        self._messages = Conversation(sink, self._in_order, lambda: ("", self._run))
-        self._jsonrpc = JsonRpc(sink, self._in_order, lambda: ("", self._run))
-        self._latest = time.time() + _CLOCK_SKEW
+def _trace(record: Mapping[str, Any]) -> Iterator[Event]:
+    server, is_error, order = record.get("server"), record.get("is_error"), record.get("seq")
+    if server is not None and type(server) is not str:
+        raise BadRecordError("`server` is not a string")
+    if is_error is not None and type(is_error) is not bool:
+        raise BadRecordError("`is_error` is neither true nor false")
+    yield called(
+        SAME_RECORD,
+        server or None,
+        record["tool"],
+        record.get("arguments"),
+        run=label(record, _RUNS),
+        order=order if type(order) is int else None,
+    )
+    if "result" in record:
+        yield Answer(SAME_RECORD, record["result"], _time_of(record), is_error is True)
 
-    def read(self, record: Any) -> bool:
-        """Read one record; return whether its form is known."""
-        if type(record) is list:
-            return self._read_list(record, None)
-        if type(record) is not dict:
-            raise BadRecordError("neither an object nor an array")
-        if record.get("tool") is not None and ("result" in record or "arguments" in record):
-            self._read_trace(record)
-            return True
-        self._run = _run_of(record)
-        return self._read_object(record, _MAX_WRAPPERS, None, {})
 
-    def close(self) -> None:
-        self._pending.close()
-
-    def _in_order(self) -> PendingCalls:
-        if self._alone:
-            raise NeedsOrderError
-        return self._pending
-
-    def _read_trace(self, record: Mapping[str, Any]) -> None:
-        server, is_error, order = record.get("server"), record.get("is_error"), record.get("seq")
-        if server is not None and type(server) is not str:
-            raise BadRecordError("`server` is not a string")
-        if is_error is not None and type(is_error) is not bool:
-            raise BadRecordError("`is_error` is neither true nor false")
-        call = self._sink.called(
-            server or None,
-            record["tool"],
-            arguments_of(record.get("arguments")),
-            run=_run_of(record),
-            order=order if type(order) is int else None,
-        )
-        if "result" in record:
-            self._sink.returned(call, record["result"], self._time_of(record), is_error=is_error is True)
-        else:
-            self._sink.unpaired(1)
-
-    def _read_object(
-        self, record: dict[str, Any], depth: int, at: float | None, around: Mapping[str, Any]
-    ) -> bool:
-        at = self._time_of(record) or at
-        inner = record if "jsonrpc" in record else wrapped_message(record)
-        if inner is not None:
-            self._jsonrpc.read(inner, around if inner is record else record, at)
-            return True
-        if is_message(record):
-            self._messages.read(record, at)
-            return True
-        whole = [record[key] for key in _CONVERSATIONS if type(record.get(key)) is list]
-        if whole:
-            return any([self._read_list(messages, at) for messages in whole])  # noqa: C419 -- all are read
-        choices = record.get("choices")
-        if type(choices) is list:
-            for choice in choices:
-                if type(choice) is dict and type(choice.get("message")) is dict:
-                    self._messages.read(choice["message"], at)
-            return True
-        inside = [record[key] for key in _WRAPPERS if type(record.get(key)) is dict]
-        request = record.get("request")
-        if type(request) is dict and type(request.get("messages")) is list:
-            inside = [request]  # the next request repeats what was answered to this one
-        return depth > 0 and any([self._read_object(one, depth - 1, at, record) for one in inside])  # noqa: C419 -- as above
-
-    def _read_list(self, records: list[Any], at: float | None) -> bool:
-        """Read a conversation, or a list of records; calls in it are answered in it or not at all."""
-        pending = PendingCalls(self._sink)
-        self._conversations += 1
-        run = ("conversation", self._conversations)
-        conversation = Conversation(self._sink, lambda: pending, lambda: run)
-        known = not records
-        for record in records:
-            if is_message(record):
-                conversation.read(record, self._time_of(record) or at)
-                known = True
-            elif type(record) is dict or type(record) is list:
-                known = self.read(record) or known
-        pending.close()
-        return known
-
-    def _time_of(self, record: Mapping[str, Any]) -> float | None:
-        """Return when something happened, in seconds since 1970, if the record says so plausibly."""
-        for key in _TIMES:
-            seconds = _seconds(record.get(key))
-            if seconds is not None and _EARLIEST <= seconds <= self._latest:
-                return seconds
+def _object(
+    record: dict[str, Any], depth: int, at: float | None, around: Mapping[str, Any], session: Hashable
+) -> list[Event] | None:
+    at = _time_of(record) or at
+    inner = record if "jsonrpc" in record else wrapped_message(record)
+    if inner is not None:
+        return list(rpc_events(inner, around if inner is record else record, at, session))
+    if is_message(record):
+        return list(message_events(record, at, session))
+    whole = [record[key] for key in _CONVERSATIONS if type(record.get(key)) is list]
+    if whole:
+        return _all(_conversation(messages, at) for messages in whole)
+    choices = record.get("choices")
+    if type(choices) is list:
+        messages = [one["message"] for one in choices if type(one) is dict and is_message(one.get("message"))]
+        return [event for message in messages for event in message_events(message, at, session)]
+    inside = [record[key] for key in _WRAPPERS if type(record.get(key)) is dict]
+    request = record.get("request")
+    if type(request) is dict and type(request.get("messages")) is list:
+        inside = [request]  # the next request repeats what was answered to this one
+    if not depth:
         return None
+    return _all(_object(one, depth - 1, at, record, session) for one in inside)
 
 
-def _run_of(record: Mapping[str, Any]) -> str | int | None:
-    for key in _RUNS:
-        value = record.get(key)
-        if (type(value) is str and 0 < len(value) <= _MAX_LABEL) or type(value) is int:
-            return value
+def _conversation(records: list[Any], at: float | None) -> list[Event] | None:
+    """Read a conversation, or a list of records; calls in it are answered in it or not at all."""
+    conversation = ("conversation", next(_numbers))
+    if not records:
+        return []
+    found: list[list[Event] | None] = []
+    for one in records:
+        if type(one) is dict and is_message(one):
+            found.append(list(message_events(one, _time_of(one) or at, conversation)))
+        elif type(one) is dict or type(one) is list:
+            found.append(events_of(one))
+    return _all(found)
+
+
+def _all(found: Iterable[list[Event] | None]) -> list[Event] | None:
+    known = [events for events in found if events is not None]
+    return [event for events in known for event in events] if known else None
+
+
+def _time_of(record: Mapping[str, Any]) -> float | None:
+    """Return when something happened, in seconds since 1970, if the record says so plausibly."""
+    for key in _TIMES:
+        seconds = _seconds(record.get(key))
+        if seconds is not None and _EARLIEST <= seconds <= time.time() + _CLOCK_SKEW:
+            return seconds
     return None
 
 

@@ -39,7 +39,6 @@ async def backfill(
         int | None,
         Option("--jobs", "-j", min=1, max=1024, help="Number of processes; by default the number of cores."),
     ] = None,
-    strict: Annotated[bool, Option("--strict", help="Stop at the first line that can't be read.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would be learned; store nothing.")] = False,
 ) -> None:
     """Learn what tools return from logs.
@@ -53,7 +52,6 @@ async def backfill(
             work = await gateway.learned.backfill(
                 server,
                 jobs=jobs,
-                strict=strict,
                 dry_run=dry_run,
                 progress=lambda done, total: update(f"Reading, {100 * done // max(total, 1)} %"),
             )

@@ -19,12 +19,11 @@ from halflap.workflows.analysis.compare import compare as compare_nets
 from halflap.workflows.analysis.footprint import footprint
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study, Unknown
+from halflap.workflows.model.checks import check_or_gates
 from halflap.workflows.model.draw import dot, mermaid
-from halflap.workflows.model.form import read_specification, write_specification
+from halflap.workflows.model.form import decoded, parse_json, read_specification, write_specification
 from halflap.workflows.model.net import Specification
-from halflap.workflows.model.orblocks import check_or_gates
 from halflap.workflows.model.reduce import unstructured_because
-from halflap.workflows.model.source import decoded, parse_json
 from halflap.workflows.optimize.optimizer import optimize as optimize_net
 from halflap.workflows.score.score import score as score_net
 from halflap.workflows.yawl import read_yawl, write_yawl
@@ -79,7 +78,7 @@ def validate(invocation: Invocation, file: FileArgument) -> None:
             for each in judged.failures
         ],
         "blocks": study.block is not None,
-        "blocks_problem": unstructured_because(study.structure),
+        "blocks_problem": unstructured_because(study.tree),
         "activities": None if known is None else list(known.activities),
         "start_activities": None if known is None else list(known.start_activities()),
         "end_activities": None if known is None else list(known.end_activities()),
@@ -287,7 +286,7 @@ def _read_analysable(file: Path) -> Specification:
     """Read a workflow to analyse its root net; unsupported or-gates are problems."""
     specification = read_workflow(file)
     with _naming(file):
-        check_or_gates(specification, is_yawl=specification.yawl is not None)
+        check_or_gates(specification)
     return specification
 
 

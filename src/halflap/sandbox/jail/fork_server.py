@@ -14,6 +14,7 @@ import os
 import platform
 import pwd
 import secrets
+import shutil
 import signal
 import socket
 import sys
@@ -24,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 from halflap.sandbox.jail.protocol import FORK, KILL, ORDER
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Mapping
 
-__all__ = ["Child", "Exit", "ForkServer", "to_its_end"]
+__all__ = ["Child", "Exit", "ForkServer"]
 
 _START_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
@@ -210,6 +211,9 @@ class ForkServer:
                 await server.wait()
         for child in children:
             child.channel.close()
+        if self.report.get("place") is not None:
+            # It removes its folder itself, unless it was killed.
+            await asyncio.to_thread(shutil.rmtree, self.report["place"], ignore_errors=True)
 
 
 async def _start_bare(theirs: socket.socket) -> asyncio.subprocess.Process:
@@ -245,13 +249,3 @@ def _is_named(number: int) -> bool:
     except KeyError:
         return False
     return True
-
-
-async def to_its_end(ending: Coroutine[None, None, None]) -> None:
-    """Wait until a process has ended, even when cancelled meanwhile."""
-    task = asyncio.create_task(ending)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await task
-        raise

@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 import sys
-import time
-from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import SandboxError
 from halflap.sandbox.canary import Listener, escapes
-from halflap.sandbox.jail.fork_server import Exit, ForkServer, to_its_end
+from halflap.sandbox.jail.pool import Pool
 from halflap.sandbox.jail.process import SandboxProcess
 from halflap.sandbox.sandbox import Ending, Program, Readiness
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Mapping
 
     from halflap.config import ExecutionConfig
+    from halflap.sandbox.jail.fork_server import Exit
     from halflap.sandbox.sandbox import Host
 
 __all__ = ["Jail"]
 
-logger = logging.getLogger(__name__)
-
 _PROFILE = "halflap.sandbox.jail.inside.child"
 _LEAST_IDLE, _MOST_IDLE = 3, 8
 """How many locked processes wait for programs; more while more programs run at a time."""
-_MOST_FORKS = 2_000
-_LONGEST_LIFE_SECONDS = 3_600.0
-"""Then the fork server is replaced: all its processes share one memory layout."""
 _REFILL_AFTER_SECONDS = 0.02
 _CLOSE_AFTER_SECONDS = 0.005
 """Ending a process takes CPU time, which the answer should get first."""
 _EXIT_SECONDS = 2.0
-_RETIRING_SECONDS = 0.2
 _BROKEN = 70
 """Exit status of a process whose program has broken what the process itself uses."""
 _SIGNALS = {
@@ -93,16 +85,12 @@ class Jail:
             "path": [entry for entry in sys.path if entry] if config.modules else [],
             **layers,
         }
-        self._server: ForkServer | None = None
-        self._since = 0.0
-        self._idle: deque[SandboxProcess] = deque()
+        self._pool = Pool(_PROFILE, lambda: self._orders)
         self._leaving: set[SandboxProcess] = set()
         """Their programs are done; they are closed in a moment."""
         self._running = 0
-        self._tasks: set[asyncio.Task[None]] = set()
         self._lock = asyncio.Lock()
         self._readiness: Readiness | None = None
-        self._closed = False
 
     async def ready(self) -> Readiness:
         """Start the fork server and test its locks; the result holds as long as the gateway runs."""
@@ -114,32 +102,24 @@ class Jail:
     async def _try_out(self) -> Readiness:
         if not sys.platform.startswith("linux"):
             return Readiness(self.name, trouble="the jail needs Linux")
-        server = ForkServer(_PROFILE, self._orders)
         try:
-            await server.start()
-            await self._test(server)
+            report = (await self._pool.start()).report
+            await self._test(report["missing"])
         except OSError as error:
-            await server.close()
+            await self._pool.close()
             return Readiness(self.name, trouble=str(error))
-        except BaseException:
-            await server.close()
-            raise
-        self._server, self._since = server, time.monotonic()
         self._refill()
-        failed: dict[str, str] = server.report["failed_modules"]
-        notes = [f"module {module!r} cannot be loaded: {why}" for module, why in failed.items()]
-        return Readiness(self.name, server.report["layers"], server.report["missing"], notes=notes)
+        notes = [f"module {name!r} cannot be loaded: {why}" for name, why in report["failed_modules"].items()]
+        return Readiness(self.name, report["layers"], report["missing"], notes=notes)
 
-    async def _test(self, server: ForkServer) -> None:
+    async def _test(self, missing: Mapping[str, str]) -> None:
         """Raise `OSError` unless every lock holds."""
-        missing: dict[str, str] = server.report["missing"]
         if self._config.sandbox == "hardened" and missing:
             lacking = "; ".join(f"{layer}: {why}" for layer, why in missing.items())
             raise OSError(f"`execution.sandbox: hardened` wants every layer ({lacking})")
         listener = Listener()
-        process = self._fork(server)
+        process = await self._take()
         try:
-            await process.locked()
             ending = await process.run(_CANARY, listener)
         finally:
             process.close()
@@ -152,10 +132,13 @@ class Jail:
         readiness = await self.ready()
         if readiness.trouble is not None:
             raise SandboxError(readiness.trouble)
-        process = await self._take()
+        try:
+            process = await self._take()
+        except OSError as error:
+            raise SandboxError(f"no process could be started for the program: {error}") from error
         # Another one is forked to replace it, but not while this one starts: that would take its CPU time.
         loop = asyncio.get_running_loop()
-        loop.call_later(_REFILL_AFTER_SECONDS if self._idle else 0.0, self._refill)
+        loop.call_later(_REFILL_AFTER_SECONDS if self._pool.idle else 0.0, self._refill)
         self._running += 1
         try:
             ending = await process.run(program, host)
@@ -179,98 +162,28 @@ class Jail:
         process.close()
 
     async def _take(self) -> SandboxProcess:
-        """Return a locked process that has run no program."""
-        server = await self._current()
+        """Return a locked process that has run no program; raise `OSError` if there can be none."""
         while True:
-            was_idle = bool(self._idle)
-            process = None
+            is_last = not self._pool.idle
+            child = await self._pool.take()
+            process = SandboxProcess(child, self._config.max_value_bytes, self._config.max_concurrent_calls)
             try:
-                process = self._idle.popleft() if was_idle else self._fork(server)
                 await process.locked()
-            except OSError as error:
-                if process is not None:
-                    process.close()
-                if not was_idle:
-                    raise SandboxError(f"no process could be started for the program: {error}") from error
-            except BaseException:
-                if process is not None:
-                    process.close()
-                raise
+            except BaseException as error:
+                process.close()
+                # One that waited may have died meanwhile.
+                if is_last or not isinstance(error, OSError):
+                    raise
             else:
                 return process
 
-    def _fork(self, server: ForkServer) -> SandboxProcess:
-        config = self._config
-        return SandboxProcess(server.fork(), config.max_value_bytes, config.max_concurrent_calls)
-
-    async def _current(self) -> ForkServer:
-        """Return the fork server; a new one if it is lost. An old one is replaced in the background."""
-        server = self._server
-        assert server is not None
-        if server.is_lost:
-            try:
-                return await self._replace(server)
-            except OSError as error:
-                raise SandboxError(f"the fork server could not be started again: {error}") from error
-        if time.monotonic() - self._since > _LONGEST_LIFE_SECONDS or server.forked > _MOST_FORKS:
-            # If the new one does not start, try again only after as long.
-            self._since, server.forked = time.monotonic(), 0
-            self._start(self._replace_later(server))
-        return server
-
-    async def _replace(self, server: ForkServer) -> ForkServer:
-        async with self._lock:
-            if self._server is not None and self._server is not server:
-                return self._server
-            fresh = ForkServer(_PROFILE, self._orders)
-            await fresh.start()
-            self._server, self._since = fresh, time.monotonic()
-            while self._idle:
-                self._idle.popleft().close()
-            self._start(_retire(server))
-            return fresh
-
-    async def _replace_later(self, server: ForkServer) -> None:
-        try:
-            await self._replace(server)
-        except OSError as error:
-            logger.warning("The fork server is kept: a new one could not be started: %s", error)
-
     def _refill(self) -> None:
-        """Fork processes until as many wait as programs run now."""
-        most = min(max(_LEAST_IDLE, self._running), _MOST_IDLE)
-        while self._server is not None and not self._closed and len(self._idle) < most:
-            try:
-                self._idle.append(self._fork(self._server))
-            except OSError:
-                # The next program tries again and reports what is wrong.
-                return
-
-    def _start(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(work, name="jail")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._pool.refill(min(max(_LEAST_IDLE, self._running), _MOST_IDLE))
 
     async def close(self) -> None:
-        self._closed = True
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-        for process in (*self._idle, *self._leaving):
+        for process in self._leaving:
             process.close()
-        self._idle.clear()
-        if self._server is not None:
-            await self._server.close()
-
-
-async def _retire(server: ForkServer) -> None:
-    """Close a fork server when its last program has ended."""
-    try:
-        while server.has_children:  # noqa: ASYNC110 -- once an hour, in the background
-            await asyncio.sleep(_RETIRING_SECONDS)
-    finally:
-        await to_its_end(server.close())
+        await self._pool.close()
 
 
 def _silent_ending(how: Exit | None, cpu_seconds: int) -> Ending:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import math
+import re
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.schema.read import LEFT_OUT
-from halflap.schema.stub.names import ClassNames, is_name
 from halflap.schema.types import ANY
 
 if TYPE_CHECKING:
@@ -16,18 +18,18 @@ if TYPE_CHECKING:
 
     from halflap.schema.types import Field, Type
 
-__all__ = ["AnnotationWriter", "Record", "Source", "constant", "name"]
-
 Source = Literal["input", "declared", "doubtful"]
 """Where a class comes from: a tool's parameters, its declared result, or a result that is only probable."""
 
-_PLAIN = {"string": "str", "number": "float", "integer": "int", "boolean": "bool", "null": "None"}
+_PLAIN = {"string": "str", "number": "float", "integer": "int", "boolean": "bool"}
 _TRACED = _PLAIN | {"string": "HalflapText", "number": "HalflapNumber", "integer": "HalflapInteger"}
 """Subclasses, so that a checker can tell what a tool declared from what the program made itself."""
 _MAX_VALUES = 200
 _MAX_VALUE = 1_000
 _MAX_INTEGER = 2**63
 _MAX_DEPTH = 30
+_MAX_NAME = 60
+_SEPARATORS = re.compile(r"[^0-9A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,55 @@ class Record:
     """It is declared to have other keys, whose names depend on the data."""
 
 
+def is_name(text: str) -> bool:
+    """Return whether Python takes a text as exactly this name, also within a class.
+
+    Python normalises some letters (`ﬁ` to `fi`) and mangles names that start with two underscores.
+    """
+    return (
+        text.isidentifier()
+        and not keyword.iskeyword(text)
+        and not text.startswith("__")
+        and unicodedata.normalize("NFKC", text) == text
+    )
+
+
+class ClassNames:
+    """Makes unique names for the classes of one tool."""
+
+    def __init__(self, tool: str) -> None:
+        # No tool's name begins with an underscore, so a class never has the name of a tool.
+        self._stem = f"_{tool}__"
+        self._made: set[str] = set()
+
+    def make(self, path: str) -> str:
+        """Return a name for the class at a path in what the tool takes or gives."""
+        words = _SEPARATORS.sub("_", path).strip("_")[:_MAX_NAME]
+        name, number = self._stem + words, 2
+        while name in self._made:
+            name, number = f"{self._stem}{words}_{number}", number + 1
+        self._made.add(name)
+        return name
+
+
+class TitleNames(ClassNames):
+    """Makes names as the author of a server would: `GetOrderResult`, `GetOrderResultItems`."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__("")
+        title = _title(title)
+        # An identifier has to begin with a letter.
+        self._stem = title if title[:1].isalpha() else f"Tool{title}"
+
+    def make(self, path: str) -> str:
+        return super().make(_title(path.removeprefix("gives_")))
+
+
+def _title(text: str) -> str:
+    words = _SEPARATORS.sub(" ", text)[:_MAX_NAME].split()
+    return "".join(word[:1].upper() + word[1:] for word in words)
+
+
 class AnnotationWriter:
     """Writes the types of one tool, and collects the classes that they need."""
 
@@ -54,8 +105,6 @@ class AnnotationWriter:
         self._names = names or ClassNames(tool)
         self._traced = traced
         self._written: dict[tuple[Source, Type], str] = {}
-        self._open_recursions: dict[int, str] = {}
-        """The names of the recursive types that are being written, by their recursion number."""
         self.nodes: list[ast.stmt] = []
         self.records: list[Record] = []
 
@@ -65,36 +114,26 @@ class AnnotationWriter:
         return _either([written, name("HalflapMaybe")]) if self._traced and source == "doubtful" else written
 
     def _annotation(self, kind: Type, path: str, source: Source, depth: int) -> ast.expr:
-        if depth > _MAX_DEPTH:
+        if depth > _MAX_DEPTH or any(one.kind == "cut" for one in kind.members):
             return name("Any")
-        if kind.kind in _PLAIN:
-            plain = _TRACED if self._traced and source == "declared" else _PLAIN
-            return name(plain[kind.kind]) if kind.kind != "null" else constant(None)
-        if kind.kind == "recursive":
-            return self._recursive(kind)
-        if kind.recursion and kind.kind in {"array", "union"}:
-            return self._alias(kind, path, source, depth)
-        return self._composed(kind, path, source, depth)
-
-    def _composed(self, kind: Type, path: str, source: Source, depth: int) -> ast.expr:
         if kind.kind == "values":
             return _values(kind.values)
         if kind.kind == "array":
-            items = (
-                name("Any")
-                if kind.items is None
-                else self.annotation(kind.items, f"{path}[]", source, depth + 1)
-            )
-            listed = _of("HalflapList" if self._traced and source == "declared" else "list", items)
-            return listed if source != "input" else _either([listed, _of("tuple", items, constant(...))])
-        if kind.kind == "union" and all(one.kind != "cut" for one in kind.members):
+            return self._array(kind, path, source, depth)
+        if kind.kind == "union":
             return _either([self.annotation(one, path, source, depth + 1) for one in kind.members])
         if kind.kind == "object":
             return self._object(kind, path, source, depth)
-        return name("Any")
+        plain = _TRACED if self._traced and source == "declared" else _PLAIN
+        return constant(None) if kind.kind == "null" else name(plain.get(kind.kind, "Any"))
+
+    def _array(self, kind: Type, path: str, source: Source, depth: int) -> ast.expr:
+        items = self.annotation(kind.items or ANY, f"{path}[]", source, depth + 1)
+        listed = _of("HalflapList" if self._traced and source == "declared" else "list", items)
+        return listed if source != "input" else _either([listed, _of("tuple", items, constant(...))])
 
     def _object(self, kind: Type, path: str, source: Source, depth: int) -> ast.expr:
-        if kind.partial or not (kind.fields or kind.needed):
+        if kind.partial or not kind.fields:
             # A class with some keys missing would make a checker refuse declared keys.
             extra = ANY if kind.partial or kind.extra is None else kind.extra
             inner = self.annotation(extra, f"{path}{{}}", source, depth + 1)
@@ -108,13 +147,10 @@ class AnnotationWriter:
         return own if source != "input" else _either([own, _of("dict", name("str"), name("Any"))])
 
     def _class(self, kind: Type, made: str, path: str, source: Source, depth: int) -> None:
-        if kind.recursion:
-            self._open_recursions[kind.recursion] = made
         fields = {
             one.name: self._field(one, f"{path}.{one.name}" if path else one.name, source, depth)
             for one in kind.fields
-        } | {key: name("Any") for key in kind.needed}
-        self._open_recursions.pop(kind.recursion, None)
+        }
         self.nodes.append(_typed_dict(made, fields | self._marks(made, source)))
         is_open = kind.extra is not None
         self.records.append(
@@ -131,26 +167,6 @@ class AnnotationWriter:
     def _field(self, one: Field, path: str, source: Source, depth: int) -> ast.expr:
         annotation = self.annotation(one.type, path, source, depth + 1)
         return annotation if one.required else _of("NotRequired", annotation)
-
-    def _alias(self, kind: Type, path: str, source: Source, depth: int) -> ast.expr:
-        """Name an array or a union that contains itself."""
-        made = self._names.make(f"{'takes' if source == 'input' else 'gives'}_{path}")
-        self._open_recursions[kind.recursion] = made
-        written = self._composed(kind, path, source, depth)
-        del self._open_recursions[kind.recursion]
-        self.nodes.append(
-            ast.AnnAssign(
-                target=ast.Name(made), annotation=name("TypeAlias"), value=_quoted(written), simple=1
-            )
-        )
-        return name(made)
-
-    def _recursive(self, kind: Type) -> ast.expr:
-        if kind.recursion in self._open_recursions:
-            return name(self._open_recursions[kind.recursion])
-        return {"object": _of("dict", name("str"), name("Any")), "array": _of("list", name("Any"))}.get(
-            kind.recursive_kind, name("Any")
-        )
 
 
 def _typed_dict(made: str, fields: dict[str, ast.expr]) -> ast.stmt:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from halflap.core.text import clean
 from halflap.schema.objects import extra_of, fields_of, is_cut, object_types
-from halflap.schema.stub.annotations import AnnotationWriter, Record, constant, name
-from halflap.schema.stub.names import TitleNames, is_name
+from halflap.schema.stub.annotations import AnnotationWriter, Record, TitleNames, constant, is_name, name
 from halflap.schema.text import key
 from halflap.schema.types import ANY
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from halflap.schema.tool import ToolSchema
     from halflap.schema.types import Field, Type
 
-__all__ = ["TRACED_TYPES", "Stub", "make_stub", "write_stubs", "write_types"]
-
 _MAX_TEXT = 4_000
 _MAX_LINE = 300
 _TYPING = ("Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "overload")
@@ -31,6 +28,9 @@ class ToolError(Exception):
     ...
 
 def show(value: object, /) -> None:
+    ...
+
+async def call_tool(name: str, arguments: Any = ..., /, **others: Any) -> Any:
     ...
 """
 """What every program finds beside its tools."""
@@ -61,8 +61,6 @@ class Stub:
 
     tool: str
     text: str
-    returns: str
-    """The annotation of its result."""
     records: tuple[Record, ...]
     """The classes of objects; their names begin with an underscore and the tool's name."""
     closed: bool
@@ -90,7 +88,6 @@ def make_stub(
     return Stub(
         schema.tool_name,
         _unparse([*writer.nodes, function]),
-        ast.unparse(result),
         tuple(writer.records),
         closed=_others(schema) is None,
     )
@@ -99,9 +96,8 @@ def make_stub(
 def write_stubs(stubs: Iterable[Stub]) -> str:
     """Write a module of stubs, which a checker takes for the builtins of a program."""
     typing = ast.ImportFrom(module="typing", names=[ast.alias(one) for one in _TYPING], level=0)
-    listed = list(stubs)
-    own = [typing, *ast.parse(_BUILTINS).body, *_call_tool(listed)]
-    return "\n".join([_unparse(own), *(one.text for one in listed)])
+    own = [typing, *ast.parse(_BUILTINS).body]
+    return "\n".join([_unparse(own), *(one.text for one in stubs)])
 
 
 def write_types(title: str, kind: Type) -> str:
@@ -192,31 +188,3 @@ def _docstring(schema: ToolSchema) -> str:
 
 def _unparse(nodes: list[ast.stmt]) -> str:
     return ast.unparse(ast.fix_missing_locations(ast.Module(body=nodes, type_ignores=[])))
-
-
-def _call_tool(stubs: list[Stub]) -> list[ast.stmt]:
-    """Write the function that calls a tool by its name, with an overload for each tool."""
-    known = [
-        (
-            ast.Subscript(value=name("Literal"), slice=ast.Constant(one.tool)),
-            ast.parse(one.returns, mode="eval").body,
-        )
-        for one in stubs
-    ]
-    return [
-        ast.AsyncFunctionDef(
-            name="call_tool",
-            args=ast.arguments(
-                posonlyargs=[ast.arg("name", kind), ast.arg("arguments", name("Any"))],
-                args=[],
-                kwonlyargs=[],
-                kw_defaults=[],
-                kwarg=ast.arg("others", name("Any")),
-                defaults=[constant(...)],
-            ),
-            body=[ast.Expr(ast.Constant(...))],
-            decorator_list=[name("overload")] if known else [],
-            returns=result,
-        )
-        for kind, result in [*known, (name("str"), name("Any"))]
-    ]

@@ -45,10 +45,11 @@ class AsItCame(Exception):  # noqa: N818 -- not an error: how a handler returns 
 
 
 def as_it_came(handler: Handler) -> Handler:
-    """Make a request handler's result go to the client as it is."""
+    """Make a request handler's result go to the client as it is, and our errors be the protocol's."""
 
     async def answer(context: Any, params: Any) -> NoReturn:
-        raise AsItCame(await handler(context, params))
+        with protocol_errors():
+            raise AsItCame(await handler(context, params))
 
     return answer
 

@@ -1,5 +1,6 @@
 """Halflap's own MCP tools, in three families.
 
-`tool` defines what a tool is, `families` lists them. The core family is `find` (search, list, inspect), `call`, `execute` and
-`suggest`; `dspy` and `gepa` are a family each. A handler gets the arguments and the client, and returns an `Answer`.
+`definitions.yaml` has what clients see of them, `tool` binds a definition to the handler that answers its calls, `families`
+lists them. The core family is in `find` (search, list, inspect, suggest) and `execute` (programs and single calls); `dspy`
+and `gepa` are a family each.
 """

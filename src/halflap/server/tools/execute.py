@@ -1,67 +1,76 @@
-"""`execute_program`: run Python over the tools."""
+"""`execute_program` and `call_tool`: run Python over the tools, or call a single one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+import json
+import re
+from typing import TYPE_CHECKING, Any
 
-from halflap.core.codes import RunCode
-from halflap.core.errors import SandboxError, UsageError
+from mcp.shared.exceptions import MCPError
+
+from halflap.core.errors import RunNotFoundError, SandboxError, UsageError
+from halflap.core.values import OWN
 from halflap.server.confirm import confirm
-from halflap.server.tools.tool import Answer, FrontTool, field, record
+from halflap.server.passthrough.client import Word
+from halflap.server.tools.tool import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway
     from halflap.sandbox.run.report import Execution
     from halflap.server.passthrough.client import Client
+    from halflap.server.tools.tool import Arguments
 
-__all__ = ["execute_program"]
+__all__ = ["OUTPUT_TEMPLATE", "call_directly", "call_tool", "execute_program", "read_output"]
 
-_DESCRIPTION = """\
-Runs a Python program in a sandbox and returns what it prints, or else its last expression. Each tool is an async function that takes keyword \
-arguments: `rows = await mcp__sales__list_orders(limit=5)`, or `await call_tool("name", **arguments)`. Results are parsed \
-JSON. Await at top level; use asyncio.gather for parallel calls. Filter and aggregate there; print only \
-what you need. A failed call raises ToolError; show(x) returns an image. {modules}, no files, no network. Limits: \
-{seconds:g} s, {calls} calls, {kilobytes:g} KB returned; whole output: halflap://runs/<run in _meta>/output."""
+_OWN_PREFIXES = tuple(f"{own}__" for own in OWN)
+_OUTPUT = re.compile(r"halflap://runs/([0-9a-f]{8,40})/output")
+_NOT_FOUND = -32002
+_NOT_KEPT: OtherCode = "output-not-kept"
+
+OUTPUT_TEMPLATE: Mapping[str, Any] = {
+    "uriTemplate": "halflap://runs/{run}/output",
+    "name": "run-output",
+    "title": "Output of a run",
+    "description": "All that a program printed, also where the answer of execute_program was truncated",
+    "mimeType": "text/plain",
+}
 
 
-def execute_program(gateway: Gateway) -> FrontTool:
-    limits = gateway.config.execution
-    more = f" and {', '.join(limits.modules)}" if limits.modules else ""
-    description = _DESCRIPTION.format(
-        modules=f"Standard library{more}",
-        seconds=limits.timeout_seconds,
-        calls=limits.max_calls,
-        kilobytes=limits.max_output_bytes / 1024,
-    )
+async def call_directly(gateway: Gateway, name: str, arguments: Arguments, client: Client) -> dict[str, Any]:
+    """Call a tool for a client and return the result as it came."""
+    await gateway.prepare()
+    word = Word()
+    if gateway.config.execution.confirm_destructive and name.isidentifier():
+        # Confirmation is asked for the same call as a program would make.
+        program = f"await {name}(**{json.dumps(arguments, ensure_ascii=False)})"
+        word = await confirm(client, await gateway.needing_confirmation(program), program)
+    # Repeated with an answer, the request would be confirmed once more; and our own programs call other tools.
+    forwards = word == Word() and not name.startswith(_OWN_PREFIXES)
+    context = gateway.parts.executor.under_rule(client.on_behalf(word, forwards=forwards))
+    return (await gateway.call_tool(name, arguments, context)).to_wire()
 
-    async def answer(arguments: Mapping[str, Any], client: Client) -> Answer:
-        code = arguments["code"]
-        word = await confirm(client, await gateway.needing_confirmation(code), code)
-        try:
-            execution = await gateway.execute(code, client.on_behalf(word))
-        except (SandboxError, UsageError) as error:
-            return Answer(
-                f"[Script execution failed]\n{error} [{error.code}]", is_error=True, code=error.code
-            )
-        return Answer(
-            execution.text,
-            is_error=not execution.ok,
-            blocks=tuple(execution.shown),
-            meta=_summary(execution),
-            code=execution.code,
-        )
 
-    return FrontTool(
-        name="execute_program",
-        title="Execute a program",
-        description=description,
-        input_schema=record("code", closed=True, code=field("string", "Python source")),
-        output_schema=None,
-        read_only=False,
-        handler=answer,
-        errors=("usage", "sandbox", "call-limit", *get_args(RunCode)),
+async def call_tool(gateway: Gateway, arguments: Arguments, client: Client) -> dict[str, Any]:
+    return await call_directly(gateway, arguments["name"], arguments.get("arguments") or {}, client)
+
+
+async def execute_program(gateway: Gateway, arguments: Arguments, client: Client) -> Answer:
+    code = arguments["code"]
+    word = await confirm(client, await gateway.needing_confirmation(code), code)
+    try:
+        execution = await gateway.execute(code, client.on_behalf(word))
+    except (SandboxError, UsageError) as error:
+        text = f"[Script execution failed]\n{error} [{error.code}]"
+        return Answer(text, is_error=True, code=error.code)
+    return Answer(
+        execution.text,
+        is_error=not execution.ok,
+        blocks=tuple(execution.shown),
+        meta=_summary(execution),
+        code=execution.code,
     )
 
 
@@ -80,3 +89,23 @@ def _summary(execution: Execution) -> dict[str, Any]:
             for call in execution.calls
         ],
     }
+
+
+async def read_output(gateway: Gateway, uri: str, principal: str) -> dict[str, Any] | None:
+    """Return the whole output of a run to the principal who ran it; None if the URI is not about runs."""
+    if not uri.startswith("halflap://runs/"):
+        return None
+    found = _OUTPUT.fullmatch(uri)
+    try:
+        # A run is also found by the beginning of its id, but that is not its URI.
+        run = (await gateway.run(found[1], principal=principal))[0] if found else None
+    except (RunNotFoundError, UsageError):
+        run = None
+    if run is None or found is None or run.id != found[1]:
+        message = f"There is no resource {uri}. Outputs of runs are at {OUTPUT_TEMPLATE['uriTemplate']}."
+        raise MCPError(_NOT_FOUND, message, {"code": RunNotFoundError.code})
+    if run.output is None:
+        # An empty text would pass for the whole of it.
+        message = "The output of this run was not kept (`traces.record`), or it is still running."
+        raise MCPError(_NOT_FOUND, message, {"code": _NOT_KEPT})
+    return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": run.output}]}

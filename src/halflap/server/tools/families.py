@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halflap.server.tools.call import call_tool
 from halflap.server.tools.dspy import dspy_family
-from halflap.server.tools.execute import execute_program
-from halflap.server.tools.find import inspect_tool, list_callable_tools, search_tools
+from halflap.server.tools.execute import call_tool, execute_program
+from halflap.server.tools.find import inspect_tool, list_callable_tools, search_tools, suggest_workflow
 from halflap.server.tools.gepa import gepa_family
-from halflap.server.tools.suggest import suggest_workflow
+from halflap.server.tools.tool import family
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from halflap.gateway import Gateway
-    from halflap.server.tools.tool import FrontTool
+    from halflap.server.tools.tool import FrontTool, Handler
 
 __all__ = ["FAMILIES", "own_tools"]
 
 
 def _core_family(gateway: Gateway) -> list[FrontTool]:
-    makers = (search_tools, list_callable_tools, inspect_tool, call_tool, execute_program, suggest_workflow)
-    return [make(gateway) for make in makers]
+    handlers: Mapping[str, Handler] = {
+        "search_tools": search_tools,
+        "list_callable_tools": list_callable_tools,
+        "inspect_tool": inspect_tool,
+        "call_tool": call_tool,
+        "execute_program": execute_program,
+        "suggest_workflow": suggest_workflow,
+    }
+    return family(gateway, handlers)
 
 
 FAMILIES: Mapping[str, Callable[[Gateway], list[FrontTool]]] = {
@@ -37,4 +43,4 @@ def own_tools(gateway: Gateway) -> dict[str, FrontTool]:
     config = gateway.config
     # Without a model, DSPy programs can't run; optimising workflows is for those who ask for it.
     families = config.server.families or (("core", "dspy") if config.programs.lm else ("core",))
-    return {tool.name: tool for family in families for tool in FAMILIES[family](gateway)}
+    return {tool.name: tool for name in families for tool in FAMILIES[name](gateway)}

@@ -1,12 +1,16 @@
-"""One of Halflap's own tools: its definition, and the handler that answers its calls."""
+"""One of Halflap's own tools: its definition from `definitions.yaml`, and the handler that answers its calls."""
 
 from __future__ import annotations
 
 import json
 import logging
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
+from importlib.resources import files
+from string import Template
 from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from halflap.core.errors import HalflapError, InvalidArgumentsError
 
@@ -14,35 +18,25 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from halflap.core.codes import OtherCode
-    from halflap.core.errors import ArgumentProblem
+    from halflap.core.errors import ArgumentProblem, SeedCode
+    from halflap.gateway import Gateway
     from halflap.server.passthrough.client import Client
 
-    Handler = Callable[[Mapping[str, Any], Client], Awaitable[dict[str, Any]]]
+    Arguments = Mapping[str, Any]
+    Handler = Callable[[Gateway, Arguments, Client], Awaitable["Answer | dict[str, Any]"]]
+    """Returns an answer; of a core tool a dict is the result as it came, of the others a JSON value."""
 
-__all__ = ["Answer", "FrontTool", "Handler", "array", "field", "record", "with_error_objects"]
+__all__ = ["Answer", "Arguments", "FrontTool", "Handler", "family"]
 
 logger = logging.getLogger(__name__)
 
 _INTERNAL: OtherCode = "internal"
-
-
-def field(kind: str | list[str], description: str, **more: Any) -> dict[str, Any]:
-    """Return the schema of a field."""
-    return {"type": kind, **more, "description": description}
-
-
-def record(required: str = "", *, closed: Any = False, **properties: Any) -> dict[str, Any]:
-    """Return the schema of an object; `closed` if it has no other properties."""
-    return {
-        "type": "object",
-        "properties": properties,
-        **({"required": required.split()} if required else {}),
-        **({"additionalProperties": False} if closed else {}),
-    }
-
-
-def array(description: str, items: Mapping[str, Any]) -> dict[str, Any]:
-    return field("array", description, items=items)
+_DEFINITIONS: Mapping[str, Mapping[str, Any]] = yaml.load(
+    files(__package__ or "").joinpath("definitions.yaml").read_text(encoding="utf-8"),
+    Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader),  # noqa: S506 -- a safe loader
+)
+_BUNDLED = "Program name: worklet_selector, resource_router, anomaly_forensics, runtime_adaptation"
+_OTHERS = "Program name, from dspy_list_programs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,65 +75,104 @@ class Answer:
 class FrontTool:
     """A tool as `tools/list` shows it, with its handler."""
 
-    name: str
-    title: str
-    description: str
-    input_schema: Mapping[str, Any]
-    output_schema: Mapping[str, Any] | None
-    read_only: bool
-    handler: Callable[[Mapping[str, Any], Client], Awaitable[Answer | dict[str, Any]]]
-    """Returns an answer, or another server's result as it came."""
-    errors: Sequence[str] = ()
+    definition: Mapping[str, Any]
+    errors: Sequence[str]
     """The error codes of its answers, besides those that every tool can return."""
-    destroys: bool = True
-    """Whether it may destroy something, or act outside Halflap, if it is not read-only."""
-    checks: bool = True
-    """Whether arguments are validated before the handler gets them; if not, the handler does it."""
+    handler: Callable[[Arguments, Client], Awaitable[Answer | dict[str, Any]]]
+    has_error_objects: bool
+    """Whether failures are error objects, and the handler checks the arguments: in the dspy and gepa families."""
 
-    @cached_property
-    def definition(self) -> dict[str, Any]:
-        """The tool as `tools/list` shows it."""
-        effect = {"readOnlyHint": True} if self.read_only else {"destructiveHint": self.destroys}
-        annotations = {**effect, "openWorldHint": not self.read_only and self.destroys}
-        output = {} if self.output_schema is None else {"outputSchema": self.output_schema}
-        return {
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "inputSchema": self.input_schema,
-            **output,
-            "annotations": annotations,
-        }
+    @property
+    def name(self) -> str:
+        return str(self.definition["name"])
 
-    async def answer(self, arguments: Mapping[str, Any], client: Client) -> dict[str, Any]:
+    @property
+    def description(self) -> str:
+        return str(self.definition["description"])
+
+    @property
+    def input_schema(self) -> Mapping[str, Any]:
+        schema: Mapping[str, Any] = self.definition["inputSchema"]
+        return schema
+
+    async def answer(self, arguments: Arguments, client: Client) -> dict[str, Any]:
         """Validate the arguments and answer."""
-        if self.checks and _problems(self.input_schema, arguments):
+        if self.has_error_objects:
+            return (await self._answer_or_error_object(arguments, client)).to_wire()
+        if _problems(self.input_schema, arguments):
             # An extra argument alone is harmless; together with a missing one, it is probably that one misspelled.
             closed = {**self.input_schema, "additionalProperties": False}
             raise InvalidArgumentsError(self.name, _problems(closed, arguments))
         answer = await self.handler(arguments, client)
         return answer.to_wire() if isinstance(answer, Answer) else answer
 
+    async def _answer_or_error_object(self, arguments: Arguments, client: Client) -> Answer:
+        try:
+            return Answer.json(await self.handler(arguments, client))
+        except HalflapError as error:
+            failure, code = {"code": error.seed_code, "message": str(error)}, error.code
+        except Exception as error:
+            logger.exception("the call of %s failed", self.name)
+            message = f"Halflap failed to answer ({type(error).__name__}). See its log."
+            failure, code = {"code": "EXECUTION_ERROR", "message": message}, _INTERNAL
+        return Answer.json({"error": True, **failure}, is_error=True, code=code)
 
-def _problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Sequence[ArgumentProblem]:
+
+def _problems(schema: Mapping[str, Any], arguments: Arguments) -> Sequence[ArgumentProblem]:
     from halflap.schema import compile_schema  # noqa: PLC0415 -- it loads much that listing the tools does not need
 
     validator = compile_schema(schema)
     return [] if validator is None else validator.problems(dict(arguments))
 
 
-def with_error_objects(handler: Handler) -> Callable[[Mapping[str, Any], Client], Awaitable[Answer]]:
-    """Return a handler of a dspy or gepa tool, whose failures are error objects."""
+def family(
+    gateway: Gateway,
+    handlers: Mapping[str, Handler],
+    outputs: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    error_codes: Sequence[SeedCode] = (),
+) -> list[FrontTool]:
+    """Return tools bound to a gateway.
 
-    async def answer(arguments: Mapping[str, Any], client: Client) -> Answer:
-        try:
-            return Answer.json(await handler(arguments, client))
-        except HalflapError as error:
-            failure, code = {"code": error.seed_code, "message": str(error)}, error.code
-        except Exception as error:
-            logger.exception("one of our own tools failed")
-            message = f"Halflap failed to answer ({type(error).__name__}). See its log."
-            failure, code = {"code": "EXECUTION_ERROR", "message": message}, _INTERNAL
-        return Answer.json({"error": True, **failure}, is_error=True, code=code)
+    `outputs` has the output schemas that are not in the file; `error_codes` are those of error objects.
+    """
+    limits = gateway.config.execution
+    words = {
+        "modules": " and ".join(filter(None, ("Standard library", ", ".join(limits.modules)))),
+        "seconds": f"{limits.timeout_seconds:g}",
+        "calls": f"{limits.max_calls}",
+        "kilobytes": f"{limits.max_output_bytes / 1024:g}",
+        "programs": _BUNDLED if gateway.config.programs.root is None else _OTHERS,
+    }
+    tools = []
+    for name, handler in handlers.items():
+        definition = {"name": name, **_filled_in(_DEFINITIONS[name], words)}
+        errors = definition.pop("errors", ())
+        output = (outputs or {}).get(name) or definition.get("outputSchema")
+        if output is not None:
+            definition["outputSchema"] = _or_error_object(output, error_codes) if error_codes else output
+        tools.append(FrontTool(definition, errors, partial(handler, gateway), bool(error_codes)))
+    return tools
 
-    return answer
+
+def _filled_in(value: Any, words: Mapping[str, str]) -> Any:
+    """Return a copy with the words of the configuration in its texts."""
+    if isinstance(value, dict):
+        return {key: _filled_in(one, words) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_filled_in(one, words) for one in value]
+    return Template(value).substitute(words) if isinstance(value, str) else value
+
+
+def _or_error_object(schema: Mapping[str, Any], codes: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of an answer that is this one or an error object."""
+    fields = {key: value for key, value in schema.items() if key != "required"}
+    error = {
+        "properties": {
+            "error": {"const": True, "description": "Present if there is no answer"},
+            "code": {"description": "Kind of error", "enum": list(codes)},
+            "message": {"type": "string", "description": "What is wrong, and what to do"},
+        },
+        "required": ["error", "code", "message"],
+    }
+    return {**fields, "anyOf": [{"required": schema["required"]}, error]}

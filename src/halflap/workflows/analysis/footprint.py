@@ -1,43 +1,30 @@
 """The footprint: which activities directly follow each other in the complete traces of a workflow.
 
-Two independent methods find it: from the tree of blocks, and from all states. An activity is a label; several tasks may share it, and silent tasks
-have none.
+Two independent methods find it: from the tree, and from all states. An activity is a label; several tasks may share it, and silent tasks
+have none. Sets of activities are numbers, with a bit for each.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Literal
 
-from halflap.workflows.analysis.states import bits_of
 from halflap.workflows.analysis.study import Unknown
 from halflap.workflows.answers import Difference
-from halflap.workflows.model.block import Branches, Loop, Sequence, Step, inner
+from halflap.workflows.model.block import Branches, Loop, Sequence, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from collections.abc import Sequence as List
 
     from halflap.workflows.analysis.study import Study
     from halflap.workflows.model.block import Block
 
-__all__ = [
-    "Agreement",
-    "Footprint",
-    "Part",
-    "Relation",
-    "agreement",
-    "footprint",
-    "others",
-    "part_of",
-    "union",
-]
-
 Relation = Literal["→", "←", "||", "#"]
 _RELATIONS: tuple[Relation, ...] = ("#", "←", "→", "||")
-_DRAWN = {str(at): relation for at, relation in enumerate(_RELATIONS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +40,22 @@ class Footprint:
     empty_trace: bool
     """Whether a case can be complete with no visible activity."""
 
-    def start_activities(self) -> tuple[str, ...]:
-        return tuple(self.named(self.starts))
+    def start_activities(self) -> list[str]:
+        return self.named(self.starts)
 
-    def end_activities(self) -> tuple[str, ...]:
-        return tuple(self.named(self.ends))
+    def end_activities(self) -> list[str]:
+        return self.named(self.ends)
 
-    def precedes(self) -> list[int]:
-        """Return, for each activity, those that can come right before it."""
-        return transposed(self.follows)
+    def named(self, bits: int) -> list[str]:
+        return [self.activities[at] for at in bits_of(bits)]
 
-    def matrix(self) -> tuple[tuple[Relation, ...], ...]:
+    def matrix(self) -> list[list[Relation]]:
         """Return the relation of each activity, by row, to each, by column."""
-        count = len(self.activities)
-        return tuple(
-            # One hexadecimal digit for each cell, with both directions: fast for millions of cells.
-            tuple(_DRAWN[digit] for digit in reversed(f"{2 * _digits(follows) + _digits(before):0{count}x}"))
-            for follows, before in zip(self.follows, self.precedes(), strict=True)
-        )
-
-    def named(self, bits: int) -> Iterator[str]:
-        """Yield the activities of these bits; one pass, however many there are."""
-        return (self.activities[at] for at, bit in enumerate(reversed(f"{bits:b}")) if bit == "1")
+        back = transposed(self.follows)
+        return [
+            [relation(row, column, at) for at in range(len(self.activities))]
+            for row, column in zip(self.follows, back, strict=True)
+        ]
 
     def over(self, activities: tuple[str, ...]) -> list[int]:
         """Return `follows` with bits counted along other activities."""
@@ -89,6 +70,16 @@ class Footprint:
 
 def footprint(study: Study) -> Footprint | Unknown:
     return _by_states(study) if study.block is None else _by_blocks(study, study.block)
+
+
+def bits_of(number: int) -> list[int]:
+    """Return the positions of the bits that are set, lowest first."""
+    found = []
+    while number:
+        lowest = number & -number
+        number ^= lowest
+        found.append(lowest.bit_length() - 1)
+    return found
 
 
 def union(sets: Iterable[int]) -> int:
@@ -110,9 +101,9 @@ def transposed(rows: List[int]) -> list[int]:
     return [int("".join(column), 2) for column in columns][::-1]
 
 
-def _digits(bits: int) -> int:
-    """Return a number whose hexadecimal digits are the bits of another."""
-    return int(f"{bits:b}", 16)
+def relation(row: int, column: int, at: int) -> Relation:
+    """Return how an activity relates to another, by what follows it and what it follows."""
+    return _RELATIONS[2 * (row >> at & 1) + (column >> at & 1)]
 
 
 # By blocks --------------------------------------------------------------------------------------------
@@ -120,7 +111,7 @@ def _digits(bits: int) -> int:
 
 @dataclass(slots=True)
 class Part:
-    """The activities of a block, as bits."""
+    """The activities of a block."""
 
     first: int
     last: int
@@ -132,29 +123,11 @@ class Part:
     parts: list[Part]
 
 
-def _by_blocks(study: Study, block: Block) -> Footprint:
-    """Summarise each block from the inside out, then pass down what follows it from the outside in."""
-    follows = [0] * len(study.activities)
-
-    def descend(one: Block, part: Part, after: int, beside: int) -> None:
-        """`after` can follow what comes last in the block, `beside` anything in it."""
-        if isinstance(one, Step):
-            if part.all:
-                follows[part.all.bit_length() - 1] |= after | beside
-            return
-        for child, summary, then, with_it in _following(one, part.parts, after, beside):
-            descend(child, summary, then, with_it)
-
-    whole = part_of(block, study.bits)
-    descend(block, whole, 0, 0)
-    return Footprint(study.activities, whole.first, whole.last, tuple(follows), whole.skips)
-
-
-def part_of(block: Block, bits: dict[str, int]) -> Part:
+def part_of(block: Block, bits: Mapping[str, int]) -> Part:
     if isinstance(block, Step):
         bit = bits.get(block.node, 0)
         return Part(bit, bit, bit, bit, not bit, [])
-    parts = [part_of(one, bits) for one in inner(block)]
+    parts = [part_of(one, bits) for one in block.parts]
     everything = union(part.all for part in parts)
     if isinstance(block, Sequence):
         first = last = 0
@@ -169,55 +142,81 @@ def part_of(block: Block, bits: dict[str, int]) -> Part:
         first = body.first | (again.first if body.skips else 0)
         last = body.last | (again.last if body.skips else 0)
         return Part(first, last, everything, body.must, body.skips, parts)
-    parallel = block.kind == "and"
-    return Part(
-        union(part.first for part in parts),
-        union(part.last for part in parts),
-        everything,
-        reduce(or_ if parallel else and_, (part.must for part in parts)),
-        (all if parallel else any)(part.skips for part in parts),
-        parts,
-    )
+    parallel = isinstance(block, Branches) and block.kind == "and"
+    first, last = union(part.first for part in parts), union(part.last for part in parts)
+    must = reduce(or_ if parallel else and_, (part.must for part in parts))
+    return Part(first, last, everything, must, (all if parallel else any)(one.skips for one in parts), parts)
 
 
-def _following(
-    block: Sequence | Branches | Loop, parts: list[Part], after: int, beside: int
-) -> Iterator[tuple[Block, Part, int, int]]:
+def _by_blocks(study: Study, block: Block) -> Footprint:
+    """Summarise each block from the inside out, then pass down what follows it from the outside in."""
+    follows = [0] * len(study.activities)
+
+    def descend(one: Block, part: Part, after: int, beside: int) -> None:
+        """`after` can follow what comes last in the block, `beside` anything in it."""
+        if isinstance(one, Step) and part.all:
+            follows[part.all.bit_length() - 1] |= after | beside
+        for child, summary, (then, with_it) in zip(
+            one.parts, part.parts, _following(one, part.parts, after, beside), strict=True
+        ):
+            descend(child, summary, then, with_it)
+
+    whole = part_of(block, study.bits)
+    descend(block, whole, 0, 0)
+    return Footprint(study.activities, whole.first, whole.last, tuple(follows), whole.skips)
+
+
+def _following(block: Block, parts: list[Part], after: int, beside: int) -> Iterator[tuple[int, int]]:
+    """Yield for each part what can follow its end, and what can follow anything in it."""
     if isinstance(block, Sequence):
-        for child, part in zip(reversed(block.parts), reversed(parts), strict=True):
-            yield child, part, after, beside
+        found = []
+        for part in reversed(parts):
+            found.append((after, beside))
             after = part.first | (after if part.skips else 0)
+        yield from reversed(found)
     elif isinstance(block, Loop):
         body, again = parts
-        yield block.body, body, after | again.first | (body.first if again.skips else 0), beside
-        leaving = (after | again.first) if body.skips else 0
-        yield block.again.block, again, body.first | leaving, beside
-    else:
-        parallel = [0] * len(parts)
-        if block.kind != "xor":
-            parallel = [before | later for before, later in others([part.all for part in parts])]
-        for way, part, together in zip(block.ways, parts, parallel, strict=True):
-            yield way.block, part, after, beside | together
+        yield after | again.first | (body.first if again.skips else 0), beside
+        yield body.first | ((after | again.first) if body.skips else 0), beside
+    elif isinstance(block, Branches):
+        for before, later in others([part.all for part in parts]):
+            yield after, beside | (before | later if block.kind != "xor" else 0)
 
 
 # By states --------------------------------------------------------------------------------------------
 
 
+def spread(
+    found: dict[int, int], arcs: Iterable[tuple[int, int, int]], carried: Callable[[int, int], int]
+) -> dict[int, int]:
+    """Carry sets along arcs until nothing is added any more."""
+    out: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for source, bit, target in arcs:
+        out[source].append((bit, target))
+    waiting = list(found)
+    while waiting:
+        source = waiting.pop()
+        for bit, target in out[source]:
+            new = carried(found[source], bit) | found.get(target, 0)
+            if new != found.get(target):
+                found[target] = new
+                waiting.append(target)
+    return found
+
+
 def _by_states(study: Study) -> Footprint | Unknown:
-    space, ending, final = study.space, study.ending, study.space.final()
-    if space.problem is not None:
-        return Unknown(space.problem)
+    if study.space.problem is not None:
+        return Unknown(study.space.problem)
+    final = study.space.final()
     if final is None:
         return Footprint((), 0, 0, (), empty_trace=False)
     begun = len(study.activities)
-    last = _seen_last(study, begun)
+    # What can be the last visible activity when a state is reached; bit `begun` for none yet.
+    last = spread({0: 1 << begun}, study.arcs, lambda seen, bit: bit or seen)
     follows = [0] * (begun + 1)
-    for state in ending:
-        for step, target in space.steps[state]:
-            bit = study.bits.get(space.machine.steps[step].task or "", 0)
-            if bit and target in ending:
-                for at in bits_of(last[state]):
-                    follows[at] |= bit
+    for state, bit, _ in study.arcs:
+        for at in bits_of(last[state]) if bit else ():
+            follows[at] |= bit
     # Activities that no complete trace has are left out.
     alive = bits_of(union(follows))
 
@@ -231,23 +230,6 @@ def _by_states(study: Study) -> Footprint | Unknown:
         tuple(kept(follows[at]) for at in alive),
         bool(last[final] >> begun & 1),
     )
-
-
-def _seen_last(study: Study, begun: int) -> list[int]:
-    """Return, for each state, what can be the last visible activity when it is reached; bit `begun` for none yet."""
-    space, ending = study.space, study.ending
-    last = [0] * len(space.markings)
-    last[0] = 1 << begun
-    waiting = [0]
-    while waiting:
-        state = waiting.pop()
-        for step, target in space.steps[state]:
-            bit = study.bits.get(space.machine.steps[step].task or "", 0)
-            seen = last[target] | (bit or last[state])
-            if target in ending and seen != last[target]:
-                last[target] = seen
-                waiting.append(target)
-    return last
 
 
 # Agreement --------------------------------------------------------------------------------------------
@@ -264,14 +246,11 @@ class Agreement:
     """The share of common pairs of direct neighbours (Jaccard)."""
     differing: int
     differences: tuple[Difference, ...]
-    """The differing cells, the first ones if only so many were asked for."""
-    missing: tuple[str, ...]
-    """Activities that only the first has."""
-    added: tuple[str, ...]
+    """The differing cells, at most as many as were asked for."""
 
 
-def agreement(first: Footprint, second: Footprint, most: int | None = None) -> Agreement | None:
-    """Compare two footprints and list at most so many differences; None if one is empty, which agrees with nothing."""
+def agreement(first: Footprint, second: Footprint, most: int = 0) -> Agreement | None:
+    """Compare two footprints and list at most `most` differences; None if one is empty, which agrees with nothing."""
     if not first.activities or not second.activities:
         return None
     activities = tuple(sorted({*first.activities, *second.activities}))
@@ -282,16 +261,15 @@ def agreement(first: Footprint, second: Footprint, most: int | None = None) -> A
     for at, row in enumerate(activities):
         unlike = (one[at] ^ two[at]) | (one_back[at] ^ two_back[at])
         differing += unlike.bit_count()
-        if unlike and (most is None or len(listed) < most):
-            listed += [
-                Difference(
-                    row=row,
-                    column=activities[column],
-                    original=_RELATIONS[2 * (one[at] >> column & 1) + (one_back[at] >> column & 1)],
-                    optimized=_RELATIONS[2 * (two[at] >> column & 1) + (two_back[at] >> column & 1)],
-                )
-                for column in bits_of(unlike)
-            ]
+        listed += [
+            Difference(
+                row=row,
+                column=activities[column],
+                original=relation(one[at], one_back[at], column),
+                optimized=relation(two[at], two_back[at], column),
+            )
+            for column in (bits_of(unlike)[: most - len(listed)] if len(listed) < most else ())
+        ]
     both = sum((a & b).bit_count() for a, b in zip(one, two, strict=True))
     either = sum((a | b).bit_count() for a, b in zip(one, two, strict=True))
     return Agreement(
@@ -299,7 +277,5 @@ def agreement(first: Footprint, second: Footprint, most: int | None = None) -> A
         1 - differing / len(activities) ** 2,
         both / either if either else 1.0,
         differing,
-        tuple(listed[:most]),
-        tuple(sorted({*first.activities} - {*second.activities})),
-        tuple(sorted({*second.activities} - {*first.activities})),
+        tuple(listed),
     )

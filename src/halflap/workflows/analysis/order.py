@@ -10,10 +10,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from halflap.workflows.analysis.footprint import others, part_of, union
-from halflap.workflows.analysis.states import bits_of
+from halflap.workflows.analysis.footprint import bits_of, others, part_of, spread, union
 from halflap.workflows.analysis.study import Unknown
-from halflap.workflows.model.block import Branches, Loop, Sequence, Step, inner
+from halflap.workflows.model.block import Branches, Loop, Sequence, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -23,17 +22,6 @@ if TYPE_CHECKING:
     from halflap.workflows.model.block import Block
     from halflap.workflows.model.net import Net
 
-__all__ = [
-    "Data",
-    "Order",
-    "ReadsAndWrites",
-    "data_by_label",
-    "depend",
-    "dependents",
-    "first_order",
-    "reversals",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -42,39 +30,45 @@ class Order:
     activities: tuple[str, ...]
     before: tuple[int, ...]
 
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield each pair of which the first can come before the first occurrence of the second."""
+    def over(self, activities: tuple[str, ...]) -> list[int]:
+        """Return `before` with bits counted along other activities."""
+        if self.activities == activities:
+            return list(self.before)
+        place = {activity: at for at, activity in enumerate(activities)}
+        found = [0] * len(activities)
         for at, one in enumerate(self.activities):
-            for other in bits_of(self.before[at]):
-                yield one, self.activities[other]
+            later = (self.activities[other] for other in bits_of(self.before[at]))
+            if one in place:
+                found[place[one]] = union(1 << place[other] for other in later if other in place)
+        return found
 
 
 def first_order(study: Study) -> Order | Unknown:
-    return _by_states(study) if study.block is None else _by_blocks(study, study.block)
+    before = [0] * len(study.activities)
+    if study.block is not None:
+        _by_blocks(study, study.block, before)
+    elif study.space.problem is not None:
+        return Unknown(study.space.problem)
+    else:
+        _by_states(study, before)
+    return Order(study.activities, tuple(before))
 
 
-# By blocks --------------------------------------------------------------------------------------------
-
-
-def _by_blocks(study: Study, block: Block) -> Order:
+def _by_blocks(study: Study, block: Block, before: list[int]) -> None:
     """Summarise each block from the inside out, then pass down what the blocks around it contribute.
 
     Of an activity in a block two sets count: what can be absent from a trace that has it (w), and what can first be done after it (b). Each
     block around it turns them into b' = (b | w & later) & ~sooner and w' = w & ~sure; composed, that is always b & stays | w & comes.
     """
-    before = [0] * len(study.activities)
 
     def descend(one: Block, part: Part, stays: int, comes: int) -> None:
-        if isinstance(one, Step):
-            if part.all:
-                before[part.all.bit_length() - 1] |= comes & ~part.all
-            return
+        if isinstance(one, Step) and part.all:
+            before[part.all.bit_length() - 1] |= comes & ~part.all
         steps = _around(one, part.parts)
-        for child, summary, (sure, sooner, later) in zip(inner(one), part.parts, steps, strict=True):
+        for child, summary, (sure, sooner, later) in zip(one.parts, part.parts, steps, strict=True):
             descend(child, summary, stays & ~sooner, (later & ~sooner & stays) | (comes & ~sure))
 
     descend(block, part_of(block, study.bits), (1 << len(study.activities)) - 1, 0)
-    return Order(study.activities, tuple(before))
 
 
 def _around(block: Block, parts: list[Part]) -> Iterator[tuple[int, int, int]]:
@@ -86,55 +80,19 @@ def _around(block: Block, parts: list[Part]) -> Iterator[tuple[int, int, int]]:
             yield must_before | must_after, must_before, all_after
         elif isinstance(block, Loop):
             yield must_before, must_before, everything
-        elif isinstance(block, Branches) and block.kind == "and":
-            yield must_before | must_after, 0, all_before | all_after
-        elif isinstance(block, Branches) and block.kind == "or":
-            yield 0, 0, all_before | all_after
+        elif isinstance(block, Branches) and block.kind != "xor":
+            yield must_before | must_after if block.kind == "and" else 0, 0, all_before | all_after
         else:
             yield 0, 0, 0
 
 
-# By states --------------------------------------------------------------------------------------------
-
-
-def _by_states(study: Study) -> Order | Unknown:
-    space, ending = study.space, study.ending
-    if space.problem is not None:
-        return Unknown(space.problem)
-    arcs = [
-        (state, study.bits.get(space.machine.steps[step].task or "", 0), target)
-        for state in sorted(ending)
-        for step, target in space.steps[state]
-        if target in ending
-    ]
-    avoided = _spread({0: (1 << len(study.activities)) - 1}, arcs, lambda free, bit: free & ~bit)
-    back = [(target, bit, state) for state, bit, target in arcs]
-    ahead = _spread(dict.fromkeys(ending, 0), back, lambda seen, bit: seen | bit)
-    before = [0] * len(study.activities)
-    for state, bit, target in arcs:
+def _by_states(study: Study, before: list[int]) -> None:
+    avoided = spread({0: (1 << len(before)) - 1}, study.arcs, lambda free, bit: free & ~bit)
+    back = [(target, bit, state) for state, bit, target in study.arcs]
+    ahead = spread(dict.fromkeys(study.ending, 0), back, lambda seen, bit: seen | bit)
+    for state, bit, target in study.arcs:
         if bit:
             before[bit.bit_length() - 1] |= avoided.get(state, 0) & ahead[target] & ~bit
-    return Order(study.activities, tuple(before))
-
-
-def _spread(found: dict[int, int], arcs: Iterable[tuple[int, int, int]], carried: Carried) -> dict[int, int]:
-    """Carry sets along arcs until nothing is added any more."""
-    out: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for source, bit, target in arcs:
-        out[source].append((bit, target))
-    waiting = list(found)
-    while waiting:
-        source = waiting.pop()
-        for bit, target in out[source]:
-            new = carried(found[source], bit) | found.get(target, 0)
-            if new != found.get(target):
-                found[target] = new
-                waiting.append(target)
-    return found
-
-
-class Carried(Protocol):
-    def __call__(self, found: int, bit: int, /) -> int: ...
 
 
 # Dependence -------------------------------------------------------------------------------------------
@@ -203,17 +161,11 @@ def data_by_label(net: Net) -> dict[str, Data]:
 def reversals(
     data: Mapping[str, ReadsAndWrites], before: Order, after: Order, *, most: int | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """Return the dependent pairs of which the first always came first and now the second can; at most so many.
+    """Return the dependent pairs of which the first always came first and now the second can; at most `most`.
 
     `data` is that of the old workflow: the new one could claim anything.
     """
-    now = list(after.before)
-    if before.activities != after.activities:
-        place = {activity: at for at, activity in enumerate(before.activities)}
-        now = [0] * len(place)
-        for one, other in after.pairs():
-            if one in place and other in place:
-                now[place[one]] |= 1 << place[other]
+    now = after.over(before.activities)
     found: list[tuple[str, str]] = []
     for at, one in enumerate(before.activities):
         for first in bits_of(now[at] & ~before.before[at]):

@@ -10,16 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from halflap.core.text import join
-from halflap.workflows.analysis.states import bits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from halflap.workflows.analysis.states import Space
     from halflap.workflows.analysis.study import Study
-    from halflap.workflows.model.net import Net
-
-__all__ = ["Failure", "FailureKind", "Soundness", "soundness"]
 
 FailureKind = Literal["option_to_complete", "proper_completion", "dead_task", "unbounded"]
 
@@ -46,150 +42,123 @@ class Failure:
 class Soundness:
     """What is known; None where it is not."""
 
-    sound: bool | None
-    option_to_complete: bool | None
-    proper_completion: bool | None
-    no_dead_tasks: bool | None
+    sound: bool | None = True
+    option_to_complete: bool | None = True
+    proper_completion: bool | None = True
+    no_dead_tasks: bool | None = True
     failures: tuple[Failure, ...] = ()
-    method: Literal["blocks", "states"] = "states"
+    method: Literal["blocks", "states"] = "blocks"
     problem: str | None = None
     """Why something is not known."""
 
 
-_BY_BLOCKS = Soundness(
-    sound=True, option_to_complete=True, proper_completion=True, no_dead_tasks=True, method="blocks"
-)
-
-
 def soundness(study: Study) -> Soundness:
     if study.block is not None:
-        return _BY_BLOCKS
-    net, space = study.net, study.space
+        return Soundness()
+    space = study.space
     whole = space.problem is None
-    stuck, stuck_known = _stuck(net, space)
-    left_over = _left_over(space)
-    failures = [one for one in (stuck, left_over, _growing(space)) if one is not None]
-    fired = {space.machine.steps[step].task for steps in space.steps for step, _ in steps}
-    never = [task for task in net.tasks if task not in fired]
+    ended = {state for state, marking in enumerate(space.markings) if space.machine.end in marking}
+    stuck = _stuck(space, ended)
+    left_over = _left_over(space, ended)
+    growing = _growing(space)
+    fired = {task for steps in space.steps for step, _ in steps for task in space.machine.steps[step].tasks}
+    never = [task for task in study.net.tasks if task not in fired]
     dead = [_dead(space, task) for task in never] if whole else []
-    failures += dead
+    failures = [one for one in (stuck, left_over, growing) if one is not None] + dead
     return Soundness(
-        sound=False if failures else (True if whole else None),
-        option_to_complete=False if stuck else (True if stuck_known else None),
-        proper_completion=False if left_over else (True if whole else None),
-        no_dead_tasks=not dead if whole else (True if not never else None),
+        sound=False if failures else True if whole else None,
+        option_to_complete=False if stuck else True if whole else None,
+        proper_completion=False if left_over else True if whole else None,
+        no_dead_tasks=not dead if whole else None if never else True,
         failures=tuple(failures),
+        method="states",
         problem=space.problem,
     )
 
 
-def _stuck(net: Net, space: Space) -> tuple[Failure | None, bool]:
-    """Find a state from which the output cannot be reached; also return whether that is known."""
-    dead_ends = (
-        state for state, steps in enumerate(space.steps) if not steps and not space.reaches_end(state)
-    )
-    state = next(dead_ends, None)
-    if state is not None:
-        return _failure(
-            "option_to_complete", f"Nothing can happen: {_waiting(net, space, state)}.", space, state
-        ), True
+def _stuck(space: Space, ended: set[int]) -> Failure | None:
+    """Find a state from which the output cannot be reached."""
+    for state, steps in enumerate(space.steps):
+        if not steps and state not in ended:
+            why = f"Nothing can happen: {_waiting(space, state)}."
+            return _failure("option_to_complete", why, space, state)
     if space.problem is not None:
-        return None, False
-    every = range(len(space.markings))
-    fine = space.leading_to({state for state in every if space.reaches_end(state)})
-    state = next((state for state in every if state not in fine), None)
-    if state is None:
-        return None, True
-    endless = join(f"'{task}'" for task in sorted(_tasks_from(space, state)))
-    why = f"The output can no longer be reached; only {endless} can happen, without end."
-    return _failure("option_to_complete", why, space, state), True
-
-
-def _tasks_from(space: Space, state: int) -> set[str]:
+        return None
+    fine = space.leading_to(ended)
+    state = next((state for state in range(len(space.markings)) if state not in fine), -1)
+    if state < 0:
+        return None
     seen = {state}
+    tasks: set[str] = set()
     waiting = [state]
-    found: set[str] = set()
     for one in waiting:
         for step, target in space.steps[one]:
-            task = space.machine.steps[step].task
-            found |= set() if task is None else {task}
+            tasks |= set(space.machine.steps[step].tasks)
             if target not in seen:
                 seen.add(target)
                 waiting.append(target)
-    return found
+    endless = _named(sorted(tasks))
+    why = f"The output can no longer be reached; only {endless} can happen, without end."
+    return _failure("option_to_complete", why, space, state)
 
 
-def _waiting(net: Net, space: Space, state: int) -> str:
+def _waiting(space: Space, state: int) -> str:
     """Describe which tasks have some of the tokens they wait for, and what they lack."""
-    marked = space.markings[state].places
-    lacking: dict[str, list[str]] = {}
-    for step in space.machine.steps:
-        missing = [f"'{space.machine.places[place]}'" for place in step.takes if not marked >> place & 1]
-        if step.task is not None and len(missing) < len(step.takes):
-            lacking.setdefault(step.task, missing)
-    waits = [f"'{task}' waits for {join(lacking[task])}" for task in net.tasks if lacking.get(task)]
+    marked = set(space.markings[state])
+    waits = {
+        f"'{step.tasks[0]}' waits for a token in {_places(space, set(step.takes) - marked)}": None
+        for step in space.machine.steps
+        if step.tasks and marked & set(step.takes)
+    }
     return "; ".join(waits) or "no task takes the tokens that are left"
 
 
-def _left_over(space: Space) -> Failure | None:
-    alone = 1 << space.machine.end
-    for state, marking in enumerate(space.markings):
-        if space.reaches_end(state) and (marking.places != alone or marking.more):
-            beside = bits_of(marking.places & ~alone) or [
-                one for one in marking.more if one != space.machine.end
-            ]
-            why = (
-                f"The output is reached while a token is left in {_places(space, beside)}."
-                if beside
-                else "The output is reached more than once."
-            )
-            return _failure("proper_completion", why, space, state)
-    return None
+def _left_over(space: Space, ended: set[int]) -> Failure | None:
+    final = (space.machine.end,)
+    state = next((state for state in sorted(ended) if space.markings[state] != final), None)
+    if state is None:
+        return None
+    beside = set(space.markings[state]) - set(final)
+    why = f"The output is reached while a token is left in {_places(space, beside)}."
+    return _failure(
+        "proper_completion", why if beside else "The output is reached more than once.", space, state
+    )
 
 
 def _growing(space: Space) -> Failure | None:
     if space.unbounded is None:
         return None
     smaller, larger = space.unbounded
-    grown = _tokens(space, larger)
-    grown.subtract(_tokens(space, smaller))
-    piling = join(f"'{name}'" for name, count in grown.items() if count > 0)
-    again = space.way_to(larger)[len(space.way_to(smaller)) :]
-    repeated = join(dict.fromkeys(f"'{step.task}'" for step in again if step.task is not None))
-    why = f"{repeated or 'The last step'} can be repeated, and each time adds a token in {piling}."
+    piling = Counter(space.markings[larger])
+    piling.subtract(space.markings[smaller])
+    places = _places(space, [place for place, count in piling.items() if count > 0])
+    repeated = _named(dict.fromkeys(space.way_to(larger)[len(space.way_to(smaller)) :]))
+    why = f"{repeated or 'The last step'} can be repeated, and each time adds a token in {places}."
     return _failure("unbounded", why, space, larger)
 
 
 def _dead(space: Space, task: str) -> Failure:
     """Explain why a task never happens: the nearest that any state comes to it, and what is missing then."""
-    ways = [step.takes for step in space.machine.steps if step.task == task]
+    ways = [set(step.takes) for step in space.machine.steps if task in step.tasks]
     if not ways:
         return _failure("dead_task", f"'{task}' never happens: no flow leads to it.", space, 0, task)
 
-    def missing(state: int) -> list[int]:
-        marked = space.markings[state].places
-        lacking = ([place for place in takes if not marked >> place & 1] for takes in ways)
-        return min(lacking, key=len)
+    def missing(state: int) -> set[int]:
+        return min((takes.difference(space.markings[state]) for takes in ways), key=len)
 
-    nearest = min(range(len(space.markings)), key=lambda state: (_lacks(space, state, ways), state))
+    nearest = min(range(len(space.markings)), key=lambda state: len(missing(state)))
     why = f"'{task}' never happens: after this trace there is no token in {_places(space, missing(nearest))}."
     return _failure("dead_task", why, space, nearest, task)
 
 
-def _lacks(space: Space, state: int, ways: list[tuple[int, ...]]) -> int:
-    """Return, negated, how many of the tokens that a task needs are there at most."""
-    return -max(sum(space.markings[state].places >> place & 1 for place in takes) for takes in ways)
+def _named(tasks: Iterable[str]) -> str:
+    return join(f"'{task}'" for task in tasks)
 
 
 def _places(space: Space, places: Iterable[int]) -> str:
-    return join(f"'{space.machine.places[place]}'" for place in sorted(set(places)))
-
-
-def _tokens(space: Space, state: int) -> Counter[str]:
-    marking = space.markings[state]
-    return Counter(space.machine.places[place] for place in (*bits_of(marking.places), *marking.more))
+    return _named(space.machine.places[place] for place in sorted(set(places)))
 
 
 def _failure(kind: FailureKind, why: str, space: Space, state: int, task: str | None = None) -> Failure:
-    trace = tuple(step.task for step in space.way_to(state) if step.task is not None)
-    return Failure(kind, why, trace, dict(_tokens(space, state)), task)
+    marking = Counter(space.machine.places[place] for place in space.markings[state])
+    return Failure(kind, why, tuple(space.way_to(state)), marking, task)

@@ -1,232 +1,215 @@
-"""The state space of a net: markings of places, the steps between them, and how each was first reached.
+"""The state space: markings of places, the steps between them, and how each was first reached.
 
-A task with several ways in or out is several steps. One whose join and split are both choices first takes, then chooses, so that there are as
-many steps as flows and not as their products. An or-split decides about its ways one after the other; a way that is not taken gets its token
-at the join at once, which then waits for all.
+A machine of places and steps is made of a net, or of its tree. In a net, a task with several ways in or out is several steps. One whose join and
+split are both choices first takes, then chooses, so that there are as many steps as flows and not as their products. An or-split
+decides about its ways one after the other; a way that is not taken gets its token at the join at once, which then waits for all.
 """
 
 from __future__ import annotations
 
-import time
+from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.workflows.model.orblocks import or_blocks
+from halflap.workflows.model.block import Branches, Loop, Sequence, Step, sequence, steps_of
+from halflap.workflows.model.checks import or_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Sequence as List
 
-    from halflap.workflows.model.net import Bound, Flow, Net, Task
+    from halflap.workflows.model.block import Block
+    from halflap.workflows.model.net import Flow, Net
 
-__all__ = [
-    "Machine",
-    "MachineBuilder",
-    "Marking",
-    "Space",
-    "Stepper",
-    "Transition",
-    "bits_of",
-    "explore",
-    "machine_of",
-]
-
-_CLOCK_EVERY = 512
-
-
-def bits_of(number: int) -> list[int]:
-    """Return the positions of the bits that are set, lowest first."""
-    found = []
-    while number:
-        lowest = number & -number
-        number ^= lowest
-        found.append(lowest.bit_length() - 1)
-    return found
-
-
-# Places and steps -------------------------------------------------------------------------------------
+Marking = tuple[int, ...]
+"""The places with tokens, in order; one with several tokens occurs several times."""
 
 
 class Transition(NamedTuple):
     """Can happen when every place it takes from has a token."""
 
-    task: str | None
-    """None for an internal step, such as choosing a way."""
-    label: str | None
     takes: tuple[int, ...]
     gives: tuple[int, ...]
+    tasks: tuple[str, ...] = ()
+    """What is done: nothing in an internal step such as choosing a way, several tasks in a step for a whole block."""
 
 
-@dataclass(frozen=True, slots=True)
 class Machine:
     """Places by number, with their names, and the steps between them."""
 
-    places: tuple[str, ...]
-    steps: tuple[Transition, ...]
-    start: int
-    end: int
-
-
-class MachineBuilder:
     def __init__(self) -> None:
         self.places: list[str] = []
         self.steps: list[Transition] = []
+        self.start = self.end = 0
 
     def place(self, name: str = "") -> int:
         self.places.append(name)
         return len(self.places) - 1
 
-    def step(
-        self, takes: Sequence[int], gives: Sequence[int], *, task: str | None = None, label: str | None = None
-    ) -> None:
-        self.steps.append(Transition(task, label, tuple(takes), tuple(gives)))
+    def step(self, takes: List[int], gives: List[int], *tasks: str) -> None:
+        self.steps.append(Transition(tuple(takes), tuple(gives), tasks))
 
-    def choose_some(self, at: int, ways: Sequence[int], skipped: Sequence[int], name: str = "") -> None:
+    def choose_some(self, at: int, ways: List[int], skipped: List[int], name: str = "") -> None:
         """From `at`, take at least one of the ways; for each other one, mark its place in `skipped`."""
         none_yet, some = at, -1
-        last = len(ways) - 1
-        for number, (way, skip) in enumerate(zip(ways, skipped, strict=True)):
-            if number == last:
-                self.step([none_yet], [way])
-                self.step([some], [way])
-                self.step([some], [skip])
-                break
+        for way, skip in zip(ways[:-1], skipped, strict=False):
             after_none, after_some = self.place(name), self.place(name)
             self.step([none_yet], [way, after_some])
             self.step([none_yet], [skip, after_none])
-            if number:
+            if some >= 0:
                 self.step([some], [way, after_some])
                 self.step([some], [skip, after_some])
             none_yet, some = after_none, after_some
+        self.step([none_yet], [ways[-1]])
+        self.step([some], [ways[-1]])
+        self.step([some], [skipped[-1]])
 
-    def machine(self, start: int, end: int) -> Machine:
-        return Machine(tuple(self.places), tuple(self.steps), start, end)
-
-
-def machine_of(net: Net) -> Machine:
-    """Return a net as places and steps; or-gates that form no block raise a `WorkflowError`."""
-    return _NetMachine(net).machine()
-
-
-class _NetMachine:
-    def __init__(self, net: Net) -> None:
-        self.net = net
-        self.blocks = or_blocks(net)
-        self.build = MachineBuilder()
-        self.named = {condition: self.build.place(condition) for condition in net.conditions}
-        self.held: dict[Flow, int] = {}
-        """The place that a flow leads out of or into."""
-        for flow in net.flows:
-            if flow.source in self.named:
-                self.held[flow] = self.named[flow.source]
-                if flow.target in self.named:
-                    self.build.step([self.held[flow]], [self.named[flow.target]])
-            elif flow.target in self.named:
-                self.held[flow] = self.named[flow.target]
-            else:
-                self.held[flow] = self.build.place(flow.key)
-        self.within: dict[str, int] = {}
-        """The place from which a task chooses where its token goes."""
-        self.waits = {block.join: self.waiting(block.exits) for block in self.blocks.values()}
-
-    def machine(self) -> Machine:
-        incoming, outgoing = self.net.incoming(), self.net.outgoing()
-        for task in self.net.tasks.values():
-            takes = self.waits.get(task.id) or [self.held[flow] for flow in incoming[task.id]]
-            gives = [self.held[flow] for flow in outgoing[task.id]]
-            if not takes:
-                continue
-            one_of = task.join == "xor" and len(takes) > 1
-            for taken in [[take] for take in takes] if one_of else [takes]:
-                if task.split == "xor" and len(gives) > 1 and not one_of:
-                    for give in gives:
-                        self.build.step(taken, [give], task=task.id, label=task.label)
-                else:
-                    self.build.step(taken, self.given(task, gives), task=task.id, label=task.label)
-        return self.build.machine(self.named[self.net.input], self.named[self.net.output])
-
-    def waiting(self, exits: Sequence[Flow]) -> list[int]:
-        """Return what an or-join takes: a place for each way, which nothing else takes from."""
-        places = []
-        for flow in exits:
-            place = self.held[flow]
-            if flow.source in self.named:
-                place = self.build.place(flow.key)
-                self.build.step([self.held[flow]], [place])
-            places.append(place)
-        return places
-
-    def given(self, task: Task, gives: list[int]) -> list[int]:
-        if task.split == "and" or len(gives) <= 1:
-            return gives
-        if task.id not in self.within:
-            name = f"within {task.id}"
-            chosen = self.within[task.id] = self.build.place(name)
-            if task.split == "xor":
-                for give in gives:
-                    self.build.step([chosen], [give])
-            else:
-                block = self.blocks[task.id]
-                ways = [self.held[flow] for flow in block.entries]
-                self.build.choose_some(chosen, ways, self.waits[block.join], name)
-        return [self.within[task.id]]
-
-
-# Markings ---------------------------------------------------------------------------------------------
-
-
-class Marking(NamedTuple):
-    """Where the tokens are."""
-
-    places: int
-    """A bit for each place with a token."""
-    more: tuple[int, ...] = ()
-    """The places of further tokens, in order; sound nets never have any."""
-
-
-class Stepper:
-    """Which steps are enabled in a marking, and the marking after each."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.steps = machine.steps
-        self.takes = [sum(1 << place for place in step.takes) for step in machine.steps]
-        self.gives = [sum(1 << place for place in set(step.gives)) for step in machine.steps]
-        self.plain = [len(set(step.gives)) == len(step.gives) for step in machine.steps]
-        self.first: list[list[int]] = [[] for _ in machine.places]
-        for number, step in enumerate(machine.steps):
-            self.first[min(step.takes)].append(number)
-        self.start = Marking(1 << machine.start)
-        self.end = Marking(1 << machine.end)
-
-    def enabled(self, marking: Marking) -> list[int]:
-        found = []
-        places = left = marking.places
-        while left:
-            lowest = left & -left
-            left ^= lowest
-            for number in self.first[lowest.bit_length() - 1]:
-                takes = self.takes[number]
-                if places & takes == takes:
-                    found.append(number)
+    @cached_property
+    def by_place(self) -> dict[int, list[int]]:
+        """Steps by the first place that they take from."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for number, step in enumerate(self.steps):
+            found[step.takes[0]].append(number)
         return found
 
+    def enabled(self, marking: Marking) -> list[int]:
+        return [
+            number
+            for place in dict.fromkeys(marking)
+            for number in self.by_place[place]
+            if all(one in marking for one in self.steps[number].takes)
+        ]
+
     def after(self, marking: Marking, number: int) -> Marking:
-        if not marking.more and self.plain[number]:
-            rest = marking.places & ~self.takes[number]
-            if not rest & self.gives[number]:
-                return Marking(rest | self.gives[number])
-        places, more = marking.places, list(marking.more)
         step = self.steps[number]
+        left = list(marking)
         for place in step.takes:
-            if place in more:
-                more.remove(place)
+            left.remove(place)
+        left += step.gives
+        left.sort()
+        return tuple(left)
+
+
+# Machines ---------------------------------------------------------------------------------------------
+
+
+def machine_of(net: Net) -> Machine:  # noqa: C901 -- a case for each kind of gate
+    """Return a net as places and steps; or-gates that form no block raise a `WorkflowError`."""
+    made = Machine()
+    blocks = or_blocks(net)
+    named = {condition: made.place(condition) for condition in net.conditions}
+    made.start, made.end = named[net.input], named[net.output]
+    held: dict[Flow, int] = {}
+    for flow in net.flows:
+        ends = [named[end] for end in (flow.source, flow.target) if end in named]
+        held[flow] = ends[0] if ends else made.place(flow.key)
+        if len(ends) > 1:
+            made.step(ends[:1], ends[1:])
+    waits: dict[str, list[int]] = {}
+    """What an or-join takes: a place for each way, which nothing else takes from."""
+    for block in blocks.values():
+        waits[block.join] = [
+            made.place(last.key) if last.source in named else held[last] for _, last in block.ways
+        ]
+        for (_, last), place in zip(block.ways, waits[block.join], strict=True):
+            if place != held[last]:
+                made.step([held[last]], [place])
+    incoming, outgoing = net.incoming(), net.outgoing()
+    for task in net.tasks.values():
+        takes = waits.get(task.id) or [held[flow] for flow in incoming[task.id]]
+        gives = [held[flow] for flow in outgoing[task.id]]
+        one_of = task.join == "xor" and len(takes) > 1
+        chooses = net.chooses(task.id, outgoing[task.id])
+        after = [[give] for give in gives] if chooses else [gives]
+        if chooses and (one_of or task.split == "or"):
+            chosen = made.place(f"within {task.id}")
+            if task.split == "or":
+                ways = [held[first] for first, _ in blocks[task.id].ways]
+                made.choose_some(chosen, ways, waits[blocks[task.id].join], f"within {task.id}")
+            for give in gives if task.split == "xor" else ():
+                made.step([chosen], [give])
+            after = [[chosen]]
+        for taken in [[take] for take in takes] if one_of else [takes] if takes else []:
+            for given in after:
+                made.step(taken, given, task.id)
+    return made
+
+
+def unfolded(net: Net, tree: Block, wanted: Collection[str]) -> Machine:  # noqa: C901 -- a case for each kind of block
+    """Return a block-structured net as places and steps, with everything but the wanted tasks in as few steps as possible.
+
+    A part without wanted tasks is one step, which does what a shortest case of it does: its tasks are shown, and so is whether it can
+    be passed with nothing visible. So what the wanted tasks can do stays the same, and there are few states.
+    """
+    made = Machine()
+    made.start, made.end = made.place(), made.place()
+    matters = set(wanted)
+
+    def is_wanted(block: Block) -> bool:
+        return not matters.isdisjoint(steps_of(block))
+
+    def lay(block: Block, begin: int, finish: int) -> None:
+        if isinstance(block, Step) or not is_wanted(block):
+            made.step([begin], [finish], *shortest_case(net, block))
+        elif isinstance(block, Sequence):
+            parts = _grouped(block.parts, is_wanted)
+            places = [begin, *(made.place() for _ in parts[1:]), finish]
+            for part, one, other in zip(parts, places, places[1:], strict=False):
+                lay(part, one, other)
+        elif isinstance(block, Loop):
+            here, there = made.place(), made.place()
+            made.step([begin], [here])
+            made.step([there], [finish])
+            lay(block.parts[0], here, there)
+            lay(block.parts[1], there, here)
+        elif isinstance(block, Branches) and block.kind == "xor":
+            for part in block.parts:
+                lay(part, begin, finish)
+        elif isinstance(block, Branches):
+            parts = sorted(block.parts, key=is_wanted)
+            parts = _grouped(parts, is_wanted) if block.kind == "and" else parts
+            ways, done = [made.place() for _ in parts], [made.place() for _ in parts]
+            if block.kind == "and":
+                made.step([begin], ways)
             else:
-                places &= ~(1 << place)
-        for place in step.gives:
-            if places >> place & 1:
-                more.append(place)
-            else:
-                places |= 1 << place
-        return Marking(places, tuple(sorted(more)))
+                made.choose_some(begin, ways, done)
+            made.step(done, [finish])
+            for part, one, other in zip(parts, ways, done, strict=True):
+                lay(part, one, other)
+
+    lay(tree, made.start, made.end)
+    return made
+
+
+def _grouped(parts: Iterable[Block], is_wanted: Callable[[Block], bool]) -> list[Block]:
+    """Join neighbours that are not wanted."""
+    found: list[Block] = []
+    for wanted, group in groupby(parts, is_wanted):
+        together = list(group)
+        found += together if wanted else [sequence(together)]
+    return found
+
+
+def shortest_case(net: Net, block: Block) -> list[str]:
+    """Return the tasks of a case of a block with as few visible ones as possible."""
+    if isinstance(block, Step):
+        return [block.node] if block.node in net.tasks else []
+    cases = [shortest_case(net, part) for part in block.parts]
+    if isinstance(block, Loop):
+        return cases[0]
+    if isinstance(block, Branches) and block.kind != "and":
+        return min(cases, key=lambda case: (len(labels_of(net, case)), len(case)))
+    return [task for case in cases for task in case]
+
+
+def labels_of(net: Net, tasks: Iterable[str]) -> list[str]:
+    """Return what one sees of tasks: their labels, without silent ones."""
+    return [label for task in tasks if (label := net.tasks[task].label) is not None]
+
+
+# Exploring --------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, eq=False)
@@ -244,19 +227,17 @@ class Space:
     unbounded: tuple[int, int] | None = None
     """Two states, the second reached from the first, with all its tokens and more."""
 
-    def way_to(self, state: int) -> list[Transition]:
-        found = []
+    def way_to(self, state: int) -> list[str]:
+        """Return the tasks on a shortest way to a state."""
+        found: list[Transition] = []
         while state:
             state, step = self.came[state]
             found.append(self.machine.steps[step])
-        return found[::-1]
-
-    def reaches_end(self, state: int) -> bool:
-        return bool(self.markings[state].places >> self.machine.end & 1)
+        return [task for step in reversed(found) for task in step.tasks]
 
     def final(self) -> int | None:
         """Return the state in which a case is complete, if it was found."""
-        wanted = Marking(1 << self.machine.end)
+        wanted = (self.machine.end,)
         return next((at for at, marking in enumerate(self.markings) if marking == wanted), None)
 
     def leading_to(self, goals: set[int]) -> set[int]:
@@ -274,37 +255,33 @@ class Space:
                     waiting.append(state)
         return found
 
+    def ending(self) -> set[int]:
+        """Return the states from which a case can be completed; none where not all states are known."""
+        final = self.final()
+        return set() if final is None or self.problem is not None else self.leading_to({final})
 
-def explore(machine: Machine, bound: Bound) -> Space:
+
+def explore(machine: Machine, most: int) -> Space:
     """Find the states of a machine, up to a bound. Unbounded growth is recognised as such."""
-    stepper = Stepper(machine)
-    space = Space(machine, [stepper.start], [(-1, -1)])
-    numbers = {stepper.start: 0}
-    until = None if bound.seconds is None else time.monotonic() + bound.seconds
-    state = 0
-    while state < len(space.markings):
-        if until is not None and state % _CLOCK_EVERY == 0 and time.monotonic() > until:
-            space.problem = f"Only {state:,} states could be explored within {bound.seconds:g} s."
-            return space
-        marking = space.markings[state]
+    space = Space(machine, [(machine.start,)], [(-1, -1)])
+    numbers = {space.markings[0]: 0}
+    for state, marking in enumerate(space.markings):
         out: list[tuple[int, int]] = []
-        for step in stepper.enabled(marking):
-            reached = stepper.after(marking, step)
-            number = numbers.get(reached)
-            if number is None:
-                number = numbers[reached] = len(space.markings)
+        for step in machine.enabled(marking):
+            reached = machine.after(marking, step)
+            number = numbers.setdefault(reached, len(space.markings))
+            if number == len(space.markings):
                 space.markings.append(reached)
                 space.came.append((state, step))
-                smaller = _covered(space, number) if reached.more else None
+                smaller = _covered(space, number)
                 if smaller is not None:
                     space.unbounded = (smaller, number)
                     space.problem = "The workflow is unbounded: a repetition adds a token each time."
                     return space
             out.append((step, number))
         space.steps.append(out)
-        state += 1
-        if len(space.markings) > bound.states and state < len(space.markings):
-            space.problem = f"There are more than {bound.states:,} states."
+        if len(space.markings) > most and state + 1 < len(space.markings):
+            space.problem = f"There are more than {most:,} states."
             return space
     return space
 
@@ -312,15 +289,13 @@ def explore(machine: Machine, bound: Bound) -> Space:
 def _covered(space: Space, state: int) -> int | None:
     """Return a state on the way to this one whose tokens it has all, and more."""
     marking = space.markings[state]
+    if len(set(marking)) == len(marking):
+        # What grows without end puts several tokens into one place sooner or later.
+        return None
     before = space.came[state][0]
     while before >= 0:
-        smaller = space.markings[before]
-        if not smaller.places & ~marking.places and _within(smaller.more, marking.more):
+        rest = iter(marking)
+        if all(any(place == other for other in rest) for place in space.markings[before]):
             return before
         before = space.came[before][0]
     return None
-
-
-def _within(smaller: tuple[int, ...], larger: tuple[int, ...]) -> bool:
-    rest = iter(larger)
-    return all(any(place == other for other in rest) for place in smaller)

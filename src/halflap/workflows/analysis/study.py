@@ -1,4 +1,4 @@
-"""A net under study: its structure and its states are found once, when first needed."""
+"""A net under study: its tree and its states are found once, when first needed."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from halflap.workflows.analysis.states import explore, machine_of
-from halflap.workflows.model.net import Bound
-from halflap.workflows.model.reduce import structure_of
+from halflap.workflows.model.block import Tangle
+from halflap.workflows.model.net import MAX_STATES
+from halflap.workflows.model.reduce import tree_of
 
 if TYPE_CHECKING:
-    from halflap.workflows.analysis.states import Space
-    from halflap.workflows.model.block import Block, Structure
-    from halflap.workflows.model.net import Net
+    from collections.abc import Mapping
 
-__all__ = ["Study", "Unknown"]
+    from halflap.workflows.analysis.states import Space
+    from halflap.workflows.model.block import Block
+    from halflap.workflows.model.net import Net
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,35 +27,42 @@ class Unknown:
 
 
 class Study:
-    """A net, and how much of it may be explored."""
+    """A net, and how many of its states may be explored."""
 
     def __init__(
         self,
         net: Net,
-        bound: Bound | None = None,
+        bound: int = MAX_STATES,
         *,
-        structure: Structure | None = None,
+        tree: Block | None = None,
+        gates: Mapping[str, str] | None = None,
         by_states: bool = False,
     ) -> None:
-        """`structure` is that of the net, if it is known; `by_states` ignores the blocks."""
+        """`tree` is that of the net, if it is known; `by_states` ignores it. `gates` are what `build` returned."""
         self.net = net
-        self.bound = bound or Bound()
-        self._structure = structure
+        self.bound = bound
+        self.gates = gates or {}
+        self._tree = tree
         self._by_states = by_states
 
     @cached_property
-    def structure(self) -> Structure:
-        return self._structure or structure_of(self.net)
+    def tree(self) -> Block:
+        return self._tree or tree_of(self.net)
 
     @property
     def block(self) -> Block | None:
-        """The whole net as one block, if it is block-structured."""
-        return None if self._by_states else self.structure.block
+        """The tree, if the net is block-structured."""
+        return None if self._by_states or isinstance(self.tree, Tangle) else self.tree
 
     @cached_property
     def space(self) -> Space:
         """All states within the bound; a `WorkflowError` names or-gates that form no block."""
         return explore(machine_of(self.net), self.bound)
+
+    @cached_property
+    def ending(self) -> set[int]:
+        """The states from which a case can be completed; none where not all states are known."""
+        return self.space.ending()
 
     @cached_property
     def activities(self) -> tuple[str, ...]:
@@ -63,9 +71,21 @@ class Study:
 
     @cached_property
     def bits(self) -> dict[str, int]:
-        """The bit of each node's label; 0 for silent tasks and conditions."""
+        """The bit of each task's label; 0 for silent ones."""
         number = {label: 1 << at for at, label in enumerate(self.activities)}
         return {node: number.get(task.label or "", 0) for node, task in self.net.tasks.items()}
+
+    @cached_property
+    def arcs(self) -> list[tuple[int, int, int]]:
+        """The steps between states that can be completed: from, the bit of what is visible, to."""
+        space, ending = self.space, self.ending
+        visible = [sum(self.bits[task] for task in step.tasks) for step in space.machine.steps]
+        return [
+            (state, visible[step], target)
+            for state in sorted(ending)
+            for step, target in space.steps[state]
+            if target in ending
+        ]
 
     @cached_property
     def completes(self) -> bool | None:
@@ -73,9 +93,3 @@ class Study:
         if self.block is not None or self.space.final() is not None:
             return True
         return None if self.space.problem is not None else False
-
-    @cached_property
-    def ending(self) -> set[int]:
-        """The states from which a case can be completed; empty where not all states are known."""
-        final = self.space.final()
-        return set() if final is None or self.space.problem is not None else self.space.leading_to({final})

@@ -1,8 +1,9 @@
-"""Structural mistakes of a net: dead ends, flows to nowhere, and choices that contradict themselves."""
+"""Structural mistakes of a net: dead ends, flows to nowhere, choices that contradict themselves, and or-gates that form no block."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import WorkflowError, WorkflowProblem
@@ -10,11 +11,9 @@ from halflap.core.suggest import did_you_mean
 from halflap.workflows.predicates import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from halflap.workflows.model.net import Flow, Net
-
-__all__ = ["structure_problems"]
+    from halflap.workflows.model.net import Flow, Net, Specification
 
 _CLOSE = 1e-6
 
@@ -32,7 +31,7 @@ def structure_problems(
     if not found:
         found = [*_flows(net), *_choices(net, where)]
         if complete:
-            found += [*_ends(net), *_paths(net, where)]
+            found += _paths(net, where)
     return [WorkflowProblem(path, message) for path, message in found]
 
 
@@ -59,10 +58,10 @@ def _flows(net: Net) -> Iterator[tuple[str, str]]:
         if earlier != at:
             yield f"flows[{at}]", f"{flow.key!r} is already flows[{earlier}]. Remove one of them."
         if flow.source in net.conditions and flow.target in net.conditions:
-            message = (
-                f"{flow.source!r} and {flow.target!r} are both conditions. Put a silent task between them."
+            yield (
+                f"flows[{at}]",
+                f"{flow.source!r} and {flow.target!r} are both conditions. Put a silent task between them.",
             )
-            yield f"flows[{at}]", message
         if flow.predicate is not None:
             try:
                 parse(flow.predicate)
@@ -70,7 +69,8 @@ def _flows(net: Net) -> Iterator[tuple[str, str]]:
                 yield f"flows[{at}].predicate", error.problems[0].message
 
 
-def _ends(net: Net) -> Iterator[tuple[str, str]]:
+def _paths(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Find nodes that are on no path from input to output."""
     if net.input == net.output:
         yield "output", "Input and output are the same condition. Give the output its own id."
         return
@@ -79,58 +79,27 @@ def _ends(net: Net) -> Iterator[tuple[str, str]]:
             yield f"flows[{at}].to", f"{net.input!r} is the input: nothing may lead into it."
         if flow.source == net.output:
             yield f"flows[{at}].from", f"{net.output!r} is the output: nothing may lead out of it."
-
-
-def _paths(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Find nodes that are on no path from input to output; of several in a row only where the gap is."""
-    if net.input == net.output:
-        return
-    ahead: dict[str, list[str]] = {}
-    back: dict[str, list[str]] = {}
-    for flow in net.flows:
-        ahead.setdefault(flow.source, []).append(flow.target)
-        back.setdefault(flow.target, []).append(flow.source)
-    nodes = [node for node in (*net.conditions, *net.tasks) if node not in {net.input, net.output}]
-    reached, ending = _reached([net.input], ahead), _reached([net.output], back)
-    first = _leading([node for node in nodes if node not in reached], ahead)
-    last = _leading([node for node in nodes if node not in ending], back)
-    for node in nodes:
-        if node in first:
-            yield (
-                where[node],
-                f"No path leads from {net.input!r} to {node!r}. Add a flow to it, or remove it.",
-            )
-        if node in last:
-            yield (
-                where[node],
-                f"No path leads from {node!r} to {net.output!r}. Add a flow from it, or remove it.",
-            )
-    if not first and not last and net.output not in reached:
+    ahead = {node: [flow.target for flow in flows] for node, flows in net.outgoing().items()}
+    back = {node: [flow.source for flow in flows] for node, flows in net.incoming().items()}
+    reached, ending = set(_nearest(net.input, ahead)), set(_nearest(net.output, back))
+    for node in (one for one in ahead if one not in {net.input, net.output}):
+        if node not in reached:
+            yield where[node], f"No path leads from {net.input!r} to {node!r}. Add a flow, or remove it."
+        if node not in ending:
+            yield where[node], f"No path leads from {node!r} to {net.output!r}. Add a flow, or remove it."
+    if not net.tasks:
         yield "output", f"No path leads from {net.input!r} to {net.output!r}."
 
 
-def _reached(starts: Iterable[str], following: Mapping[str, Iterable[str]]) -> set[str]:
-    found = set(starts)
-    left = list(found)
-    while left:
-        for node in following.get(left.pop(), ()):
-            if node not in found:
-                found.add(node)
-                left.append(node)
-    return found
-
-
-def _leading(nodes: list[str], following: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the nodes that no other of them leads to; of a cycle, the first that is listed."""
-    found: list[str] = []
-    covered: set[str] = set()
-    for node in nodes:
-        if node not in covered:
-            behind = _reached([node], following)
-            found = [one for one in found if one not in behind]
-            covered |= behind
-            found.append(node)
-    return set(found)
+def _nearest(start: str, following: Mapping[str, list[str]]) -> Iterator[str]:
+    """Yield a node and all that it leads to, the nearest first."""
+    seen = {start: None}
+    waiting = [start]
+    for node in waiting:
+        yield node
+        new = dict.fromkeys(one for one in following[node] if one not in seen)
+        seen |= new
+        waiting += new
 
 
 def _choices(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -153,7 +122,7 @@ def _probabilities(
         if chances and not math.isclose(chances[0], 1, abs_tol=_CLOSE):
             path = f"{places[id(flows[0])]}.probability"
             yield path, f"It is the only flow out of {node!r}: its probability is 1, not {chances[0]:g}."
-    elif chances and net.splits(node, flows):
+    elif chances and net.chooses(node, flows):
         for flow in flows:
             if flow.probability is None:
                 message = f"It is missing, though other flows out of {node!r} have one."
@@ -168,11 +137,7 @@ def _unconditional(
 ) -> Iterator[tuple[str, str]]:
     """Find conditions on flows that are all taken, or of which whichever task comes first takes the token."""
     condition = node in net.conditions
-    what = (
-        "a condition: whichever task comes first takes the token"
-        if condition
-        else "an and-split: all flows are taken"
-    )
+    what = "a condition: the first task takes the token" if condition else "an and-split: all flows are taken"
     for flow in flows:
         stated = {
             "predicate": flow.predicate is not None,
@@ -181,7 +146,86 @@ def _unconditional(
             "probability": not condition and flow.probability is not None and len(flows) > 1,
         }
         for key in (key for key, there in stated.items() if there):
-            yield (
-                f"{places[id(flow)]}.{key}",
-                f"{node!r} is {what}. Remove it, or use a task with an xor-split.",
-            )
+            message = f"{node!r} is {what}. Remove it, or use a task with an xor-split."
+            yield f"{places[id(flow)]}.{key}", message
+
+
+# Or-gates ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OrBlock:
+    """The or-join that closes an or-split, with the first and the last flow of each way between them."""
+
+    join: str
+    ways: tuple[tuple[Flow, Flow], ...]
+
+
+def or_blocks(net: Net) -> dict[str, OrBlock]:
+    """Return the block of each or-split by its task; a `WorkflowError` names all or-gates without one.
+
+    What an or-join waits for is only clear in a block with one entry and one exit.
+    """
+    incoming, outgoing = net.incoming(), net.outgoing()
+    splits = [task.id for task in net.tasks.values() if task.split == "or" and len(outgoing[task.id]) > 1]
+    joins = [task.id for task in net.tasks.values() if task.join == "or" and len(incoming[task.id]) > 1]
+    ahead = {node: [flow.target for flow in flows] for node, flows in outgoing.items()}
+    found: dict[str, OrBlock] = {}
+    for split in splits:
+        near = (node for node in _nearest(split, ahead) if node in joins)
+        block = next(filter(None, (_or_block(net, split, join, incoming, outgoing) for join in near)), None)
+        found |= {} if block is None else {split: block}
+    where = {task: f"tasks[{at}]" for at, task in enumerate(net.tasks)}
+    problems = [
+        (
+            f"{where[split]}.split",
+            f"The ways of the or-split of '{split}' do not all meet in one or-join, each by one flow and without other ways in or out. Use and or xor instead.",
+        )
+        for split in splits
+        if split not in found
+    ] + [
+        (
+            f"{where[join]}.join",
+            f"The or-join of '{join}' does not end the ways of one or-split, so what it waits for is not defined. Use and or xor instead.",
+        )
+        for join in joins
+        if join not in {block.join for block in found.values()}
+    ]
+    if problems:
+        raise WorkflowError(problems, "Or-gates are only supported as matched blocks.")
+    return found
+
+
+def check_or_gates(specification: Specification) -> Net:
+    """Return the root net; a `WorkflowError` names its or-gates that form no block."""
+    net = specification.net
+    try:
+        or_blocks(net)
+    except WorkflowError as error:
+        prefix = f"nets[{list(specification.nets).index(net.id)}]." if len(specification.nets) > 1 else ""
+        problems = [(f"{prefix}{one.path}", one.message) for one in error.problems]
+        raise WorkflowError(problems, error.what) from None
+    return net
+
+
+def _or_block(
+    net: Net,
+    split: str,
+    join: str,
+    incoming: Mapping[str, list[Flow]],
+    outgoing: Mapping[str, list[Flow]],
+) -> OrBlock | None:
+    """Return the block if each way is a region with one entry and one exit, and there are no other ways into the join."""
+    ways: list[tuple[Flow, Flow]] = []
+    owned = {split, net.output}
+    ahead = {node: [flow.target for flow in flows] for node, flows in outgoing.items()} | {join: []}
+    for entry in outgoing[split]:
+        region = {*_nearest(entry.target, ahead)} - {join}
+        exits = [flow for node in region for flow in outgoing[node] if flow.target == join]
+        last = entry if entry.target == join else exits[0] if len(exits) == 1 else None
+        entered = [flow for node in region for flow in incoming[node] if flow.source not in region]
+        if last is None or region & owned or any(flow is not entry for flow in entered):
+            return None
+        owned |= region
+        ways.append((entry, last))
+    return OrBlock(join, tuple(ways)) if len(ways) == len(incoming[join]) else None

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from halflap.workflows.model.net import Flow, Net, Task
-
-__all__ = ["dot", "mermaid"]
+    from halflap.workflows.model.net import Net
 
 _LONGEST = 60
 _SIGNS = {"and": "∧", "xor": "\u00d7", "or": "○"}
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-.,:/·▶■")
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
+class _Node(NamedTuple):
     id: str
     round: bool
     silent: bool
-    lines: tuple[str, ...]
+    lines: list[str]
 
 
 def mermaid(net: Net) -> str:
@@ -47,14 +43,10 @@ def dot(net: Net) -> str:
     nodes, arrows = _drawn(net)
     lines = ["digraph workflow {", "    rankdir=LR;"]
     for node in nodes:
-        style = ", style=dashed" if node.silent else ""
-        lines.append(
-            f"    {node.id} [shape={'ellipse' if node.round else 'box'}, label={_quoted(node.lines)}{style}];"
-        )
-    lines += [
-        f"    {source} -> {target}{f' [label={_quoted(words)}]' if words else ''};"
-        for source, target, words in arrows
-    ]
+        shape, style = "ellipse" if node.round else "box", ", style=dashed" if node.silent else ""
+        lines.append(f"    {node.id} [shape={shape}, label={_quoted(node.lines)}{style}];")
+    for source, target, words in arrows:
+        lines.append(f"    {source} -> {target}{f' [label={_quoted(words)}]' if words else ''};")
     return "\n".join([*lines, "}"])
 
 
@@ -65,36 +57,33 @@ def _drawn(net: Net) -> tuple[list[_Node], list[tuple[str, str, list[str]]]]:
     nodes = []
     for name, own in names.items():
         task = net.tasks.get(name)
-        if task is not None:
-            gates = [f"{_SIGNS[task.join]} join"] if len(incoming[name]) > 1 else []
-            gates += [f"{_SIGNS[task.split]} split"] if len(outgoing[name]) > 1 else []
-            lines = [*_described(task), " · ".join(gates)]
-        else:
-            label = net.conditions[name].label
+        if task is None:
             mark = {net.input: "▶", net.output: "■"}.get(name, "")
-            lines = [mark, "" if label is None else _shown(label)]
-        silent = task is not None and task.label is None
-        nodes.append(_Node(own, task is None, silent, tuple(filter(None, lines))))
+            nodes.append(_Node(own, True, False, _lines([mark], [net.conditions[name].label])))
+            continue
+        gates = [f"{_SIGNS[task.join]} join"] if len(incoming[name]) > 1 else []
+        gates += [f"{_SIGNS[task.split]} split"] if len(outgoing[name]) > 1 else []
+        duration = None if task.duration is None else f"{task.duration:g} s"
+        cost = None if task.cost is None else f"cost {task.cost:g}"
+        label = "τ" if task.label is None else task.label
+        nodes.append(
+            _Node(own, False, task.label is None, _lines([label], [duration, cost, task.resource], gates))
+        )
     xpaths = {one.at: one.text for one in net.kept if one.name == "predicate"}
-    return nodes, [(names[flow.source], names[flow.target], _condition(flow, xpaths)) for flow in net.flows]
+    arrows = []
+    for flow in net.flows:
+        chance = None if flow.probability is None else f"{flow.probability:g}"
+        words = _lines(
+            [flow.predicate or xpaths.get(flow.key)], [chance, "default" if flow.default else None]
+        )
+        arrows.append((names[flow.source], names[flow.target], words))
+    return nodes, arrows
 
 
-def _described(task: Task) -> list[str]:
-    marks = [f"{task.duration:g} s"] if task.duration is not None else []
-    marks += [f"cost {task.cost:g}"] if task.cost is not None else []
-    marks += [_shown(task.resource)] if task.resource is not None else []
-    return ["τ" if task.label is None else _shown(task.label), " · ".join(marks)]
-
-
-def _condition(flow: Flow, xpaths: dict[str, str]) -> list[str]:
-    predicate = flow.predicate or xpaths.get(flow.key)
-    marks = [f"{flow.probability:g}"] if flow.probability is not None else []
-    marks += ["default"] if flow.default else []
-    return list(filter(None, ["" if predicate is None else _shown(predicate), " · ".join(marks)]))
-
-
-def _shown(text: str) -> str:
-    return visible(" ".join(text.split()), _LONGEST)
+def _lines(*lines: list[str | None] | list[str]) -> list[str]:
+    """Return each line with its words, short and visible; without empty lines."""
+    shown = ([visible(" ".join(one.split()), _LONGEST) for one in line if one] for line in lines)
+    return [" · ".join(line) for line in shown if line]
 
 
 def _entities(text: str) -> str:

@@ -4,64 +4,43 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from halflap.core.errors import WorkflowError, WorkflowProblem
 from halflap.core.suggest import did_you_mean
 from halflap.workflows.model.checks import structure_problems
-from halflap.workflows.model.net import Condition, Flow, Kept, Name, Net, Rule, Specification, Task
+from halflap.workflows.model.net import (
+    STRICT,
+    Condition,
+    Flow,
+    Kept,
+    Name,
+    Net,
+    Rule,
+    Specification,
+    Task,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-__all__ = [
-    "MISSING",
-    "net_schema",
-    "read_net",
-    "read_specification",
-    "validated",
-    "write_net",
-    "write_specification",
-]
-
-_STRICT = ConfigDict(extra="forbid", strict=True)
-_MANY = 10_000
 MISSING = "It is missing."
+_MANY = 10_000
+_UNION_TAGS = {"bool", "int", "float", "precedence", "response", "exclusion", "separation_of_duties"} | {
+    "required"
+}
+"""What pydantic adds to a path for the members of a union."""
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class _Pair:
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
-    kind: Literal["exclusion", "separation_of_duties"]
-    tasks: tuple[Name, Name]
-
-
-@dataclass(frozen=True)
-class _Order:
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
-    kind: Literal["precedence", "response"]
-    first: Name
-    then: Name
-
-
-@dataclass(frozen=True)
-class _Required:
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
-    kind: Literal["required"]
-    task: Name
-
-
-_Rule = Annotated[_Order | _Pair | _Required, Field(discriminator="kind")]
 
 
 @dataclass(frozen=True)
 class _Net:
     """A net of tasks and conditions with one input and one output."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(title="Workflow", **_STRICT)
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(title="Workflow", **STRICT)
     id: Name
     input: Annotated[Name, Field(description="The condition a case begins with.")]
     output: Annotated[Name, Field(description="The condition a case ends with.")]
@@ -72,7 +51,7 @@ class _Net:
         list[Condition],
         Field(max_length=_MANY, description="The named ones; input and output may be left out."),
     ] = field(default_factory=list)
-    rules: Annotated[list[_Rule], Field(max_length=_MANY)] = field(default_factory=list)
+    rules: Annotated[list[Rule], Field(max_length=_MANY)] = field(default_factory=list)
     kept: Annotated[list[Kept], Field(max_length=5 * _MANY, description="What the form cannot express.")] = (
         field(default_factory=list)
     )
@@ -82,7 +61,7 @@ class _Net:
 
 @dataclass(frozen=True)
 class _Specification:
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
     id: Name
     root: Name
     nets: list[_Net]
@@ -91,25 +70,51 @@ class _Specification:
     schema_: Annotated[str | None, Field(alias="$schema")] = None
 
 
-_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
-
-
-def _adapter(kind: type) -> TypeAdapter[Any]:
-    """Return the adapter of a dataclass; making one takes milliseconds."""
-    if kind not in _ADAPTERS:
-        _ADAPTERS[kind] = TypeAdapter(kind)
-    return _ADAPTERS[kind]
+_adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
+"""The adapter of a type; making one takes milliseconds."""
 
 
 def net_schema() -> dict[str, Any]:
     """Return the JSON Schema of a net."""
-    found = _adapter(_Net).json_schema(mode="validation")
-    # A label that is left out is the id.
-    found["$defs"]["Task"]["required"].remove("label")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **_adapter(_Net).json_schema(mode="validation"),
+    }
 
 
 # Reading ----------------------------------------------------------------------------------------------
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file: UTF-8, or UTF-16 with a byte order mark."""
+    encoding = "utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeError:
+        raise WorkflowError([("", "It is not UTF-8. Save it as UTF-8.")]) from None
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON without duplicate keys, NaN or infinity."""
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+    except ValueError as error:
+        raise WorkflowError([("", f"It is neither JSON nor XML: {error}.")]) from None
+    except RecursionError:
+        raise WorkflowError([("", "It is nested too deeply.")]) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} occurs twice in one object")
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"JSON has no {name}")
 
 
 def validated(kind: type[T], value: Any) -> T:
@@ -132,56 +137,29 @@ def _path(location: Sequence[str | int]) -> str:
     for part in location:
         if isinstance(part, int):
             text += f"[{part}]"
-        elif part not in _INNER and "[" not in part:
+        elif part not in _UNION_TAGS and "[" not in part:
             text += f".{part}" if text else part
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-_INNER = {"bool", "int", "float", "precedence", "response", "exclusion", "separation_of_duties", "required"}
-"""What pydantic adds to a path for the members of a union."""
-
-
 def _message(error: Any, whole: type) -> str:
-    kind, location = error["type"], error["loc"]
-    if kind in {"extra_forbidden", "unexpected_keyword_argument"}:
-        known = _known_keys(location, whole)
-        hint = did_you_mean(str(location[-1]), known, otherwise=f"There are: {', '.join(known)}.")
-        return f"Unknown key. {hint}"
-    if kind == "missing":
-        return MISSING
-    return f"{error['msg']}."
-
-
-def _known_keys(location: Sequence[str | int], whole: type) -> list[str]:
-    schema = _adapter(whole).json_schema()
-    here = schema
-    for part in location[:-1]:
-        if part in _INNER:
-            continue
-        here = here["items"] if isinstance(part, int) else here["properties"][part]
-        here = schema["$defs"][here["$ref"].rpartition("/")[2]] if "$ref" in here else here
-    return sorted(here.get("properties", {}))
+    if error["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
+        schema = _adapter(whole).json_schema()
+        parts = (schema, *schema.get("$defs", {}).values())
+        known = {key for one in parts for key in one.get("properties", ())}
+        return f"Unknown key. {did_you_mean(str(error['loc'][-1]), known)}".rstrip()
+    return MISSING if error["type"] == "missing" else f"{error['msg']}."
 
 
 def read_net(value: Any, *, structure: bool = True) -> Net:
     """Read a net from JSON. Without `structure` only the form is checked: files of others may have dead ends."""
-    return _net(validated(_Net, _with_labels(value)), "", structure=structure)
-
-
-def _with_labels(net: Any) -> Any:
-    """Fill in the default of `label`, the id; null is something else."""
-    if not isinstance(net, dict) or not isinstance(net.get("tasks"), list):
-        return net
-    tasks = [{"label": one.get("id"), **one} if isinstance(one, dict) else one for one in net["tasks"]]
-    return {**net, "tasks": tasks}
+    return _net(validated(_Net, value), "", structure=structure)
 
 
 def read_specification(value: Any, *, structure: bool = True) -> Specification:
     """Read a workflow with its sub-nets from JSON, or a single net."""
     if isinstance(value, dict) and "nets" not in value:
         return Specification.of(read_net(value, structure=structure))
-    if isinstance(value, dict) and isinstance(value["nets"], list):
-        value = {**value, "nets": [_with_labels(one) for one in value["nets"]]}
     found = validated(_Specification, value)
     problems: list[tuple[str, str]] = []
     nets: dict[str, Net] = {}
@@ -194,9 +172,8 @@ def read_specification(value: Any, *, structure: bool = True) -> Specification:
             problems += error.problems
     names = [one.id for one in found.nets]
     if found.root not in names:
-        problems.append(
-            ("root", f"There is no net {found.root!r}. {did_you_mean(found.root, names)}".rstrip())
-        )
+        hint = did_you_mean(found.root, names)
+        problems.append(("root", f"There is no net {found.root!r}. {hint}".rstrip()))
     if problems:
         raise WorkflowError(problems)
     return Specification(found.id, found.root, nets, tuple(found.notes), found.yawl)
@@ -217,10 +194,9 @@ def _net(form: _Net, prefix: str, *, structure: bool) -> Net:
         if end in tasks:
             problems.append((key, f"{end!r} is a task. The {key} is a condition with its own id."))
         conditions.setdefault(end, Condition(end))
-    rules = tuple(_rule(rule) for rule in form.rules)
     net = Net(
-        form.id, form.input, form.output, tasks, conditions, tuple(form.flows), rules, tuple(form.kept),
-        tuple(form.notes), form.label,
+        form.id, form.input, form.output, tasks, conditions, tuple(form.flows), tuple(form.rules),
+        tuple(form.kept), tuple(form.notes), form.label,
     )  # fmt: skip
     problems = problems or list(structure_problems(net, seen, complete=structure))
     if problems:
@@ -228,28 +204,17 @@ def _net(form: _Net, prefix: str, *, structure: bool) -> Net:
     return net
 
 
-def _rule(rule: _Order | _Pair | _Required) -> Rule:
-    match rule:
-        case _Order(kind, first, then):
-            return Rule(kind, (first, then))
-        case _Pair(pair, tasks):
-            return Rule(pair, tasks)
-        case _Required(one, task):
-            return Rule(one, (task,))
-
-
 # Writing ----------------------------------------------------------------------------------------------
 
 
 def write_net(net: Net) -> dict[str, Any]:
     """Write a net as JSON; whatever is unknown or the default is left out."""
-    conditions = [
-        _written(one)
-        for one in net.conditions.values()
-        if one.id not in {net.input, net.output} or one.label is not None
-    ]
+    ends = (Condition(net.input), Condition(net.output))
     lists = {
-        "rules": [_written_rule(rule) for rule in net.rules],
+        "tasks": [_written_task(task) for task in net.tasks.values()],
+        "conditions": [_written(one) for one in net.conditions.values() if one not in ends],
+        "flows": [_written(flow) for flow in net.flows],
+        "rules": [_written(rule) for rule in net.rules],
         "kept": [_written(one) for one in net.kept],
         "notes": list(net.notes),
     }
@@ -258,10 +223,7 @@ def write_net(net: Net) -> dict[str, Any]:
         **({} if net.label is None else {"label": net.label}),
         "input": net.input,
         "output": net.output,
-        "tasks": [_written_task(task) for task in net.tasks.values()],
-        **({"conditions": conditions} if conditions else {}),
-        "flows": [_written(flow) for flow in net.flows],
-        **{key: value for key, value in lists.items() if value},
+        **{key: value for key, value in lists.items() if value or key in {"tasks", "flows"}},
     }
 
 
@@ -293,14 +255,3 @@ def _written_task(task: Task) -> dict[str, Any]:
     if task.label == task.id:
         del found["label"]
     return found
-
-
-def _written_rule(rule: Rule) -> dict[str, Any]:
-    keys: Mapping[str, tuple[str, ...]] = {
-        "precedence": ("first", "then"),
-        "response": ("first", "then"),
-        "required": ("task",),
-    }
-    if rule.kind in keys:
-        return {"kind": rule.kind, **dict(zip(keys[rule.kind], rule.tasks, strict=True))}
-    return {"kind": rule.kind, "tasks": list(rule.tasks)}

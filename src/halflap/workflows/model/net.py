@@ -8,53 +8,38 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-__all__ = [
-    "CANCELLATION",
-    "FIXING",
-    "ITEM",
-    "Amount",
-    "Bound",
-    "Condition",
-    "Flow",
-    "Gate",
-    "Kept",
-    "Name",
-    "Net",
-    "Rule",
-    "RuleKind",
-    "Specification",
-    "Task",
-]
-
 Gate = Literal["and", "xor", "or"]
-RuleKind = Literal["precedence", "response", "exclusion", "separation_of_duties", "required"]
 Name = Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
 Amount = Annotated[float | int, Field(ge=0, le=1e15, allow_inf_nan=False)]
 Names = frozenset[Annotated[str, Field(pattern=r"\S")]]
 
+MAX_STATES = 100_000
+"""States that are explored before an answer is inconclusive."""
 ITEM = "each"
 """The name of the current item in the arguments of a task that is done for each item of a list."""
-
 FIXING = frozenset(
     {"timer", "minimum", "maximum", "threshold", "creationMode", "miDataInput", "miDataOutput"}
 )
 """Kept elements of YAWL about when, or how often, a task is done."""
 CANCELLATION = frozenset({"removesTokens", "removesTokensFromFlow"})
 """Kept elements of YAWL that concern other parts of the workflow too."""
-
-_STRICT = ConfigDict(extra="forbid", strict=True)
+STRICT = ConfigDict(extra="forbid", strict=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """Something that is done. Whatever is None is unknown, and nothing is concluded from it."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     id: Name
     label: Annotated[
-        Name | None, Field(description="What a trace shows. By default the id; null makes the task silent.")
-    ]
+        Name | None,
+        Field(
+            description="What a trace shows. By default the id; null makes the task silent.",
+            json_schema_extra=lambda schema: schema.pop("default", None) and None,
+        ),
+    ] = ""
     join: Annotated[Gate, Field(description="Which incoming flows it waits for.")] = "xor"
     split: Annotated[Gate, Field(description="Which outgoing flows it takes.")] = "and"
     duration: Annotated[Amount | None, Field(description="Seconds.")] = None
@@ -79,12 +64,16 @@ class Task:
         Field(description="A list, or a reference to one: the tool is called for each item."),
     ] = field(default=None, hash=False)
 
+    def __post_init__(self) -> None:
+        if self.label == "":
+            object.__setattr__(self, "label", self.id)
+
 
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A place where a token waits. Several flows out of one are a deferred choice."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     id: Name
     label: Name | None = None
@@ -94,7 +83,7 @@ class Condition:
 class Flow:
     """An arrow. Between two tasks it contains an unnamed condition."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     source: Annotated[Name, Field(alias="from")]
     target: Annotated[Name, Field(alias="to")]
@@ -112,36 +101,58 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """What has to hold in every case, over tasks by their ids.
+class OrderRule:
+    """precedence: `first` is done before any `then`. response: `then` is done after every `first`."""
 
-    precedence (a, b): there is an a before any b. response (a, b): there is a b after every a. exclusion (a, b): never both.
-    separation_of_duties (a, b): they have different resources. required (a): every case has it.
-    """
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
-    kind: RuleKind
-    tasks: tuple[str, ...]
+    kind: Literal["precedence", "response"]
+    first: Name
+    then: Name
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        return self.first, self.then
+
+
+@dataclass(frozen=True, slots=True)
+class PairRule:
+    """exclusion: no case has both tasks. separation_of_duties: they have different resources."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    kind: Literal["exclusion", "separation_of_duties"]
+    tasks: tuple[Name, Name]
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredRule:
+    """Every case has the task."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    kind: Literal["required"]
+    task: Name
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        return (self.task,)
+
+
+Rule = Annotated[OrderRule | PairRule | RequiredRule, Field(discriminator="kind")]
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
     """Something about a part of the net that the model cannot express, such as a timer or an XPath predicate."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
     text: str
     at: Annotated[
         str, Field(description="A task or condition, `from -> to` of a flow, or empty for the net.")
     ] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """How much may be explored before an answer is inconclusive."""
-
-    states: int = 100_000
-    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +186,7 @@ class Net:
             found[flow.target].append(flow)
         return found
 
-    def splits(self, node: str, flows: list[Flow]) -> bool:
+    def chooses(self, node: str, flows: list[Flow]) -> bool:
         """Return whether a choice is made among the flows out of a node."""
         return len(flows) > 1 and (node in self.conditions or self.tasks[node].split != "and")
 

@@ -1,50 +1,35 @@
-"""Find the blocks of a net: its gates are reduced until one arrow is left, or nothing fits any more.
+"""From a net to its tree: gates are reduced until one arrow is left, or nothing fits any more.
 
 Every node is split into the gate of its join, what it does, and the gate of its split; a condition has two xor gates. Then, as long as possible: a
 gate with one way in and one way out is passed through; several ways from a split to a join of its kind become one block; a way from an
 xor-split back to the xor-join that leads to it is a loop. Each step preserves behaviour. An and- or xor-split may be closed in several
-steps; all ways of an or-split have to meet in one or-join at once.
+steps; all ways of an or-split have to meet in one or-join at once. What is left over is a `Tangle`.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.errors import WorkflowError
 from halflap.core.text import join as listed
 from halflap.workflows.model.block import (
-    NOTHING,
     PLAIN,
     Block,
     Branches,
     Choice,
     Corner,
-    Link,
     Loop,
     Sequence,
     Step,
-    Structure,
-    Way,
+    Tangle,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from halflap.workflows.model.net import Gate, Net
 
-__all__ = [
-    "MAX_DEPTH",
-    "Mismatch",
-    "loose_gates",
-    "mismatches",
-    "structure_of",
-    "unstructured_because",
-    "whole",
-]
-
-MAX_DEPTH = 100
+_MAX_DEPTH = 100
 """How many blocks may be nested; the analysis recurses over them."""
 _MAX_NAMED = 5
 
@@ -65,19 +50,19 @@ class _Arrow:
     source: _Gate
     target: _Gate
     parts: deque[Block]
-    way: Way
-    """Weight, choice and rank; the block is in `parts`."""
+    choice: Choice = PLAIN
     depth: int = 0
+    ways: list[_Arrow] = field(default_factory=list)
+    """The arrows it was made from, if it is nothing but some of the ways between the two gates."""
 
-    def finished(self) -> Way:
-        parts = tuple(self.parts)
-        return replace(self.way, block=parts[0] if len(parts) == 1 else Sequence(parts))
+    @property
+    def block(self) -> Block:
+        return self.parts[0] if len(self.parts) == 1 else Sequence(tuple(self.parts))
 
 
 class _Reduction:
     def __init__(self, net: Net) -> None:
         self.between: dict[tuple[int, int], list[_Arrow]] = {}
-        self.gates: list[_Gate] = []
         self.flows = Counter(flow.source for flow in net.flows)
         entry: dict[str, _Gate] = {}
         leave: dict[str, _Gate] = {}
@@ -85,13 +70,11 @@ class _Reduction:
             task = net.tasks.get(node)
             entry[node] = _Gate(node, task.join if task else "xor", joins=True)
             leave[node] = _Gate(node, task.split if task else "xor", joins=False)
-            self.gates += [entry[node], leave[node]]
             ends = node in {net.input, net.output}
-            self.add(_Arrow(entry[node], leave[node], deque([] if ends else [Step(node)]), Way(NOTHING)))
+            self.add(_Arrow(entry[node], leave[node], deque([] if ends else [Step(node=node)])))
         for rank, flow in enumerate(net.flows):
-            weight = 1.0 if flow.probability is None else flow.probability
-            way = Way(NOTHING, weight, Choice.of(flow), rank)
-            self.add(_Arrow(leave[flow.source], entry[flow.target], deque(), way))
+            self.add(_Arrow(leave[flow.source], entry[flow.target], deque(), Choice.of(flow, rank)))
+        self.gates = [gate for node in entry for gate in (entry[node], leave[node])]
         self.ends = (entry[net.input], leave[net.output])
         self.waiting = deque(self.gates)
         self.partial: deque[tuple[_Gate, _Gate]] = deque()
@@ -109,10 +92,6 @@ class _Reduction:
             else:
                 self.branch(list(self.together(*self.partial.popleft())))
 
-    @property
-    def left(self) -> list[_Arrow]:
-        return [arrow for together in self.between.values() for arrow in together]
-
     def together(self, source: _Gate, target: _Gate) -> list[_Arrow]:
         return self.between.get((id(source), id(target)), [])
 
@@ -124,10 +103,7 @@ class _Reduction:
     def remove(self, arrow: _Arrow) -> None:
         del arrow.source.out[id(arrow)]
         del arrow.target.into[id(arrow)]
-        together = self.between[id(arrow.source), id(arrow.target)]
-        together.remove(arrow)
-        if not together:
-            del self.between[id(arrow.source), id(arrow.target)]
+        self.together(arrow.source, arrow.target).remove(arrow)
 
     def pass_through(self, gate: _Gate) -> None:
         (before,), (after,) = gate.into.values(), gate.out.values()
@@ -141,7 +117,8 @@ class _Reduction:
         else:
             parts = after.parts
             parts.extendleft(reversed(before.parts))
-        arrow = _Arrow(before.source, after.target, parts, before.way, max(before.depth, after.depth))
+        depth = max(before.depth, after.depth)
+        arrow = _Arrow(before.source, after.target, parts, before.choice, depth)
         self.add(arrow)
         self.merge(arrow)
 
@@ -149,11 +126,11 @@ class _Reduction:
         """Make one block of this arrow and those that lead the same way, or back."""
         source, target = arrow.source, arrow.target
         together = self.together(source, target)
-        complete = len(together) == len(source.out) == len(target.into)
-        if len(together) > 1 and source.kind == target.kind and complete:
-            self.branch(list(together))
-        elif len(together) > 1 and source.kind == target.kind != "or":
-            self.partial.append((source, target))
+        if len(together) > 1 and source.kind == target.kind:
+            if len(together) == len(source.out) == len(target.into):
+                self.branch(list(together))
+            elif source.kind != "or":
+                self.partial.append((source, target))
         for back in list(self.together(target, source)):
             for first in list(self.together(source, target)):
                 self.close_loop(first, back)
@@ -161,134 +138,100 @@ class _Reduction:
     def branch(self, together: list[_Arrow]) -> None:
         if len(together) <= 1:
             return
-        first = together[0]
-        split, join = first.source, first.target
-        for arrow in together[1:]:
-            self.remove(arrow)
-        ways: list[Way] = []
-        deepest = 0
         for arrow in together:
-            way = arrow.finished()
-            inside = way.block
-            gates = (split.node, join.node)
-            if isinstance(inside, Branches) and (inside.split, inside.join) == gates and way.choice == PLAIN:
-                ways += inside.ways
-                deepest = max(deepest, arrow.depth - 1)
-            else:
-                ways.append(way)
-                deepest = max(deepest, arrow.depth)
-        ways.sort(key=lambda way: way.rank)
-        partial = _flows_in(ways, split.node) < self.flows[split.node]
-        first.parts = deque([Branches(split.kind, tuple(ways), split.node, join.node, partial)])
-        first.way = Way(NOTHING, sum(way.weight for way in ways), PLAIN, ways[0].rank)
-        first.depth = 1 + deepest
+            self.remove(arrow)
+        split, join = together[0].source, together[0].target
+        ways = sorted(
+            (one for arrow in together for one in arrow.ways or [arrow]), key=lambda one: one.choice.rank
+        )
+        choices = tuple(one.choice for one in ways)
+        whole = Choice.together(choices)
+        partial = whole.flows < self.flows[split.node]
+        block = Branches(
+            tuple(one.block for one in ways), split.kind, choices, split.node, join.node, partial
+        )
+        depth = 1 + max(one.depth for one in ways)
+        self.add(_Arrow(split, join, deque([block]), whole, depth, ways))
         self.waiting.extend((split, join))
 
     def close_loop(self, one: _Arrow, other: _Arrow) -> None:
         for forth, back in ((one, other), (other, one)):
             join, split = forth.source, forth.target
-            if not (
-                join.joins
-                and not split.joins
-                and join.kind == split.kind == "xor"
-                and len(join.out) == len(split.into) == 1
-            ):
+            shaped = join.joins and not split.joins and join.kind == split.kind == "xor"
+            if not shaped or len(join.out) > 1 or len(split.into) > 1:
                 continue
             self.remove(back)
-            leaving = [arrow.way for arrow in split.out.values()]
-            loop = Loop(
-                forth.finished().block,
-                back.finished(),
-                leaving[0].choice if len(leaving) == 1 else PLAIN,
-                sum(way.weight for way in leaving),
-                split.node,
-                join.node,
-            )
+            leaving = [arrow.choice for arrow in split.out.values()]
+            leave = leaving[0] if len(leaving) == 1 else Choice.together(leaving)
+            loop = Loop((forth.block, back.block), (leave, back.choice), split.node, join.node)
             forth.parts = deque([loop])
             forth.depth = 1 + max(forth.depth, back.depth)
             self.waiting.extend((join, split))
             return
 
 
-def _flows_in(ways: Iterable[Way], split: str) -> int:
-    """Return how many flows out of a gate are in these ways."""
-    return sum(
-        _flows_in(way.block.ways, split)
-        if isinstance(way.block, Branches) and way.block.split == split and way.choice == PLAIN
-        else 1
-        for way in ways
+def tree_of(net: Net) -> Block:
+    """Return the tree of a net; a `Tangle` if it is not block-structured."""
+    reduction = _Reduction(net)
+    reduction.run()
+    left = [arrow for together in reduction.between.values() for arrow in together]
+    if any(arrow.depth > _MAX_DEPTH for arrow in left):
+        message = f"More than {_MAX_DEPTH} blocks are nested. Move some of them into a separate net."
+        raise WorkflowError([("", message)], f"The workflow {net.id!r} is nested too deeply.")
+    if len(left) == 1 and (left[0].source, left[0].target) == reduction.ends:
+        return left[0].block
+    gates = [gate for gate in reduction.gates if gate.into or gate.out]
+    place = {id(gate): at for at, gate in enumerate(gates)}
+    left.sort(key=lambda arrow: (place[id(arrow.source)], arrow.choice.rank, place[id(arrow.target)]))
+    return Tangle(
+        tuple(arrow.block for arrow in left),
+        tuple(arrow.choice for arrow in left),
+        tuple((place[id(arrow.source)], place[id(arrow.target)]) for arrow in left),
+        tuple(Corner(gate.node, gate.kind, gate.joins) for gate in gates),
     )
 
 
-def structure_of(net: Net) -> Structure:
-    """Return the blocks of a net, and the corners between them where it is not block-structured."""
-    reduction = _Reduction(net)
-    reduction.run()
-    left = reduction.left
-    if any(arrow.depth > MAX_DEPTH for arrow in left):
-        message = f"More than {MAX_DEPTH} blocks are nested. Move some of them into a net of their own."
-        raise WorkflowError([("", message)], f"The workflow {net.id!r} is nested too deeply.")
-    if len(left) == 1 and (left[0].source, left[0].target) == reduction.ends:
-        return whole(net, left[0].finished().block)
-    gates = [gate for gate in reduction.gates if gate.into or gate.out]
-    place = {id(gate): at for at, gate in enumerate(gates)}
-    links = [Link(place[id(arrow.source)], place[id(arrow.target)], arrow.finished()) for arrow in left]
-    links.sort(key=lambda link: (link.source, link.way.rank, link.target))
-    return Structure(tuple(Corner(gate.node, gate.kind, gate.joins) for gate in gates), tuple(links))
+# What is not block-structured -------------------------------------------------------------------------
 
 
-def whole(net: Net, block: Block) -> Structure:
-    """Return the structure of a net that consists of this block."""
-    corners = (Corner(net.input, "xor", joins=True), Corner(net.output, "xor", joins=False))
-    return Structure(corners, (Link(0, 1, Way(block)),))
-
-
-@dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(NamedTuple):
     """A split whose ways meet in a join of another kind."""
 
-    split: str
-    split_kind: Gate
-    join: str
-    join_kind: Gate
+    split: Corner
+    join: Corner
 
     def __str__(self) -> str:
         return (
-            f"'{self.split}' is an {self.split_kind}-split, and '{self.join}', where its ways meet, "
-            f"is an {self.join_kind}-join."
+            f"'{self.split.node}' is an {self.split.kind}-split, and '{self.join.node}', where its ways meet, "
+            f"is an {self.join.kind}-join."
         )
 
 
-def mismatches(structure: Structure) -> list[Mismatch]:
-    ends = Counter((link.source, link.target) for link in structure.links)
-    corners = structure.corners
-    return [
-        Mismatch(corners[one].node, corners[one].kind, corners[two].node, corners[two].kind)
-        for (one, two), count in ends.items()
-        if count > 1 and corners[one].kind != corners[two].kind
-    ]
+def mismatches(tree: Block) -> list[Mismatch]:
+    if not isinstance(tree, Tangle):
+        return []
+    pairs = [(tree.corners[one], tree.corners[two]) for one, two in tree.links]
+    count = Counter(pairs)
+    return [Mismatch(one, two) for one, two in count if count[one, two] > 1 and one.kind != two.kind]
 
 
-def loose_gates(structure: Structure) -> list[str]:
+def loose_gates(tree: Block) -> list[str]:
     """Return the nodes whose gates are in no block, as listed in the net."""
-    into = Counter(link.target for link in structure.links)
-    out = Counter(link.source for link in structure.links)
-    return list(
-        dict.fromkeys(
-            corner.node for at, corner in enumerate(structure.corners) if into[at] > 1 or out[at] > 1
-        )
-    )
+    if not isinstance(tree, Tangle):
+        return []
+    ends = Counter((end, at) for link in tree.links for end, at in enumerate(link))
+    listed_ = enumerate(tree.corners)
+    return list(dict.fromkeys(one.node for at, one in listed_ if ends[at, 0] > 1 or ends[at, 1] > 1))
 
 
-def unstructured_because(structure: Structure) -> str | None:
+def unstructured_because(tree: Block) -> str | None:
     """Return why a net is not block-structured, or None if it is."""
-    if structure.block is not None:
+    if not isinstance(tree, Tangle):
         return None
-    found = mismatches(structure)
+    found = mismatches(tree)
+    gates = listed((f"'{gate}'" for gate in loose_gates(tree)), limit=_MAX_NAMED)
     if found:
         return str(found[0])
-    gates = loose_gates(structure)
     if not gates:
         return "Not every task is on a path from the input to the output."
-    named = listed((f"'{gate}'" for gate in gates), limit=_MAX_NAMED)
-    return f"The gates of {named} do not form blocks with one entry and one exit."
+    return f"The gates of {gates} do not form blocks with one entry and one exit."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from halflap.workflows.model.form import write_net
@@ -16,10 +17,8 @@ from halflap.workflows.optimize.search import Frontier
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from halflap.workflows.model.block import Structure
-    from halflap.workflows.optimize.evaluate import Evaluation, Evaluator
-
-__all__ = ["genetic_search", "is_installed"]
+    from halflap.workflows.model.block import Block
+    from halflap.workflows.optimize.evaluate import Candidate, Evaluator
 
 _COMPONENT = "workflow"
 _OBJECTIVES = ("goal", "time", "size", "cost")
@@ -30,11 +29,7 @@ _MAX_REFLECTIONS = 20
 
 
 def is_installed() -> bool:
-    try:
-        import gepa  # noqa: F401, PLC0415 -- an extra, needed only here
-    except ImportError:
-        return False
-    return True
+    return find_spec("gepa") is not None
 
 
 class _Quiet:
@@ -46,44 +41,43 @@ class _Quiet:
 
 @dataclass(slots=True)
 class _Adapter:
-    """Measures candidates for the library; a candidate is the JSON text of a workflow."""
+    """Measures candidates for the library, which knows each by a number."""
 
     evaluator: Evaluator
     frontier: Frontier
     reflect: Callable[[str], str] | None
-    structures: dict[str, Structure] = field(default_factory=dict)
-    texts: dict[Structure, str] = field(default_factory=dict)
-    taken: set[Structure] = field(default_factory=set)
+    trees: list[Block] = field(default_factory=list)
+    taken: set[Block] = field(default_factory=set)
     reflections: int = 0
     propose_new_texts: None = None
 
-    def text(self, found: Evaluation) -> str:
-        text = self.texts.get(found.structure)
-        if text is None:
-            text = json.dumps(write_net(found.net), sort_keys=True, ensure_ascii=False)
-            # Different blocks may be written as the same net, and lead to different candidates.
-            text += " " * sum(one.rstrip() == text for one in self.structures)
-            self.texts[found.structure] = text
-            self.structures[text] = found.structure
-        return text
+    def numbered(self, tree: Block) -> dict[str, str]:
+        self.taken.add(tree)
+        self.trees.append(tree)
+        return {_COMPONENT: str(len(self.trees) - 1)}
+
+    def found(self, candidate: Mapping[str, str]) -> Candidate:
+        return self.evaluator.evaluate(self.trees[int(candidate[_COMPONENT])])
 
     def evaluate(
         self, batch: Sequence[str], candidate: Mapping[str, str], capture_traces: bool = False
     ) -> Any:
         from gepa.core.adapter import EvaluationBatch  # noqa: PLC0415 -- an extra
 
-        found = self.evaluator.evaluate(self.structures[candidate[_COMPONENT]])
-        scores = [self.score(found, objective) for objective in batch]
+        scores = [self.score(self.found(candidate), objective) for objective in batch]
         traces = [{"objective": one} for one in batch] if capture_traces else None
         return EvaluationBatch(outputs=[None] * len(batch), scores=scores, trajectories=traces)
 
-    def score(self, found: Evaluation, objective: str) -> float:
+    def score(self, found: Candidate, objective: str) -> float:
         """Score one objective, more being better; the goal outweighs the others."""
         start = self.evaluator.start
         if found.refused is not None:
             return -_GOAL * 10
         if objective == "goal":
-            return _GOAL * _one_number(start.rank, found.rank)
+            # What comes first in a rank counts far more than what comes later.
+            pairs = enumerate(zip(start.rank, found.rank, strict=True))
+            weighted = ((a - b) / max(abs(a), abs(b), 1.0) / 1_000.0**at for at, (a, b) in pairs)
+            return _GOAL * sum(weighted)
         before, after = {
             "time": (start.times.makespan, found.times.makespan),
             "cost": (start.times.cost, found.times.cost),
@@ -94,66 +88,55 @@ class _Adapter:
     def make_reflective_dataset(
         self, candidate: Mapping[str, str], eval_batch: Any, components_to_update: Sequence[str]
     ) -> dict[str, list[dict[str, Any]]]:
-        """Return the measurements of a candidate, for whoever reflects on it."""
+        """Return the measurements of a candidate, for whatever reflects on it."""
         _ = eval_batch
-        found = self.evaluator.evaluate(self.structures[candidate[_COMPONENT]])
-        return {name: [found.metrics().response()] for name in components_to_update}
+        return {name: [self.found(candidate).metrics().response()] for name in components_to_update}
 
     def propose(
         self, candidate: dict[str, str], dataset: Mapping[str, Any], components: Sequence[str]
     ) -> dict[str, str]:
         """Offer the best unseen workflow that can be made of a candidate; nothing if there is none."""
         _ = components
-        structure = self.structures[candidate[_COMPONENT]]
-        new = self._reflected(structure, dataset) or self._best(structure)
-        if new is None:
-            return {}
-        self.taken.add(new.structure)
-        return {_COMPONENT: self.text(new)}
+        one = self.found(candidate)
+        new = self._reflected(one, dataset) or self._best(one)
+        return {} if new is None else self.numbered(new.tree)
 
-    def _reflected(self, structure: Structure, dataset: Mapping[str, Any]) -> Evaluation | None:
+    def _unseen(self, tree: Block) -> list[Candidate]:
+        return [one for one in self.frontier.expand(tree) if one.tree not in self.taken]
+
+    def _reflected(self, candidate: Candidate, dataset: Mapping[str, Any]) -> Candidate | None:
         """Ask the model which transformation to try, and offer the best unseen workflow it leads to."""
         if self.reflect is None or self.reflections >= _MAX_REFLECTIONS:
             return None
-        self.reflections += 1
-        came = self.evaluator.came
-        unseen = [one for one in self.frontier.expand(structure) if one.structure not in self.taken]
-        names = [came[one.structure].transformation.name for one in unseen if one.structure in came]
-        if len(set(names)) <= 1:
+        by_name: dict[str, Candidate] = {}
+        for one in self._unseen(candidate.tree):
+            if one.tree in self.evaluator.came:
+                by_name.setdefault(self.evaluator.came[one.tree].transformation.name, one)
+        if len(by_name) <= 1:
             return None
+        self.reflections += 1
         answer = self.reflect(
             f"A workflow is being optimised for {self.evaluator.target}. It is this net:\n"
-            f"{self.texts[structure].strip()}\nIts measurements: {json.dumps(dataset, default=str)}\n"
-            f"Which of these transformations should be tried next? {', '.join(dict.fromkeys(names))}\n"
+            f"{json.dumps(write_net(candidate.net), ensure_ascii=False)}\n"
+            f"Its measurements: {json.dumps(dataset, default=str)}\n"
+            f"Which of these transformations should be tried next? {', '.join(by_name)}\n"
             "Answer with the name only."
         )
-        return next((one for one, name in zip(unseen, names, strict=False) if name in answer), None)
+        return next((one for name, one in by_name.items() if name in answer), None)
 
-    def _best(self, structure: Structure) -> Evaluation | None:
+    def _best(self, candidate: Candidate) -> Candidate | None:
         """Find something better than a workflow, elsewhere if need be; else the best that is unseen."""
-        rank = self.evaluator.evaluate(structure).rank
-        best: Evaluation | None = None
-        start: Structure | None = structure
+        best: Candidate | None = None
+        tree: Block | None = candidate.tree
         for _ in range(_LOOK_AHEAD):
-            if start is None:
+            if tree is None:
                 break
-            unseen = (one for one in self.frontier.expand(start) if one.structure not in self.taken)
-            found = next(unseen, None)
-            if found is not None and (best is None or found.rank < best.rank):
-                best = found
-            if best is not None and best.rank < rank:
+            for one in self._unseen(tree)[:1]:
+                best = one if best is None or one.rank < best.rank else best
+            if best is not None and best.rank < candidate.rank:
                 break
-            start = self.frontier.next()
+            tree = self.frontier.next()
         return best
-
-
-def _one_number(start: Sequence[float], rank: Sequence[float]) -> float:
-    """Return a rank as one number, more being better: what comes first counts far more than what comes later."""
-    share, found = 1.0, 0.0
-    for before, after in zip(start, rank, strict=True):
-        found += share * (before - after) / max(abs(before), abs(after), 1.0)
-        share /= 1_000
-    return found
 
 
 def genetic_search(evaluator: Evaluator, seed: int, reflect: Callable[[str], str] | None = None) -> None:
@@ -163,9 +146,8 @@ def genetic_search(evaluator: Evaluator, seed: int, reflect: Callable[[str], str
 
     frontier = Frontier(evaluator)
     adapter = _Adapter(evaluator, frontier, reflect)
-    adapter.taken.add(evaluator.start.structure)
     gepa.optimize(
-        seed_candidate={_COMPONENT: adapter.text(evaluator.start)},
+        seed_candidate=adapter.numbered(evaluator.start.tree),
         trainset=list(_OBJECTIVES),
         valset=list(_OBJECTIVES),
         adapter=adapter,
@@ -181,4 +163,4 @@ def genetic_search(evaluator: Evaluator, seed: int, reflect: Callable[[str], str
         seed=seed,
         raise_on_exception=True,
     )
-    frontier.finish()
+    evaluator.cut_short |= frontier.next() is not None

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict  # noqa: TC002 -- pydantic reads the annotations
 
 from halflap.core.errors import WorkflowError
-from halflap.core.text import join
 from halflap.workflows.analysis.compare import compare
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
-from halflap.workflows.answers import BeforeAndAfter, Change, Optimization, Pareto, Target
+from halflap.workflows.answers import BeforeAndAfter, Change, Mode, Optimization, Pareto, Target, Verdict
 from halflap.workflows.model.form import validated, write_net
-from halflap.workflows.model.reduce import structure_of
+from halflap.workflows.model.net import MAX_STATES, STRICT
+from halflap.workflows.model.reduce import tree_of
 from halflap.workflows.optimize import genetic
 from halflap.workflows.optimize.evaluate import Evaluator
 from halflap.workflows.optimize.search import best_first_search
@@ -27,21 +27,24 @@ from halflap.workflows.transform.ground import Ground
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from halflap.workflows.answers import Mode, Verdict
-    from halflap.workflows.model.net import Bound, Net
-    from halflap.workflows.optimize.evaluate import Evaluation, Move
-
-__all__ = ["TARGETS", "Chosen", "Engine", "Goal", "Optimized", "choose", "optimize", "search"]
+    from halflap.workflows.model.net import Net
+    from halflap.workflows.optimize.evaluate import Candidate, Move
 
 Engine = Literal["gepa", "beam"]
 TARGETS: tuple[Target, ...] = get_args(Target)
+_MODES: Mapping[Target, Mode] = {"behavioral": "strict", "balanced": "balanced", "performance": "lenient"}
+_WORK, _FEWEST, _MOST = 200, 2, 40
+"""How many estimated candidates are simulated: between these, fewer the larger they are."""
+_MAX_DOUBTED = 5
+"""How many verdicts may fail before the original is kept: each may explore as many states as the bound allows."""
+_MAX_FRONT = 20
 
 
 @dataclass(frozen=True)
 class Goal:
     """What an optimisation aims at."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
     optimization_target: Target
     constraints: Constraints = field(default_factory=Constraints)
     reference_patterns: tuple[Pattern, ...] = ()
@@ -55,13 +58,13 @@ class Optimized:
     engine: Engine
     seed: int
     evaluations: int
-    changes: tuple[Change, ...]
-    before: Evaluation
-    after: Evaluation
-    front: tuple[Evaluation, ...]
+    changes: list[Change]
+    before: Candidate
+    after: Candidate
+    front: list[Candidate]
     """The Pareto front in time, cost and size."""
     verdict: Verdict
-    notes: tuple[str, ...]
+    notes: list[str]
 
     @property
     def net(self) -> Net:
@@ -73,7 +76,7 @@ class Optimized:
             optimized_workflow=written(self.net),
             optimization_target=self.target,
             changed=bool(self.changes),
-            transformations=list(self.changes),
+            transformations=self.changes,
             metrics=BeforeAndAfter(before=self.before.metrics(), after=self.after.metrics()),
             pareto_front=[
                 Pareto(**vars(one.metrics()), chosen=one is self.after, workflow=written(one.net))
@@ -83,7 +86,7 @@ class Optimized:
             seed=self.seed,
             evaluations=self.evaluations,
             validation=self.verdict,
-            notes=list(self.notes),
+            notes=self.notes,
         ).response()
 
 
@@ -95,13 +98,12 @@ def optimize(
     *,
     seed: int = 0,
     engine: Engine | None = None,
-    bound: Bound | None = None,
     reflect: Callable[[str], str] | None = None,
 ) -> Optimized:
     """Optimise a workflow, with gepa where it is installed. `reflect` is a language model that gepa may ask."""
     asked: dict[str, Any] = {"optimization_target": target, "reference_patterns": reference_patterns}
     goal = validated(Goal, asked | {"constraints": constraints or {}})
-    return search(net, goal, seed=seed, engine=engine, bound=bound, reflect=reflect)
+    return search(net, goal, seed=seed, engine=engine, reflect=reflect)
 
 
 def search(
@@ -110,8 +112,8 @@ def search(
     *,
     seed: int = 0,
     engine: Engine | None = None,
-    bound: Bound | None = None,
     reflect: Callable[[str], str] | None = None,
+    bound: int = MAX_STATES,
 ) -> Optimized:
     """Optimise a workflow for a goal."""
     problems = list(goal.constraints.problems(net))
@@ -120,84 +122,110 @@ def search(
         problems.append(("engine", "gepa is not installed: `pip install 'halflap[gepa]'`."))
     if problems:
         raise WorkflowError(problems, "The workflow cannot be optimised like this.")
-    dead = _check_sound(net, bound)
-    ground = Ground(goal.constraints.facts(net), goal.constraints)
-    evaluator = Evaluator(ground, structure_of(net), goal.optimization_target, goal.reference_patterns, bound)
-    notes = [
-        f"'keep_order' of '{first}' and '{then}' has no effect: the workflow has no order for them."
-        for first, then in goal.constraints.without_effect(net)
-    ]
+    tree = tree_of(net)
+    _check_sound(Study(net, bound, tree=tree))
+    ground = Ground.of(net, tree, goal.constraints)
+    evaluator = Evaluator(ground, tree, goal.optimization_target, goal.reference_patterns, bound)
+    notes = []
     if ground.facts.untouchable is not None:
         notes.append(f"Nothing was changed. {ground.facts.untouchable}")
     elif used == "gepa":
         genetic.genetic_search(evaluator, seed, reflect)
     else:
         best_first_search(evaluator)
-    if evaluator.out_of_time and bound is not None:
+    if evaluator.cut_short:
         notes.append(
-            f"The search was stopped after {bound.seconds:g} s; more time may find a better workflow."
+            f"The search was stopped after {len(evaluator.found)} workflows, before every sequence of changes was tried."
         )
-    elif evaluator.cut_short:
-        notes.append(
-            f"The search was stopped after {evaluator.evaluations} workflows, before every sequence of changes was tried."
-        )
-    return _finished(evaluator, used, seed, notes, dead)
-
-
-def _check_sound(net: Net, bound: Bound | None) -> list[str]:
-    """Refuse what is not sound or shows nothing; return the dead tasks, which can be removed."""
-    if all(task.label is None for task in net.tasks.values()):
-        message = "No task has a label, so no case shows anything. Give a label to those that do something."
-        raise WorkflowError([("tasks", message)], f"The workflow {net.id!r} cannot be optimised.")
-    judged = soundness(Study(net, bound))
-    wrong = [one.sentence for one in judged.failures if one.kind != "dead_task"]
-    if wrong:
-        what = f"The workflow {net.id!r} is not sound; only sound ones can be optimised. Fix this first."
-        raise WorkflowError([("", one) for one in wrong], what)
-    if judged.sound is None:
-        what = f"Whether the workflow {net.id!r} is sound is unknown, so it is not changed."
-        raise WorkflowError([("", judged.problem or "")], what)
-    return [one.task for one in judged.failures if one.task is not None]
-
-
-def _finished(
-    evaluator: Evaluator, engine: Engine, seed: int, notes: list[str], dead: list[str]
-) -> Optimized:
-    chosen = choose(evaluator)
-    best = chosen.best
-    path: list[Move] = []
-    structure = best.structure
-    while structure != evaluator.start.structure:
-        path.append(evaluator.came[structure])
-        structure = path[-1].source
-    path.reverse()
-    measured = [evaluator.start, *(evaluator.evaluate(move.target) for move in path)]
-    # All by the measure of the result, so that gains add up.
-    precise = [evaluator.precisely(one) for one in measured]
-    notes += chosen.notes
+    pool = _pool(evaluator, notes)
+    best, verdict = _chosen(evaluator, pool, notes)
     notes += [
         f"'{name}' is not met: it is exceeded by {by:g}, and no change was found that fixes it."
         for name, by in zip(("max_parallel", "max_cost"), best.excess, strict=True)
         if by
     ]
-    left = [f"'{task}'" for task in dead if task in best.net.tasks]
-    if left:
-        notes.append(f"{join(left)} can never happen and could not be removed: the result is not sound.")
+    front = _nondominated([best, *(one for one in pool if one is not best)])
+    if best not in front:
+        notes.append(
+            "The result is not in the Pareto front: another workflow is at least as good in time, cost and size, "
+            "but scores lower or has less of the requested patterns."
+        )
     return Optimized(
-        evaluator.target,
-        engine,
-        seed,
-        evaluator.evaluations,
-        tuple(_change(move, one, other) for move, (one, other) in zip(path, pairwise(precise), strict=True)),
-        precise[0],
-        best,
-        chosen.front,
-        chosen.verdict,
-        tuple(notes),
-    )
+        goal.optimization_target, used, seed, len(evaluator.found), _changes(evaluator, best),
+        evaluator.precisely(evaluator.start), best, front[:_MAX_FRONT], verdict, notes,
+    )  # fmt: skip
 
 
-def _change(move: Move, before: Evaluation, after: Evaluation) -> Change:
+def _check_sound(study: Study) -> None:
+    """Refuse what is not sound or shows nothing."""
+    net = study.net
+    if all(task.label is None for task in net.tasks.values()):
+        message = "No task has a label, so no case shows anything. Give a label to those that do something."
+        raise WorkflowError([("tasks", message)], f"The workflow {net.id!r} cannot be optimised.")
+    judged = soundness(study)
+    if judged.failures:
+        what = f"The workflow {net.id!r} is not sound; only sound ones can be optimised. Fix this first."
+        raise WorkflowError([("", one.sentence) for one in judged.failures], what)
+    if judged.sound is None:
+        what = f"Whether the workflow {net.id!r} is sound is unknown, so it is not changed."
+        raise WorkflowError([("", judged.problem or "")], what)
+
+
+# The result --------------------------------------------------------------------------------------------
+
+
+def _pool(evaluator: Evaluator, notes: list[str]) -> list[Candidate]:
+    """Return what may be chosen, best first: all that keep the constraints, or come nearest to that.
+
+    Where times were estimated, the best are simulated and only those returned: estimates are not compared with the rest.
+    """
+    allowed = [one for one in evaluator.found.values() if one.refused is None]
+    least = min(one.excess for one in allowed)
+    pool = sorted((one for one in allowed if one.excess == least), key=lambda one: one.rank)
+    guessed = sum(one.times.method == "estimated" for one in pool)
+    if not guessed:
+        return pool
+    most = max(_FEWEST, min(_MOST, _WORK // max(1, len(evaluator.original.tasks))))
+    chosen = {one.tree for one in (*pool[:most], *_nondominated(pool)[:_FEWEST], evaluator.start)}
+    looked = [evaluator.precisely(one) for one in pool if one.tree in chosen]
+    if len(looked) < len(pool):
+        notes.append(
+            f"The times of {guessed} of {len(pool)} workflows were estimated; the best {len(looked)} were simulated."
+        )
+    return sorted((one for one in looked if one.refused is None), key=lambda one: one.rank)
+
+
+def _chosen(evaluator: Evaluator, pool: list[Candidate], notes: list[str]) -> tuple[Candidate, Verdict]:
+    """Return the best candidate that passes regardless of how it was made; the original does."""
+    doubted = 0
+    for one in [*pool, evaluator.precisely(evaluator.start)]:
+        is_start = one.tree == evaluator.start.tree
+        if doubted >= _MAX_DOUBTED and not is_start:
+            continue
+        verdict = compare(evaluator.original, one.net, _MODES[evaluator.target], evaluator.bound)
+        # How far the fastest may stray is not limited; what it must keep was checked when it was found.
+        if is_start or evaluator.target == "performance" or verdict.passed:
+            break
+        doubted += 1
+    if doubted:
+        notes.append(f"{doubted} better workflows were not taken, since their verdict did not pass.")
+    return one, verdict
+
+
+def _changes(evaluator: Evaluator, best: Candidate) -> list[Change]:
+    """Return the changes that lead to the result, all measured like the result, so that gains add up."""
+    path: list[Move] = []
+    tree = best.tree
+    while tree != evaluator.start.tree:
+        path.append(evaluator.came[tree])
+        tree = path[-1].source
+    path.reverse()
+    measured = [evaluator.start, *(evaluator.evaluate(move.target) for move in path)]
+    pairs = pairwise(evaluator.precisely(one) for one in measured)
+    return [_change(move, one, other) for move, (one, other) in zip(path, pairs, strict=True)]
+
+
+def _change(move: Move, before: Candidate, after: Candidate) -> Change:
     times, costs = (before.times.makespan, after.times.makespan), (before.times.cost, after.times.cost)
     return Change(
         transformation=move.transformation.name,
@@ -212,121 +240,14 @@ def _change(move: Move, before: Evaluation, after: Evaluation) -> Change:
     )
 
 
-# The result --------------------------------------------------------------------------------------------
-
-
-_MODES: Mapping[Target, Mode] = {"behavioral": "strict", "balanced": "balanced", "performance": "lenient"}
-_WORK, _FEWEST, _MOST = 200, 2, 150
-"""How many estimated candidates are simulated: between these, fewer the larger they are."""
-_MAX_DOUBTED = 5
-"""How many verdicts may fail before no other is asked for: each may explore as many states as the bound allows."""
-_MAX_FRONT = 20
-
-Vector = tuple[float, float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The result, the verdict on it, and the candidates of which no other is better in time, cost and size."""
-
-    best: Evaluation
-    verdict: Verdict
-    front: tuple[Evaluation, ...]
-    notes: tuple[str, ...]
-
-
-def choose(evaluator: Evaluator) -> Chosen:
-    """Choose the best of all that keep the constraints, or come nearest to that."""
-    notes: list[str] = []
-    allowed = [one for one in evaluator.found.values() if one.refused is None]
-    least = min(one.excess for one in allowed)
-    pool = sorted((one for one in allowed if one.excess == least), key=lambda one: one.rank)
-    pool = _simulated(evaluator, pool, notes)
-    judge = _Judge(evaluator)
-    best = next((one for one in pool if judge.passes(one)), evaluator.precisely(evaluator.start))
-    if judge.doubted >= _MAX_DOUBTED:
-        notes.append(f"{judge.doubted} better workflows were not taken, since their verdict did not pass.")
-    front = _front(pool, best, judge if evaluator.target == "behavioral" else None)
-    if len(front) > _MAX_FRONT:
-        notes.append(f"The Pareto front has {len(front)} workflows; the first {_MAX_FRONT} are listed.")
-    if best not in front:
-        notes.append(
-            "The result is not in the Pareto front: another workflow is at least as good in time, cost and size, "
-            "but scores lower or has less of the requested patterns."
-        )
-    return Chosen(best, judge.verdict(best), tuple(front[:_MAX_FRONT]), tuple(notes))
-
-
-def _simulated(evaluator: Evaluator, pool: list[Evaluation], notes: list[str]) -> list[Evaluation]:
-    """Where times were estimated, simulate the best and return only those: estimates are not compared with the rest."""
-    guessed = sum(one.times.method == "estimated" for one in pool)
-    if not guessed:
-        return pool
-    start = evaluator.start
-    most = max(_FEWEST, min(_MOST, _WORK // max(1, len(evaluator.original.tasks))))
-    chosen = {one.structure for one in (*pool[:most], *_nondominated(pool)[:_FEWEST])}
-    if start.excess == pool[0].excess:
-        chosen.add(start.structure)
-    looked = [evaluator.precisely(one) for one in pool if one.structure in chosen]
-    if len(looked) < len(pool):
-        notes.append(
-            f"The times of {guessed} of {len(pool)} workflows were estimated; the best {len(looked)} were simulated."
-        )
-    return sorted((one for one in looked if one.refused is None), key=lambda one: one.rank)
-
-
-class _Judge:
-    """Compares candidates with the original, each once."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self.evaluator = evaluator
-        self.doubted = 0
-        self._found: dict[int, Verdict] = {}
-
-    def verdict(self, one: Evaluation) -> Verdict:
-        found = self._found.get(id(one))
-        if found is None:
-            evaluator = self.evaluator
-            found = compare(evaluator.original, one.net, _MODES[evaluator.target], evaluator.bound)
-            self._found[id(one)] = found
-        return found
-
-    def passes(self, one: Evaluation) -> bool:
-        """Return whether a candidate passes regardless of how it was made; the original does."""
-        if one.structure == self.evaluator.start.structure:
-            return True
-        if self.doubted >= _MAX_DOUBTED:
-            return False
-        # How far the fastest may stray is not limited; what it must keep was checked when it was found.
-        passed = self.evaluator.target == "performance" or self.verdict(one).passed
-        self.doubted += not passed
-        return passed
-
-
-def _front(pool: list[Evaluation], best: Evaluation, judge: _Judge | None) -> list[Evaluation]:
-    """Return the Pareto front, the result first; a judge leaves out what does not pass."""
-    left = [best, *(one for one in pool if one is not best)]
-    while True:
-        front = _nondominated(left)
-        wrong = [id(one) for one in front if one is not best and judge is not None and not judge.passes(one)]
-        if not wrong:
-            return front
-        left = [one for one in left if id(one) not in wrong]
-
-
-def _nondominated(listed: Sequence[Evaluation]) -> list[Evaluation]:
-    """Return those of which no other is at least as good in everything; of equals the first."""
-    found: dict[Vector, Evaluation] = {}
+def _nondominated(listed: Sequence[Candidate]) -> list[Candidate]:
+    """Return those of which no other is at least as good in time, cost and size; of equals the first."""
+    found: dict[tuple[float, ...], Candidate] = {}
     for one in listed:
-        found.setdefault(_vector(one), one)
-    kept: list[Vector] = []
+        time = math.inf if one.times.makespan is None else round(one.times.makespan, 9)
+        found.setdefault((time, round(one.times.cost or 0.0, 9), one.size), one)
+    kept: list[tuple[float, ...]] = []
     for mine in sorted(found):
         if not any(all(a <= b for a, b in zip(yours, mine, strict=True)) for yours in kept):
             kept.append(mine)
-    place = {id(one): at for at, one in enumerate(listed)}
-    return sorted((found[mine] for mine in kept), key=lambda one: place[id(one)])
-
-
-def _vector(one: Evaluation) -> Vector:
-    makespan = math.inf if one.times.makespan is None else round(one.times.makespan, 9)
-    return makespan, round(one.times.cost or 0.0, 9), one.size
+    return [one for vector, one in found.items() if vector in kept]

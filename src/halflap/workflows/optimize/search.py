@@ -9,10 +9,8 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from halflap.workflows.model.block import Structure
-    from halflap.workflows.optimize.evaluate import Evaluation, Evaluator
-
-__all__ = ["Frontier", "best_first_search"]
+    from halflap.workflows.model.block import Block
+    from halflap.workflows.optimize.evaluate import Candidate, Evaluator
 
 _NEW_OF_EACH = 8
 """At most one in this many of the budget is expanded: one that yields fewer costs more than it brings."""
@@ -23,59 +21,48 @@ class Frontier:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        self.children: dict[Structure, list[Evaluation]] = {}
+        self.children: dict[Block, list[Candidate]] = {}
         """What one change makes of each that was expanded, best first."""
-        self._seen = {evaluator.start.structure}
-        self._by_rank: list[tuple[tuple[float, ...], int, Structure]] = []
-        self._by_economy: list[tuple[tuple[float, ...], int, Structure]] = []
+        self._seen: set[Block] = set()
+        self._heaps: tuple[list[tuple[tuple[float, ...], int, Block]], ...] = ([], [])
+        """By rank, and by gain for what was given up."""
         self._turn = 0
         self._add(evaluator.start)
 
-    def _add(self, one: Evaluation) -> None:
-        given_up = 0.0 if one.agreement is None else 1 - one.agreement
-        gained = one.merit - self.evaluator.start.merit
-        number = len(self._seen)
-        heappush(self._by_rank, (one.rank, number, one.structure))
-        if given_up > 0:
-            heappush(self._by_economy, ((-gained / given_up,), number, one.structure))
+    def _add(self, one: Candidate) -> None:
+        if one.tree in self._seen:
+            return
+        self._seen.add(one.tree)
+        heappush(self._heaps[0], (one.rank, len(self._seen), one.tree))
+        if one.agreement < 1:
+            gained = one.merit - self.evaluator.start.merit
+            heappush(self._heaps[1], ((-gained / (1 - one.agreement),), len(self._seen), one.tree))
 
-    def expand(self, structure: Structure) -> list[Evaluation]:
+    def expand(self, tree: Block) -> list[Candidate]:
         """Return what one change makes of a workflow, best first; nothing if the budget is spent."""
-        if structure not in self.children:
+        if tree not in self.children:
             full = len(self.children) >= self.evaluator.budget // _NEW_OF_EACH
             if full or self.evaluator.stop():
+                self.evaluator.cut_short = True
                 return []
-            found = sorted(self.evaluator.neighbours(structure), key=lambda one: one.rank)
-            self.children[structure] = found
-            for one in found:
-                if one.structure not in self._seen:
-                    self._seen.add(one.structure)
-                    self._add(one)
-        return self.children[structure]
+            self.children[tree] = sorted(self.evaluator.neighbours(tree), key=lambda one: one.rank)
+            for one in self.children[tree]:
+                self._add(one)
+        return self.children[tree]
 
-    def next(self) -> Structure | None:
+    def next(self) -> Block | None:
         """Return the next workflow to continue from."""
         self._turn += 1
-        heaps = (
-            (self._by_economy, self._by_rank) if self._turn % 2 == 0 else (self._by_rank, self._by_economy)
-        )
-        for heap in heaps:
+        for heap in (self._heaps[1 - self._turn % 2], self._heaps[self._turn % 2]):
             while heap:
-                structure = heappop(heap)[2]
-                if structure not in self.children:
-                    return structure
+                tree = heappop(heap)[2]
+                if tree not in self.children:
+                    return tree
         return None
-
-    def finish(self) -> None:
-        """Note whether something was left that could have been continued from."""
-        self.evaluator.cut_short |= self.next() is not None
 
 
 def best_first_search(evaluator: Evaluator) -> None:
     """Fill the evaluator with candidates."""
     frontier = Frontier(evaluator)
-    while (structure := frontier.next()) is not None:
-        frontier.expand(structure)
-        if structure not in frontier.children:
-            evaluator.cut_short = True
-            return
+    while not evaluator.cut_short and (tree := frontier.next()) is not None:
+        frontier.expand(tree)

@@ -16,17 +16,6 @@ if TYPE_CHECKING:
 
     from halflap.workflows.model.net import Net
 
-__all__ = [
-    "DEEPEST",
-    "check_runnable",
-    "is_literal",
-    "reference",
-    "references",
-    "resolved",
-    "sources",
-    "too_deep",
-]
-
 _PREFIXES = ("mcp__", "script__", "dspy__")
 
 
@@ -81,7 +70,7 @@ def _choices(net: Net) -> Iterator[tuple[str, str]]:
         if len(flows) > 1 and node in net.conditions:
             message = f"Several flows lead out of '{node}': which is taken depends on events outside. Let a task with an xor-split choose."
             yield f"flows[{places[id(flows[0])]}].from", message
-        for flow in flows if net.splits(node, flows) and node in net.tasks else ():
+        for flow in flows if net.chooses(node, flows) and node in net.tasks else ():
             if flow.key in xpaths:
                 message = f"The task '{node}' chooses by XPath, which is not evaluated. Give its flows predicates of their own."
                 yield f"flows[{places[id(flow)]}].predicate", message
@@ -125,7 +114,7 @@ def _used(net: Net) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield from (one for one in found if task.each is None or one[1][0] != ITEM)
     outgoing = net.outgoing()
     for at, flow in enumerate(net.flows):
-        if flow.predicate is not None and net.splits(flow.source, outgoing[flow.source]):
+        if flow.predicate is not None and net.chooses(flow.source, outgoing[flow.source]):
             yield from ((f"flows[{at}].predicate", name) for name in sorted(names(parse(flow.predicate))))
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import WorkflowError
 from halflap.core.text import visible
+from halflap.workflows.model.checks import or_blocks
 from halflap.workflows.model.form import read_net, write_net
 from halflap.workflows.model.net import ITEM
-from halflap.workflows.model.orblocks import or_blocks
 from halflap.workflows.predicates import PRELUDE, parse, to_python
 from halflap.workflows.run.check import is_literal, reference, resolved, sources
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from halflap.workflows.model.net import Flow, Net, Task
-
-__all__ = ["net_program", "recorded_net"]
 
 _DEFAULT_LIMIT = 100
 """How often a task is done in one run, if it states no limit."""

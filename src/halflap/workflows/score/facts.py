@@ -9,37 +9,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.analysis.order import Data, depend
-from halflap.workflows.model.block import Block, Branches, Loop, Step, inner, remembered, steps_of
+from halflap.workflows.analysis.order import Data, depend, dependents
+from halflap.workflows.model.block import (
+    NOTHING,
+    Block,
+    Branches,
+    Choice,
+    Loop,
+    Step,
+    is_choice,
+    parts_of,
+    remembered,
+    sequence,
+    steps_of,
+)
 from halflap.workflows.model.net import CANCELLATION, FIXING
 from halflap.workflows.predicates import names, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from halflap.workflows.model.block import Way
     from halflap.workflows.model.net import Net
 
-__all__ = ["UNKNOWN", "Facts"]
-
 UNKNOWN = Data(None, None)
+TIE = "\0"
+"""How names begin that stand for an order to keep, not for data."""
 
 
 class Facts:
     """The tasks of one workflow. Everything made from it has the same tasks, or fewer."""
 
-    def __init__(self, net: Net, fixed: Iterable[str] = (), ordered: Iterable[tuple[str, str]] = ()) -> None:
-        """Begin; `fixed` tasks are not moved, of each pair of `ordered` the first stays before the second."""
+    def __init__(
+        self, net: Net, fixed: Collection[str] = (), ties: Mapping[str, frozenset[str]] | None = None
+    ) -> None:
+        """Begin; `fixed` tasks are not moved, and tasks with a tie in common keep their order."""
         self.net = net
+        self._ties = dict(ties or {})
+        for at, rule in enumerate(net.rules):
+            for task in rule.tasks if rule.kind in {"precedence", "response"} else ():
+                self._ties[task] = self._ties.get(task, frozenset()) | {f"{TIE}rules[{at}]"}
         self.held = frozenset(fixed) | {one.at for one in net.kept if one.name in FIXING}
         """Tasks that are not moved."""
         self.named = frozenset(task for rule in net.rules for task in rule.tasks)
         """Tasks that a rule names: they cannot be dropped."""
-        self.ties = frozenset(ordered) | {
-            (rule.tasks[0], rule.tasks[1]) for rule in net.rules if rule.kind in {"precedence", "response"}
-        }
-        self._tied = frozenset(task for pair in self.ties for task in pair)
-        self._depend: dict[tuple[Block, Block], bool] = {}
 
     @property
     def undeclared(self) -> list[str]:
@@ -57,18 +69,13 @@ class Facts:
     def untouchable(self) -> str | None:
         """Why nothing in the workflow may be changed, if so."""
         found = sorted({one.name for one in self.net.kept if one.name in CANCELLATION})
-        return (
-            f"It has cancellation ({', '.join(found)}), whose effects the model cannot follow."
-            if found
-            else None
-        )
+        what = f"It has cancellation ({', '.join(found)}), whose effects the model cannot follow."
+        return what if found else None
 
     def duration(self, node: str) -> float:
         task = self.net.tasks.get(node)
-        if task is None:
-            return 0.0
-        if task.duration is None:
-            return 0.0 if task.label is None else 1.0
+        if task is None or task.duration is None:
+            return 0.0 if task is None or task.label is None else 1.0
         return float(task.duration)
 
     def cost(self, node: str) -> float:
@@ -84,11 +91,7 @@ class Facts:
         task = self.net.tasks.get(node)
         return task is None or (
             task.label is None
-            and not task.duration
-            and not task.cost
-            and not task.writes
-            and task.tool is None
-            and task.resource is None
+            and not (task.duration or task.cost or task.writes or task.tool or task.resource)
             and self.droppable(node)
         )
 
@@ -112,65 +115,99 @@ class Facts:
     @remembered
     def data(self, block: Block) -> Data:
         """Return what a block reads and writes, its choices included."""
-        found = self._of_node(block.node) if isinstance(block, Step) else Data()
-        for part in inner(block):
+        if isinstance(block, Step):
+            task = self.net.tasks.get(block.node)
+            if task is None or block.node in self.held:
+                return Data() if task is None else UNKNOWN
+            own = Data(task.reads or frozenset()) if self.routes(task.id) else Data(task.reads, task.writes)
+            return own | self.tie(task.id)
+        found = self.choice(block) if is_choice(block) else Data()
+        for part in block.parts:
             found |= self.data(part)
-        if isinstance(block, Loop) or (isinstance(block, Branches) and block.kind != "and"):
-            found |= self.choice(block.split, block.ways)
         return found
 
     def depend(self, one: Block, other: Block) -> bool:
         """Return whether the order of two blocks matters, by data or because it was asked for."""
-        key = (one, other)
-        found = self._depend.get(key)
-        if found is None:
-            mine, yours = self.tied(one), self.tied(other)
-            found = depend(self.data(one), self.data(other)) or any(
-                (a, b) in self.ties or (b, a) in self.ties for a in mine for b in yours
-            )
-            self._depend[key] = found
-        return found
+        return depend(self.data(one), self.data(other))
 
-    def tied(self, block: Block) -> frozenset[str]:
-        """Return the tasks of a block that have to stay before or after others."""
-        return self.steps(block) & self._tied
+    def tie(self, node: str | None) -> Data:
+        """Return what keeps a node in its order with others, as if it were data."""
+        return Data(writes=self._ties.get(node or "", frozenset()))
 
-    def _of_node(self, node: str) -> Data:
-        task = self.net.tasks.get(node)
-        if task is None:
-            return Data()
-        if node in self.held:
-            return UNKNOWN
-        return Data(task.reads or frozenset()) if self.routes(node) else Data(task.reads, task.writes)
-
-    def choice(self, split: str | None, ways: Iterable[Way]) -> Data:
+    def choice(self, block: Block) -> Data:
         """Return what a choice reads: the names in its predicates, or what the task that chooses reads."""
-        listed = list(_all_ways(split, ways))
-        without = [way for way in listed if way.choice.predicate is None]
+        assert isinstance(block, Branches | Loop)
+        choices = list(_choices_of(block))
+        stated = [one.predicate for one in choices if one.predicate is not None]
         # One way, the default, needs no predicate.
-        if len(without) <= 1 < len(listed):
+        if len(choices) - len(stated) <= 1 < len(choices):
             try:
-                read = [
-                    names(parse(way.choice.predicate)) for way in listed if way.choice.predicate is not None
-                ]
+                read = frozenset(name[0] for one in stated for name in names(parse(one)))
             except WorkflowError:
                 return UNKNOWN
-            return Data(frozenset(name[0] for one in read for name in one))
-        task = self.net.tasks.get(split or "")
-        declared = (
+            return Data(read) | self.tie(block.split)
+        task = self.net.tasks.get(block.split or "")
+        known = (
             task is not None and task.reads is not None and (task.label is None or task.writes is not None)
         )
-        return Data() if declared else UNKNOWN
+        return self.tie(block.split) if known else UNKNOWN
 
 
-def _all_ways(split: str | None, ways: Iterable[Way]) -> Iterable[Way]:
-    """Yield the ways of a gate, including those that are a block of their own at the same gate."""
-    for way in ways:
-        block = way.block
-        if isinstance(block, Branches) and block.split == split and block.kind != "and":
-            yield from _all_ways(split, block.ways)
-        elif isinstance(block, Loop) and block.split == split:
-            yield block.again
-            yield way
+def _choices_of(block: Branches | Loop) -> Iterator[Choice]:
+    """Yield what the ways of a gate state, including those that form a block at the same gate."""
+    if isinstance(block, Loop):
+        yield from block.choices
+        return
+    for part, choice in zip(block.parts, block.choices, strict=True):
+        if isinstance(part, Branches) and part.split == block.split and is_choice(part):
+            yield from _choices_of(part)
         else:
-            yield way
+            yield choice
+            if isinstance(part, Loop) and part.split == block.split:
+                yield part.choices[1]
+
+
+# Atoms ------------------------------------------------------------------------------------------------
+
+
+def fused(parts: Iterable[Block]) -> list[Block]:
+    """Join each choice with what decides it: the node before it, or the loop with the same gate."""
+    found: list[Block] = []
+    for part in parts:
+        if found and isinstance(part, Branches) and is_choice(part) and part.split is not None:
+            last = parts_of(found[-1])[-1] if parts_of(found[-1]) else found[-1]
+            gate = last.node if isinstance(last, Step) else last.split if isinstance(last, Loop) else None
+            if gate == part.split:
+                found[-1] = sequence((found[-1], part))
+                continue
+        found.append(part)
+    return found
+
+
+class Atoms:
+    """What a block consists of when parallel blocks are taken apart: tasks, choices with the task that decides, loops."""
+
+    def __init__(self, facts: Facts, block: Block) -> None:
+        self.atoms: list[Block] = []
+        self.before: list[int] = []
+        """For each atom those that come before it, as bits."""
+        self._add(block, 0)
+        self.depends = dependents(facts.data(one) for one in self.atoms)
+        """For each atom the earlier listed ones it depends on, whether they come before it or run beside it."""
+        self.needs = [one & before for one, before in zip(self.depends, self.before, strict=True)]
+        """For each atom those before it that it depends on."""
+
+    def _add(self, block: Block, before: int) -> int:
+        added = 0
+        for part in fused(parts_of(block)):
+            if isinstance(part, Branches) and part.kind == "and":
+                inside = 0
+                for way in part.parts:
+                    inside |= self._add(way, before | added)
+                added |= inside
+            elif part != NOTHING:
+                bit = 1 << len(self.atoms)
+                self.atoms.append(part)
+                self.before.append(before | added)
+                added |= bit
+        return added

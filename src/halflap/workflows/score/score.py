@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
@@ -12,8 +12,9 @@ from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Compliance, Failed, Measure, RawScores, RuleResult, Scores, Times
-from halflap.workflows.model.block import depth
+from halflap.workflows.model.block import Tangle, depth
 from halflap.workflows.model.form import validated
+from halflap.workflows.model.net import MAX_STATES, STRICT
 from halflap.workflows.model.reduce import mismatches
 from halflap.workflows.score.facts import Facts
 from halflap.workflows.score.patterns import PATTERNS, Pattern, advice, findings, pattern_score
@@ -23,10 +24,9 @@ from halflap.workflows.score.timing import performance
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from halflap.workflows.model.block import Structure
-    from halflap.workflows.model.net import Bound, Net
-
-__all__ = ["DEFAULT_WEIGHTS", "Scoring", "compliance", "maintainability", "measures", "score", "total"]
+    from halflap.workflows.model.block import Block
+    from halflap.workflows.model.net import Net
+    from halflap.workflows.score.patterns import Finding
 
 Weight = Annotated[float | int, Field(ge=0, le=1)]
 _PATTERN_SHARE = 0.2
@@ -39,28 +39,24 @@ _HALF = {"control_flow_complexity": 30, "size": 50, "nesting": 5}
 class Weights:
     """What counts how much."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
     performance: Weight = 0.4
     maintainability: Weight = 0.3
     compliance: Weight = 0.3
 
     def normalised(self) -> dict[str, float]:
-        found = vars(self)
-        whole = sum(found.values())
+        whole = sum(asdict(self).values())
         if whole <= 0:
             raise WorkflowError([("scoring_weights", "All weights are 0. At least one must be larger.")])
-        return {name: weight / whole for name, weight in found.items()}
-
-
-DEFAULT_WEIGHTS: Mapping[str, float] = Weights().normalised()
+        return {name: weight / whole for name, weight in asdict(self).items()}
 
 
 @dataclass(frozen=True)
 class Scoring:
     """What a workflow is scored by."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
-    reference_patterns: list[Pattern] = field(default_factory=list)
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    reference_patterns: list[Pattern]
     scoring_weights: Weights = field(default_factory=Weights)
 
 
@@ -68,25 +64,22 @@ def score(
     net: Net,
     reference_patterns: Sequence[str] = (),
     scoring_weights: Mapping[str, float] | None = None,
-    bound: Bound | None = None,
+    bound: int = MAX_STATES,
 ) -> Scores:
     """Score a workflow; a `WorkflowError` names unknown patterns and weights."""
-    asked: dict[str, Any] = {
-        "reference_patterns": reference_patterns,
-        "scoring_weights": scoring_weights or {},
-    }
-    wanted = validated(Scoring, asked)
-    weights = wanted.scoring_weights.normalised()
+    asked = {"reference_patterns": list(reference_patterns), "scoring_weights": scoring_weights or {}}
+    return scored(net, validated(Scoring, asked), bound)
+
+
+def scored(net: Net, asked: Scoring, bound: int = MAX_STATES) -> Scores:
+    weights = asked.scoring_weights.normalised()
     study, facts = Study(net, bound), Facts(net)
     judged = soundness(study)
-    verdicts = tuple(check_rule(study, rule) for rule in net.rules)
+    verdicts = [check_rule(study, rule) for rule in net.rules]
     times = performance(study, facts)
-    measured = measures(net, study.structure)
-    patterns = {
-        name: list(findings(facts, study.structure, name))
-        for name in PATTERNS
-        if name in wanted.reference_patterns
-    }
+    measured = measures(net, study.tree)
+    wanted = [name for name in PATTERNS if name in asked.reference_patterns]
+    patterns = {name: list(findings(facts, study.tree, name)) for name in wanted}
     dimensions = {
         "performance": times.score,
         "maintainability": maintainability(measured),
@@ -133,13 +126,13 @@ def score(
             ),
             patterns={name: _counted(found) for name, found in patterns.items()},
         ),
-        recommendations=advice(facts, study.structure, judged, verdicts),
+        recommendations=advice(facts, study.tree, judged, verdicts),
         conclusive=not unknown,
         inconclusive_because=list(dict.fromkeys(unknown)),
     )
 
 
-def _counted(found: Iterable[Any]) -> dict[str, int]:
+def _counted(found: Iterable[Finding]) -> dict[str, int]:
     """Return how many places a pattern has, and how many are good in each respect."""
     counts: Counter[str] = Counter()
     for one in found:
@@ -164,18 +157,15 @@ def total(
     return (1 - _PATTERN_SHARE) * weighted + _PATTERN_SHARE * mean
 
 
-# Maintainability --------------------------------------------------------------------------------------
-
-
 def maintainability(found: Mapping[str, Measure]) -> float:
     return sum(one.score for one in found.values()) / len(found)
 
 
-def measures(net: Net, structure: Structure) -> dict[str, Measure]:
+def measures(net: Net, tree: Block) -> dict[str, Measure]:
     """Return six measures of how easily a workflow is read and changed."""
-    outgoing, incoming = net.outgoing(), net.incoming()
+    incoming = net.incoming()
     complexity = gateways = 0
-    for node, flows in outgoing.items():
+    for node, flows in net.outgoing().items():
         count = len(flows)
         gateways += (count > 1) + (len(incoming[node]) > 1)
         if count > 1:
@@ -185,17 +175,13 @@ def measures(net: Net, structure: Structure) -> dict[str, Measure]:
     size = nodes - 2
     fewest, most = nodes - 1, nodes * (nodes - 1)
     density = (len(net.flows) - fewest) / (most - fewest)
-    loose = 0
-    if structure.block is None:
-        loose = len({corner.node for corner in structure.corners} - {net.input, net.output})
-    structured = 1 - loose / size if size else 1.0
-    mismatched = len(mismatches(structure))
-    counted = {
-        "control_flow_complexity": complexity,
-        "size": size,
-        "nesting": max(map(depth, structure.blocks)),
-    }
-    found = {name: (raw, _HALF[name] / (_HALF[name] + raw)) for name, raw in counted.items()} | {
+    loose = {corner.node for corner in tree.corners} if isinstance(tree, Tangle) else set()
+    loose &= (net.tasks.keys() | net.conditions.keys()) - {net.input, net.output}
+    structured = 1 - len(loose) / size if size else 1.0
+    mismatched = len(mismatches(tree))
+    counted = {"control_flow_complexity": complexity, "size": size, "nesting": depth(tree)}
+    found: dict[str, tuple[float, float]] = {
+        **{name: (raw, _HALF[name] / (_HALF[name] + raw)) for name, raw in counted.items()},
         "density": (density, min(1.0, max(0.0, 1 - density))),
         "structuredness": (structured, structured),
         "mismatched_gateways": (mismatched, 1 - min(1.0, mismatched / gateways) if gateways else 1.0),

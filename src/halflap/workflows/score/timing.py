@@ -1,90 +1,102 @@
-"""How long a block takes, what it costs, and how much runs at once.
+"""How long a workflow takes, what it costs, and how much runs at once.
 
-A choice goes by the probabilities of its flows, a loop is left with that of the flow out of it. In parallel the mean of the longest counts, not the
-longest mean. Branches that share a resource are not independent: their block is simulated, or only estimated where that has to be quick.
+A choice goes by the probabilities of its flows, a loop is left with that of the flow out of it. Means add up, so a tree tells them exactly, unless
+something random runs in parallel, or parallel branches share a resource: then cases are simulated, or only estimated where that has to be quick.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.soundness import soundness
-from halflap.workflows.model.block import Block, Branches, Loop, Sequence, Step, inner, remembered
-from halflap.workflows.model.build import build
-from halflap.workflows.model.reduce import whole
-from halflap.workflows.score.critical import EndlessError, critical_path, or_chances, way_back
-from halflap.workflows.score.durations import Durations, certain, longest, mixed, repeated, shares
-from halflap.workflows.score.simulate import SAMPLES, StuckError, simulate
+from halflap.workflows.model.block import (
+    NOTHING,
+    Block,
+    Branches,
+    Loop,
+    Sequence,
+    Step,
+    blocks_in,
+    is_choice,
+    parts_of,
+    remembered,
+)
+from halflap.workflows.score.facts import fused
+from halflap.workflows.score.simulate import EndlessError, Simulation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from halflap.workflows.analysis.order import Data
     from halflap.workflows.analysis.study import Study
     from halflap.workflows.score.facts import Facts
 
-__all__ = ["Method", "Performance", "Timing", "performance"]
-
 Method = Literal["exact", "simulated", "estimated"]
+_NEARLY_ALWAYS = 1 - 1e-6
+"""A loop whose way back is more likely than this has no end one could wait for."""
+
+
+def way_back(loop: Loop) -> float:
+    """Return the probability of the way back; raises `EndlessError` if it is nearly always taken."""
+    if loop.back > _NEARLY_ALWAYS:
+        raise EndlessError(
+            f"The loop at '{loop.split}' is never left, or hardly ever: "
+            f"the way back is taken with probability {loop.back:.10g}."
+        )
+    return loop.back
+
+
+def longest(chances: Iterable[float], times: Iterable[float]) -> float:
+    """Return the mean of the longest of those that happen: each with its own probability, and at least one of them."""
+    found, none = 0.0, 1.0
+    for time, chance in sorted(zip(times, chances, strict=True), reverse=True):
+        found += none * chance * time
+        none *= 1 - chance
+    return found / (1 - none) if none < 1 else 0.0
+
+
+def counts(block: Block) -> list[float]:
+    """Return how often each part of a block is done, on average."""
+    if isinstance(block, Loop):
+        back = way_back(block)
+        return [1 / (1 - back), back / (1 - back)]
+    if not isinstance(block, Branches):
+        return [1.0] * len(block.parts)
+    some = 1 - math.prod(1 - p for p in block.chances) if block.kind == "or" else 1.0
+    return [p / some for p in block.chances]
 
 
 class Timing:
-    """Times of blocks; each is computed once."""
+    """Mean times of blocks; each is computed once. What is random and runs in parallel is estimated."""
 
-    def __init__(self, facts: Facts, *, quick: bool = False) -> None:
-        """Begin; a `quick` one simulates nothing, but estimates."""
+    def __init__(self, facts: Facts) -> None:
         self.facts = facts
-        self.quick = quick
 
     @remembered
-    def mean(self, block: Block) -> tuple[float, bool]:
-        """Return the mean duration and whether it is exact; raises `EndlessError` for a loop that is never left."""
-        if isinstance(block, Step) or (isinstance(block, Branches) and block.kind != "xor"):
-            times = self.durations(block)
-            return times.mean, times.exact
-        parts = [(times, *self.mean(part)) for part, times in self._counts(block) if times]
-        return sum(times * time for times, time, _ in parts), all(exact for *_, exact in parts)
-
-    @remembered
-    def durations(self, block: Block) -> Durations:
-        match block:
-            case Step():
-                return certain(self.facts.duration(block.node))
-            case Sequence(parts):
-                found = certain(0.0)
-                for part in parts:
-                    found += self.durations(part)
-                return found
-            case Loop():
-                return repeated(
-                    self.durations(block.body), self.durations(block.again.block), way_back(block)
-                )
-            case Branches(kind="xor"):
-                inside = [self.durations(way.block) for way in block.ways]
-                return mixed(zip(shares([way.weight for way in block.ways]), inside, strict=True))
-            case Branches():
-                return self._parallel(block)
-
-    def _parallel(self, block: Branches) -> Durations:
-        if self._share_a_resource(block):
-            if self.quick:
-                return Durations(((self.estimate(block), 1.0),), exact=False)
-            return simulate(build(self.facts.net, whole(self.facts.net, block)), self.facts).durations
-        chances = [1.0] * len(block.ways) if block.kind == "and" else or_chances(block)
-        inside = [self.durations(way.block) for way in block.ways]
-        return longest([(p, one) for p, one in zip(chances, inside, strict=True) if p])
-
-    @remembered
-    def estimate(self, block: Block) -> float:
-        """Estimate the mean duration: in parallel the longest mean, or what one resource has to do."""
+    def mean(self, block: Block) -> float:
+        """Return the mean duration: in parallel the longest mean, or what one resource has to do."""
         if isinstance(block, Step):
             return self.facts.duration(block.node)
+        means = [self.mean(part) for part in block.parts]
         if isinstance(block, Branches) and block.kind != "xor":
-            means = [certain(self.estimate(way.block)) for way in block.ways]
-            chances = [1.0] * len(means) if block.kind == "and" else or_chances(block)
-            expected = longest([(p, time) for p, time in zip(chances, means, strict=True) if p]).mean
-            return max(expected, *self.load(block).values(), 0.0)
-        return sum(times * self.estimate(part) for part, times in self._counts(block))
+            return max(longest(block.chances, means), *self.load(block).values(), 0.0)
+        return sum(times * mean for times, mean in zip(counts(block), means, strict=True) if times)
+
+    @remembered
+    def is_exact(self, block: Block) -> bool:
+        lasting = [part for part in block.parts if self.mean(part)]
+        if isinstance(block, Branches) and block.kind != "xor" and len(lasting) > 1:
+            random = any(is_choice(one) for part in lasting for one in blocks_in(part))
+            seen: set[str] = set()
+            for part in lasting:
+                needs = {one for node in self.facts.steps(part) if (one := self.facts.resource(node))}
+                if random or not seen.isdisjoint(needs):
+                    return False
+                seen |= needs
+        return all(self.is_exact(part) for part in block.parts)
 
     @remembered
     def load(self, block: Block) -> dict[str, float]:
@@ -93,7 +105,7 @@ class Timing:
             own = self.facts.resource(block.node)
             return {} if own is None else {own: self.facts.duration(block.node)}
         found: dict[str, float] = {}
-        for part, times in self._counts(block):
+        for part, times in zip(block.parts, counts(block), strict=True):
             for resource, time in self.load(part).items():
                 found[resource] = found.get(resource, 0.0) + times * time
         return found
@@ -101,56 +113,95 @@ class Timing:
     @remembered
     def cost(self, block: Block) -> float:
         """Return the mean cost; an undeclared cost is 0."""
-        own = self.facts.cost(block.node) if isinstance(block, Step) else 0.0
-        return own + sum(times * self.cost(part) for part, times in self._counts(block))
+        if isinstance(block, Step):
+            return self.facts.cost(block.node)
+        return sum(times * self.cost(part) for part, times in zip(block.parts, counts(block), strict=True))
 
     @remembered
     def width(self, block: Block) -> int:
         """Return how many tasks can be under way at once."""
         if isinstance(block, Step):
             return 0 if self.facts.routes(block.node) else 1
-        widths = [self.width(part) for part in inner(block)]
+        widths = [self.width(part) for part in block.parts]
         parallel = isinstance(block, Branches) and block.kind != "xor"
         return sum(widths) if parallel else max(widths, default=0)
 
-    @remembered
-    def shares_resources(self, block: Block) -> bool:
-        """Return whether branches anywhere in a block share a resource."""
-        own = isinstance(block, Branches) and self._share_a_resource(block)
-        return own or any(self.shares_resources(part) for part in inner(block))
 
-    def _share_a_resource(self, block: Branches) -> bool:
-        seen: set[str] = set()
-        for way in block.ways if block.kind != "xor" else ():
-            needs = {one for node in self.facts.steps(way.block) if (one := self.facts.resource(node))}
-            if not seen.isdisjoint(needs):
-                return True
-            seen |= needs
-        return False
+# The critical path ------------------------------------------------------------------------------------
 
-    @staticmethod
-    def _counts(block: Block) -> list[tuple[Block, float]]:
-        """Return the parts of a block and how often each is done, on average."""
-        match block:
-            case Loop():
-                back = way_back(block)
-                return [(block.body, 1 / (1 - back)), (block.again.block, back / (1 - back))]
-            case Branches(kind="xor"):
-                chances = shares([way.weight for way in block.ways])
-            case Branches(kind="or"):
-                chances = or_chances(block)
-                some = 1 - math.prod(1 - p for p in chances)
-                chances = [p / some for p in chances]
-            case _:
-                return [(part, 1.0) for part in inner(block)]
-        return [(way.block, p) for way, p in zip(block.ways, chances, strict=True)]
+
+@dataclass(slots=True)
+class Chain:
+    """When everything that was done so far would have ended, had it waited only for the data it needs."""
+
+    end: float = 0.0
+    floor: float = 0.0
+    """Nothing more begins before this: what has undeclared data depends on everything."""
+    wrote: dict[str, float] = field(default_factory=dict)
+    used: dict[str, float] = field(default_factory=dict)
+    """When each name was last written, and last read or written."""
+
+    def add(self, data: Data, time: float, *, decides: bool = False) -> None:
+        known = data.reads is not None and data.writes is not None
+        reads, writes = data.reads or frozenset(), data.writes or frozenset()
+        waits = [self.wrote.get(name, 0.0) for name in reads] + [self.used.get(name, 0.0) for name in writes]
+        end = max(self.floor, *waits, 0.0 if known else self.end) + time
+        if not known or decides:
+            self.floor = max(self.floor, end)
+        for name in writes:
+            self.wrote[name] = max(end, self.wrote.get(name, 0.0))
+        for name in reads | writes:
+            self.used[name] = max(end, self.used.get(name, 0.0))
+        self.end = max(self.end, end)
+
+    def branch(self) -> Chain:
+        return Chain(self.end, self.floor, dict(self.wrote), dict(self.used))
+
+    def join(self, branch: Chain) -> None:
+        self.end, self.floor = max(self.end, branch.end), max(self.floor, branch.floor)
+        for mine, yours in ((self.wrote, branch.wrote), (self.used, branch.used)):
+            mine.update({name: max(end, mine.get(name, 0.0)) for name, end in yours.items()})
+
+
+def critical_path(facts: Facts, block: Block) -> float:
+    """Return how long a block takes at least, on average: the longest chain of dependent tasks. Resources do not count."""
+    chain = Chain()
+    _follow(facts, block, chain)
+    return chain.end
+
+
+def _follow(facts: Facts, block: Block, chain: Chain) -> None:
+    for part in fused(parts_of(block)):
+        if isinstance(part, Branches) and part.kind == "and":
+            branches = [chain.branch() for _ in part.parts]
+            for way, branch in zip(part.parts, branches, strict=True):
+                _follow(facts, way, branch)
+            for branch in branches:
+                chain.join(branch)
+        elif part != NOTHING:
+            chain.add(facts.data(part), _expected(facts, part))
+
+
+def _expected(facts: Facts, block: Block) -> float:
+    """Return the critical path of what is taken as a whole; a choice counts by its probabilities."""
+    if isinstance(block, Step):
+        return facts.duration(block.node)
+    if isinstance(block, Sequence):
+        return sum(_expected(facts, part) for part in block.parts)
+    inside = [critical_path(facts, part) for part in block.parts]
+    if isinstance(block, Branches) and block.kind == "or":
+        return longest(block.chances, inside)
+    return sum(times * one for times, one in zip(counts(block), inside, strict=True))
+
+
+# The whole --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Performance:
     """The times of a workflow; None where they are unknown."""
 
-    score: float | None
+    score: float | None = None
     """The critical path divided by the expected makespan."""
     critical_path: float | None = None
     makespan: float | None = None
@@ -163,45 +214,52 @@ class Performance:
     problem: str | None = None
 
 
-def performance(study: Study, facts: Facts, timing: Timing | None = None) -> Performance:
-    """Return the times of a workflow; of a quick `timing` they may be estimates."""
+def performance(
+    study: Study, facts: Facts, timing: Timing | None = None, *, quick: bool = False
+) -> Performance:
+    """Return the times of a workflow; quick ones may be estimates."""
     try:
-        if study.block is not None:
-            found = _by_blocks(study.block, facts, timing or Timing(facts))
+        if study.block is None:
+            found = _by_cases(study, facts)
         else:
-            found = _by_states(study, facts)
-    except EndlessError as error:
-        return Performance(None, problem=str(error))
-    except StuckError as error:
-        return Performance(None, problem=f"A simulated case went no further than {error}.")
-    except (WorkflowError, OverflowError) as error:
-        return Performance(None, problem=str(error))
+            found = _by_blocks(study, study.block, facts, timing or Timing(facts), quick=quick)
+    except (WorkflowError, EndlessError, OverflowError) as error:
+        return Performance(problem=str(error))
     if not all(math.isfinite(one or 0.0) for one in (found.critical_path, found.makespan, found.cost)):
-        return Performance(None, problem="Durations or costs are too large to be summed.")
+        return Performance(problem="Durations or costs are too large to be summed.")
     return found
 
 
-def _by_blocks(block: Block, facts: Facts, timing: Timing) -> Performance:
-    shortest = critical_path(facts, block)
-    makespan, exact = timing.mean(block)
-    sampled = timing.shares_resources(block) and not timing.quick
-    method: Method = "exact" if exact else "simulated" if sampled else "estimated"
-    error = timing.durations(block).deviation / math.sqrt(SAMPLES) if method == "simulated" else None
+def _by_blocks(study: Study, block: Block, facts: Facts, timing: Timing, *, quick: bool) -> Performance:
+    shortest, makespan = critical_path(facts, block), timing.mean(block)
+    method: Method = "exact" if timing.is_exact(block) else "estimated" if quick else "simulated"
+    error = None
+    if method == "simulated":
+        makespan, error = Simulation(study, facts).makespan()
     cost, width = timing.cost(block), timing.width(block)
     return Performance(_share(shortest, makespan), shortest, makespan, cost, width, method, error)
 
 
-def _by_states(study: Study, facts: Facts) -> Performance:
+def _by_cases(study: Study, facts: Facts) -> Performance:
     judged = soundness(study)
     if not judged.sound:
         why = judged.problem or judged.failures[0].why
         what = "it is not sound" if judged.sound is False else "its soundness is unknown"
-        return Performance(None, problem=f"The makespan is unknown, since {what}: {why}")
-    cases = simulate(study.net, facts, critical=True)
-    makespan, critical = cases.durations.mean, cases.critical
-    method: Method = "simulated" if cases.sampled else "exact"
-    error = cases.durations.deviation / math.sqrt(SAMPLES) if cases.sampled else None
-    return Performance(_share(critical, makespan), critical, makespan, cases.cost, cases.width, method, error)
+        return Performance(problem=f"The makespan is unknown, since {what}: {why}")
+    simulation = Simulation(study, facts)
+    makespan, error = simulation.makespan()
+    chains = []
+    for case in simulation.cases:
+        chain = Chain()
+        for node in case.done:
+            decides = study.net.chooses(node, simulation.outgoing[node])
+            chain.add(facts.data(Step(node=node)), facts.duration(node), decides=decides)
+        chains.append(min(chain.end, case.clock))
+    count = len(simulation.cases)
+    critical, cost = sum(chains) / count, sum(case.cost for case in simulation.cases) / count
+    width = max(case.width for case in simulation.cases)
+    method: Method = "exact" if error is None else "simulated"
+    return Performance(_share(critical, makespan), critical, makespan, cost, width, method, error)
 
 
 def _share(shortest: float, makespan: float) -> float:

@@ -3,75 +3,74 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from halflap.workflows.analysis.order import depend
-from halflap.workflows.model.block import Branches, Sequence, Step, inner, parts_of, sequence
-from halflap.workflows.score.critical import fused
+from halflap.workflows.model.block import (
+    Branches,
+    Choice,
+    Sequence,
+    Step,
+    is_choice,
+    parts_of,
+    replaced,
+    sequence,
+)
+from halflap.workflows.score.facts import fused
 from halflap.workflows.transform.ground import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Sequence as List
 
     from halflap.workflows.model.block import Block
     from halflap.workflows.transform.ground import Ground
-
-__all__ = ["filter_first", "merge_identical"]
 
 
 def merge_identical(ground: Ground, block: Block) -> Iterator[tuple[Block, str]]:
     """Merge ways of a choice that are the same, or begin or end the same."""
     if not isinstance(block, Branches) or block.kind != "xor":
         return
+    facts = ground.facts
     at = f"the choice of '{block.split}'"
     # Predicates are evaluated in order, so ways with them are not merged.
-    if not any(way.choice.decides for way in block.ways):
+    if not any(choice.decides for choice in block.choices):
         yield from _merged(ground, block)
-    inside = [fused(parts_of(way.block)) for way in block.ways]
+    inside = [fused(parts_of(part)) for part in block.parts]
     if not all(inside):
         return
+    first, last = inside[0][0], inside[0][-1]
     if _all_same(ground, [parts[-1] for parts in inside]):
-        what = named(ground.facts.doing(inside[0][-1])) or "the common end"
+        rest = block.with_parts(sequence(parts[:-1]) for parts in inside)
+        yield sequence((rest, last)), f"Moved {named(facts.doing(last)) or 'the common end'} behind {at}."
+    decided = not block.partial and sum(choice.predicate is None for choice in block.choices) <= 1
+    tied = facts.tie(block.split).writes
+    earlier = decided and not tied and not depend(facts.choice(block), facts.data(first))
+    if earlier and _all_same(ground, [parts[0] for parts in inside]):
+        rest = replace(block, parts=tuple(sequence(parts[1:]) for parts in inside), split=None)
         yield (
-            sequence((_with(block, [parts[:-1] for parts in inside]), inside[0][-1])),
-            f"Moved {what} behind {at}.",
+            sequence((first, rest)),
+            f"Moved {named(facts.doing(first)) or 'the common beginning'} before {at}.",
         )
-    first = inside[0][0]
-    decided = not block.partial and sum(way.choice.predicate is None for way in block.ways) <= 1
-    needs = not decided or depend(ground.facts.choice(block.split, block.ways), ground.facts.data(first))
-    if not needs and _all_same(ground, [parts[0] for parts in inside]):
-        what = named(ground.facts.doing(first)) or "the common beginning"
-        rest = replace(_with(block, [parts[1:] for parts in inside]), split=None)
-        yield sequence((first, rest)), f"Moved {what} before {at}."
 
 
 def _merged(ground: Ground, block: Branches) -> Iterator[tuple[Block, str]]:
-    for at, one in enumerate(block.ways):
-        for later in range(at + 1, len(block.ways)):
-            other = block.ways[later]
-            if not _all_same(ground, [one.block, other.block]):
-                continue
-            chances = (one.choice.probability, other.choice.probability)
-            probability = None if chances[0] is None or chances[1] is None else chances[0] + chances[1]
-            choice = one.choice._replace(probability=probability)
-            way = replace(one, weight=one.weight + other.weight, choice=choice)
-            ways = (*block.ways[:at], way, *block.ways[at + 1 : later], *block.ways[later + 1 :])
-            what = named(ground.facts.doing(other.block)) or "an empty way"
-            new: Block = replace(block, ways=ways) if len(ways) > 1 else way.block
+    for one, other in combinations(range(len(block.parts)), 2):
+        if _all_same(ground, [block.parts[one], block.parts[other]]):
+            both = Choice.together([block.choices[one], block.choices[other]])
+            choices = [choice for at, choice in enumerate(replaced(block.choices, one, both)) if at != other]
+            parts = [part for at, part in enumerate(block.parts) if at != other]
+            what = named(ground.facts.doing(block.parts[other])) or "an empty way"
+            new = replace(block, parts=tuple(parts), choices=tuple(choices)) if len(parts) > 1 else parts[0]
             yield new, f"Merged the identical branches of '{block.split}': {what}."
 
 
-def _with(block: Branches, inside: list[list[Block]]) -> Branches:
-    pairs = zip(block.ways, inside, strict=True)
-    return replace(block, ways=tuple(replace(way, block=sequence(parts)) for way, parts in pairs))
-
-
-def _all_same(ground: Ground, blocks: list[Block]) -> bool:
+def _all_same(ground: Ground, blocks: List[Block]) -> bool:
     """Return whether all are like the first, and the others may go."""
-    droppable = ground.facts.droppable
+    facts = ground.facts
     return all(
-        _same(ground, blocks[0], one) and all(map(droppable, ground.facts.steps(one))) for one in blocks[1:]
+        _same(ground, blocks[0], one) and all(map(facts.droppable, facts.steps(one))) for one in blocks[1:]
     )
 
 
@@ -83,21 +82,22 @@ def _same(ground: Ground, one: Block, other: Block) -> bool:
         if mine is None or yours is None:
             return mine is yours
         return replace(mine, id="", join="xor", split="and") == replace(yours, id="", join="xor", split="and")
-    if type(one) is not type(other) or len(inner(one)) != len(inner(other)):
+    if type(one) is not type(other) or len(one.parts) != len(other.parts):
         return False
-    if not isinstance(one, Step | Sequence) and not isinstance(other, Step | Sequence):
-        ways = [[(way.choice, way.weight) for way in block.ways] for block in (one, other)]
-        kinds = [getattr(block, "kind", "loop") for block in (one, other)]
-        same_gate = kinds[0] in {"xor", "or"} and one.split == other.split is not None
-        if ways[0] != ways[1] or kinds[0] != kinds[1] or same_gate:
+    if not isinstance(one, Sequence):
+        stated = [[choice[:5] for choice in getattr(block, "choices", ())] for block in (one, other)]
+        alike = stated[0] == stated[1] and getattr(one, "kind", None) == getattr(other, "kind", None)
+        # Of one gate, these are different ways.
+        same_gate = (
+            is_choice(one) and getattr(one, "split", None) == getattr(other, "split", None) is not None
+        )
+        if not alike or same_gate:
             return False
-    return all(_same(ground, a, b) for a, b in zip(inner(one), inner(other), strict=True))
+    return all(_same(ground, a, b) for a, b in zip(one.parts, other.parts, strict=True))
 
 
 def filter_first(ground: Ground, block: Block) -> Iterator[tuple[Block, str]]:
     """Make a choice before work that only one of its ways needs."""
-    if ground.constraints.keep_order is True:
-        return
     facts = ground.facts
     parts = fused(parts_of(block))
     for at, (work, part) in enumerate(pairwise(parts)):
@@ -107,13 +107,15 @@ def filter_first(ground: Ground, block: Block) -> Iterator[tuple[Block, str]]:
             continue
         if not facts.doing(work) or not all(isinstance(one, Step) for one in head):
             continue
-        asks = facts.data(sequence(head)) | facts.choice(choice.split, choice.ways)
-        needing = [way for way, one in enumerate(choice.ways) if facts.depend(work, one.block)]
-        if len(needing) != 1 or depend(asks, data) or any(facts.depend(work, one) for one in head):
-            continue
-        way = choice.ways[needing[0]].block
-        if _serves_only(ground, work, way):
-            new = sequence((*head, choice.with_block(needing[0], sequence((work, way)))))
+        asks = facts.data(sequence(head)) | facts.choice(choice)
+        needing = [way for way, one in enumerate(choice.parts) if facts.depend(work, one)]
+        if (
+            len(needing) == 1
+            and not depend(asks, data)
+            and _serves_only(ground, work, choice.parts[needing[0]])
+        ):
+            way = sequence((work, choice.parts[needing[0]]))
+            new = sequence((*head, choice.with_parts(replaced(choice.parts, needing[0], way))))
             what = f"Moved {named(facts.doing(work))} behind the choice of '{choice.split}', into the only way that needs it."
             yield sequence((*parts[:at], new, *parts[at + 2 :])), what
 
@@ -128,7 +130,7 @@ def _serves_only(ground: Ground, work: Block, way: Block) -> bool:
         return False
     # The tasks of the original: one that is gone by now is not missed.
     for node in facts.net.tasks.keys() - facts.steps(way) - facts.steps(work):
-        data = facts.data(Step(node))
+        data = facts.data(Step(node=node))
         if data.reads is None or data.writes is None or writes & (data.reads | data.writes):
             return False
     return True

@@ -11,14 +11,11 @@ from halflap.workflows.score.timing import Timing
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from halflap.workflows.model.block import Block, Structure
+    from halflap.workflows.model.block import Block
+    from halflap.workflows.model.net import Net
     from halflap.workflows.score.facts import Facts
     from halflap.workflows.transform.constraints import Constraints
 
-__all__ = ["Changed", "Ground", "named"]
-
-Changed = tuple["Structure", str]
-"""The changed workflow, and what was done."""
 _MAX_NAMED = 6
 
 
@@ -28,16 +25,14 @@ class Ground:
 
     facts: Facts
     constraints: Constraints
-    timing: Timing = field(init=False)
-    arranged: dict[Block, tuple[Block, ...]] = field(default_factory=dict)
-    """Arrangements of a block, so that each is made once."""
-    plans: dict[tuple[tuple[Block, ...], tuple[int, ...], int | None], Block] = field(default_factory=dict)
-    """The same by the atoms that are arranged, what each needs, and how many may run at once."""
-    numbers: dict[Block, int] = field(default_factory=dict)
-    """Atoms in the order in which they were first arranged."""
+    timing: Timing
+    arranged: dict[Block, list[Block]] = field(default_factory=dict)
+    """Faster arrangements of each block, so that they are made once."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "timing", Timing(self.facts, quick=True))
+    @classmethod
+    def of(cls, net: Net, tree: Block, constraints: Constraints) -> Ground:
+        facts = constraints.facts(net, tree)
+        return cls(facts, constraints, Timing(facts))
 
 
 def named(tasks: Iterable[str]) -> str:

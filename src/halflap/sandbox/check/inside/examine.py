@@ -8,11 +8,18 @@ import tokenize
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.check.inside.arguments import argument_verdict
 from halflap.sandbox.check.inside.awaits import unawaited_calls
 from halflap.sandbox.check.inside.context import Context
 from halflap.sandbox.check.inside.probes import Probes
-from halflap.sandbox.check.inside.reads import AWAITABLE, LIST, Reads, Record, Verdict, describe, not_awaited
+from halflap.sandbox.check.inside.reads import (
+    AWAITABLE,
+    Reads,
+    Record,
+    Verdict,
+    describe,
+    not_awaited,
+    source,
+)
 from halflap.sandbox.check.inside.rewrite import DECLARATIONS, as_plain_functions, rewrite
 from halflap.sandbox.check.inside.tool_calls import calls_in, unbound_names
 from halflap.sandbox.check.inside.tree import Tree
@@ -29,6 +36,7 @@ _NAME = "program.py"
 _MAX_FINDINGS = 100
 _MAX_TEXT = 2_000
 _MAX_KEYS = 100
+_NEEDING_A_VALUE = (ast.For, ast.comprehension, ast.BinOp, ast.UnaryOp, ast.Assign)
 
 
 def examine(question: dict[str, Any], run_ty: Callable[[str, str], list[Diagnostic]]) -> dict[str, Any]:
@@ -108,21 +116,12 @@ class _Examination:
         yield from judged
 
     def _judge(self) -> Iterator[tuple[Any, Verdict]]:
-        judged = [(one, nodes, self._about(nodes)) for one, nodes in self._objections]
-        touched = {node for _, nodes in self._objections for node in nodes}
-        # An addition that is a mistake itself adds no doubt.
-        added = [one for one in self._context.added if touched.isdisjoint(ast.walk(one))]
-        anything = [self._may_be_anything(one) for one in added if judged]
-        shaky = any(anything) or any(
-            verdict is None and any(map(self._context.is_stored, nodes)) and not self._is_quiet(nodes)
-            for _, nodes, (_, verdict) in judged
-        )
-        for diagnostic, nodes, (node, verdict) in judged:
+        for diagnostic, nodes in self._objections:
+            node, verdict = self._about(nodes)
             if verdict is not None:
-                fresh = isinstance(getattr(node, "value", None), ast.Await)
-                certain = verdict.certain and (fresh or not shaky)
-                if certain or not (verdict.name in self._context.mentioned or self._reads.is_excused(node)):
-                    yield _marked(node), verdict._replace(certain=certain)
+                is_meant = verdict.name in self._context.mentioned or self._reads.is_excused(node)
+                if verdict.certain or not is_meant:
+                    yield _marked(node), verdict
             elif nodes and not self._is_quiet(nodes):
                 yield nodes[0], Verdict(False, diagnostic.rule, self._readable(diagnostic.message))
 
@@ -131,18 +130,17 @@ class _Examination:
         around = [*nodes, *(self._tree.parents[node] for node in nodes if node in self._tree.parents)]
         around += [child for node in nodes for child in ast.iter_child_nodes(node)]
         judged = [(node, self._reads.verdict(node)) for node in dict.fromkeys(around)]
-        judged += [
-            argument_verdict(self._tree, node, self._question["tools"], self._probes) for node in nodes
-        ]
         judged += [(node, self._unawaited(node)) for node in around]
         known = [(node, verdict) for node, verdict in judged if verdict is not None]
         return next((one for one in known if one[1].certain), known[0] if known else (None, None))
 
     def _unawaited(self, node: ast.AST) -> Verdict | None:
-        """Judge a variable that ty objects to by itself or in an operation: what has to be awaited makes that fail."""
-        if not isinstance(node, ast.Name) or self._context.is_passed_on(node):
+        """Judge a value that ty objects to by itself or in an operation: what has to be awaited makes that fail."""
+        needs_value = isinstance(self._tree.parents.get(node), _NEEDING_A_VALUE)
+        is_meant = isinstance(node, ast.Name) or (isinstance(node, ast.Call) and needs_value)
+        if not isinstance(node, ast.expr) or not is_meant or self._context.is_passed_on(node):
             return None
-        return not_awaited(node.id) if self._probes.all_are(node, AWAITABLE) else None
+        return not_awaited(source(node)) if self._probes.all_are(node, AWAITABLE) else None
 
     def _is_quiet(self, nodes: Sequence[ast.AST]) -> bool:
         """Return whether there is nothing to say about an objection unless it is certain.
@@ -159,12 +157,6 @@ class _Examination:
             ):
                 return True
         return False
-
-    def _may_be_anything(self, value: ast.expr) -> bool:
-        # Of what may be `Any`, ty does not know whether it is a list.
-        no_list = self._probes.all_are(value, ("object",), but=("list[Any]",))
-        of_tools = self._probes.all_are(value, LIST)
-        return not (no_list or of_tools)
 
     def _readable(self, message: str) -> str:
         """Return a message of ty's without our names of objects."""

@@ -60,14 +60,15 @@ class Probes:
             asked.append(question)
         return False
 
-    def members(self, value: ast.expr, options: Sequence[Types], others: Types) -> list[int]:
+    def members(self, value: ast.expr, options: Sequence[Types], others: Types = ()) -> list[int]:
         """Return which of the options a value may be; none if it may be something that is not listed at all."""
-        known = self.all_are(value, (*chain(*options), *others))
-        left_out = [
+        is_known = self.all_are(value, (*chain(*options), *others))
+        # Of a union, ty says only whether a parameter takes all of it.
+        needed = [
             not self.all_are(value, (*chain(*options[:number], *options[number + 1 :]), *others))
             for number in range(len(options))
         ]
-        return [number for number, needed in enumerate(left_out) if known and needed]
+        return [number for number, is_needed in enumerate(needed) if is_known and is_needed]
 
     def declarations(self) -> str:
         """Return what the assertions use, as a part of the stubs."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.text import visible
+from halflap.sandbox.missing import missing_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,23 +16,22 @@ if TYPE_CHECKING:
     from halflap.sandbox.check.inside.probes import Probes, Types
     from halflap.sandbox.check.inside.tree import Tree
 
-__all__ = ["AWAITABLE", "LIST", "Reads", "Record", "Verdict", "describe", "is_slip", "not_awaited", "shown"]
+__all__ = ["AWAITABLE", "Reads", "Record", "Verdict", "describe", "not_awaited", "source"]
 
 AWAITABLE = ("Awaitable[Any]",)
-LIST = ("HalflapList[Any]", "Sequence[HalflapObject | HalflapText | HalflapInteger | HalflapNumber]")
 _COROUTINE = ("Coroutine[Any, Any, Any]",)
 _OBJECT = ("HalflapObject",)
+_LIST = ("HalflapList[Any]", "Sequence[HalflapObject | HalflapText | HalflapInteger | HalflapNumber]")
 _KINDS: dict[str, tuple[Types, type]] = {
-    "a list": (LIST, list),
+    "a list": (_LIST, list),
     "a string": (("HalflapText",), str),
     "a number": (("HalflapInteger", "HalflapNumber"), float),
+    "None": (("None",), type(None)),
+    "an error": (("BaseException",), BaseException),
 }
-"""What a declared value may be, other than an object, and its Python type."""
-_OTHERS = (
-    "HalflapMaybe", "dict[Any, Any]", "tuple[Any, ...]", "bool", "None", "BaseException", "Awaitable[Any]",
-)  # fmt: skip
-_MAX_RECORDS = 40
-"""With more objects than that it is not asked which of them a value is: the number of questions grows with the square."""
+"""What a value may be, other than an object, and its Python type."""
+_OTHERS = ("HalflapMaybe", "dict[Any, Any]", "tuple[Any, ...]", "bool", *AWAITABLE)
+"""What it may be so that nothing is certain."""
 _MAX_KEYS = 20
 _MAX_KEY = 60
 _MAX_SHOWN = 60
@@ -50,6 +51,12 @@ class Record(NamedTuple):
     closed: bool
     open: bool
 
+    def certainly_lacks(self, key: str) -> bool:
+        """Return whether it cannot have a key: it is closed, or the key is a slip for one that it declares."""
+        if key in self.keys or self.source != "declared" or self.open:
+            return False
+        return self.closed or any(_is_slip(key, one) for one in self.keys)
+
 
 class Verdict(NamedTuple):
     """What is wrong with a part of the program, and whether that is certain."""
@@ -63,6 +70,15 @@ class Verdict(NamedTuple):
     keys: Sequence[str] = ()
 
 
+class _Members(NamedTuple):
+    """What a value may be: objects and other kinds; nothing, if that is not known."""
+
+    records: list[Record]
+    kinds: list[str]
+    is_all: bool
+    """It can be nothing else."""
+
+
 class Reads:
     """Judges reads of values by the objects that tools return."""
 
@@ -74,22 +90,14 @@ class Reads:
 
     def verdict(self, read: ast.AST) -> Verdict | None:
         """Judge a read; None if nothing is known about the value."""
-        match read:
-            case ast.Subscript(slice=ast.Constant(value=str(key)), ctx=ast.Load()):
-                found = self._key(read, key)
-            case ast.Subscript(
-                slice=ast.Constant(value=int())
-                | ast.UnaryOp(operand=ast.Constant(value=int()))
-                | ast.Slice(),
-                ctx=ast.Load(),
-            ):
-                found = self._index(read)
-            case ast.Attribute(ctx=ast.Load()):
-                found = self._attribute(read)
-            case _:
-                return None
-        assert isinstance(read, ast.Subscript | ast.Attribute)
-        found = self._unawaited(read) or found
+        if not isinstance(read, ast.Subscript | ast.Attribute) or not isinstance(read.ctx, ast.Load):
+            return None
+        # A task can be given attributes; a coroutine cannot.
+        awaited = _COROUTINE if isinstance(read, ast.Attribute) else AWAITABLE
+        # An item of a container may have been awaited since.
+        is_unawaited = not isinstance(read.value, ast.Subscript) and self._probes.all_are(read.value, awaited)
+        found = self._judge(read, self._members(read.value))
+        found = not_awaited(source(read.value)) if is_unawaited else found
         if found is None or not found.certain:
             return found
         return found._replace(certain=not (self.is_excused(read) or self._context.is_guarded(read)))
@@ -108,101 +116,88 @@ class Reads:
         # Any method may have changed an attribute in the meantime.
         return isinstance(root, ast.Attribute)
 
-    def _unawaited(self, read: ast.Subscript | ast.Attribute) -> Verdict | None:
-        # A task can be given attributes; a coroutine cannot.
-        kinds = _COROUTINE if isinstance(read, ast.Attribute) else AWAITABLE
-        return not_awaited(shown(read.value)) if self._probes.all_are(read.value, kinds) else None
+    def _members(self, value: ast.expr) -> _Members:
+        options: list[Record | str] = [*self._records, *_KINDS]
+        types = [(one.name,) if isinstance(one, Record) else _KINDS[one][0] for one in options]
+        is_all = self._probes.all_are(value, tuple(chain(*types)))
+        found = [options[number] for number in self._probes.members(value, types, _OTHERS)]
+        records = [one for one in found if isinstance(one, Record)]
+        return _Members(records, [one for one in found if isinstance(one, str)], is_all)
 
-    def _key(self, read: ast.Subscript, key: str) -> Verdict | None:
-        value = read.value
-        failing = tuple(one.name for one in self._records if _certainly_lacks(key, one))
-        others = tuple(kind for kinds, _ in _KINDS.values() for kind in kinds)
-        sure = self._probes.all_are(value, (*failing, *others, "None", "BaseException"))
-        sure = not self._probes.all_are(value, ("None",)) and sure
-        records, kinds = self._members(value)
-        lacking = [one for one in records if key not in one.keys]
-        looped = self._looped_over(read.value)
-        if looped is not None and self._probes.all_are(looped, _OBJECT):
-            wrong = f"{_quoted_code(read.value)} is one of the keys of an object, a string: a loop over an object gives its keys."
-            return Verdict(True, "no-keys", wrong, "Loop over a list in the object, or over its `.items()`.")
-        if kinds and not lacking:
-            right = "Read the key from its items." if kinds == ["a list"] else ""
-            wrong = f"{_quoted_code(read.value)} is {' or '.join(kinds)} and has no key {quoted(key)}."
-            return Verdict(sure, "no-keys", wrong, right)
-        if not (lacking or sure):
+    def _judge(self, read: ast.Subscript | ast.Attribute, members: _Members) -> Verdict | None:
+        if isinstance(read, ast.Attribute):
+            return self._attribute(read, members)
+        match read.slice:
+            case ast.Constant(value=str(key)):
+                return self._looped(read) or self._key(read, key, members)
+            case ast.Constant(value=int()) | ast.UnaryOp(operand=ast.Constant(value=int())) | ast.Slice():
+                return self._index(read, members)
+        return None
+
+    def _looped(self, read: ast.Subscript) -> Verdict | None:
+        """Judge a key that is read from the variable of a loop over an object."""
+        bound = self._tree.only_binding(read.value)
+        loop = None if bound is None else self._tree.parents.get(bound.node)
+        if (
+            bound is None
+            or not isinstance(loop, ast.For | ast.comprehension)
+            or loop.target is not bound.node
+        ):
             return None
+        if not self._probes.all_are(loop.iter, _OBJECT):
+            return None
+        wrong = f"{_code(read.value)} is a key of an object, a string: a loop over an object gives its keys."
+        return Verdict(True, "no-keys", wrong, "Loop over a list in the object, or over its `.items()`.")
+
+    def _key(self, read: ast.Subscript, key: str, members: _Members) -> Verdict | None:
+        lacking = [one for one in members.records if key not in one.keys]
+        kinds = [one for one in members.kinds if one != "None"]
+        if not (lacking or kinds):
+            return None
+        sure = members.is_all and all(one.certainly_lacks(key) for one in members.records)
+        if not lacking:
+            right = "Read the key from its items." if kinds == ["a list"] else ""
+            wrong = f"{_code(read.value)} is {' or '.join(kinds)} and has no key {_quoted(key)}."
+            return Verdict(sure, "no-keys", wrong, right)
         known = _keys(lacking)
-        wrong = f"{_quoted_code(read.value)} has no key {quoted(key)}."
-        if lacking:
-            wrong = f"{quoted(key)} is not in {_described(lacking)}; keys: {_listed(known)}."
+        wrong = (
+            f"{missing_key(_quoted(key), _described(lacking), [visible(one, _MAX_KEY) for one in known])}."
+        )
         return Verdict(sure and key not in self._context.mentioned, "unknown-key", wrong, "", key, known)
 
-    def _index(self, read: ast.Subscript) -> Verdict | None:
-        records, _ = self._members(read.value)
-        sure = self._probes.all_are(read.value, _OBJECT)
-        if not (records or sure):
+    def _index(self, read: ast.Subscript, members: _Members) -> Verdict | None:
+        records = members.records
+        if not records:
             return None
-        wrong = (
-            f"{_quoted_code(read.value)} is an object, {_described(records)}, and has no items by number; "
-            f"keys: {_listed(_keys(records))}."
-        )
+        sure = members.is_all and not members.kinds and all(one.source == "declared" for one in records)
+        wrong = f"{_code(read.value)} is an object, {_described(records)}, and has no items by number; keys: {_listed(_keys(records))}."
         return Verdict(sure, "unknown-key", wrong, "Read a list in it by its key first.")
 
-    def _attribute(self, read: ast.Attribute) -> Verdict | None:
-        lacking = {kind: types for kind, (types, made) in _KINDS.items() if not hasattr(made, read.attr)}
-        failing = [one for types in lacking.values() for one in types]
-        failing += [] if hasattr(dict, read.attr) else _OBJECT
-        sure = bool(failing) and self._probes.all_are(read.value, tuple(failing))
-        records, kinds = self._members(read.value)
-        kinds = [one for one in kinds if one in lacking]
-        value = _quoted_code(read.value)
-        if records and not hasattr(dict, read.attr):
+    def _attribute(self, read: ast.Attribute, members: _Members) -> Verdict | None:
+        attribute, value = read.attr, _code(read.value)
+        kinds = [one for one in members.kinds if not hasattr(_KINDS[one][1], attribute)]
+        records = [] if hasattr(dict, attribute) else members.records
+        is_each = (kinds, records) == (members.kinds, members.records) and "None" not in kinds
+        sure = members.is_all and is_each and all(one.source == "declared" for one in records)
+        if records:
             known = _keys(records)
             wrong = f"{value} is an object, {_described(records)}: its keys are read in brackets; keys: {_listed(known)}."
-            if read.attr in known:
-                return Verdict(
-                    sure, "no-attribute", wrong, f"Write `{shown(read.value) or '…'}[{quoted(read.attr)}]`."
-                )
-            return Verdict(sure, "no-attribute", wrong, "", read.attr, known)
-        if not (kinds or sure):
+            if attribute not in known:
+                return Verdict(sure, "no-attribute", wrong, "", attribute, known)
+            right = f"Write `{source(read.value) or '…'}[{_quoted(attribute)}]`."
+            return Verdict(sure, "no-attribute", wrong, right)
+        if not kinds:
             return None
-        is_one = f"is {' or '.join(kinds)} and has" if kinds else "has"
-        return Verdict(sure, "no-attribute", f"{value} {is_one} no attribute {quoted(read.attr)}.")
-
-    def _members(self, value: ast.expr) -> tuple[list[Record], list[str]]:
-        """Return which objects and what else a value may be, as far as that is known."""
-        if len(self._records) > _MAX_RECORDS:
-            return [], []
-        options = [*((one.name,) for one in self._records), *(types for types, _ in _KINDS.values())]
-        found = self._probes.members(value, options, _OTHERS)
-        every = [*self._records, *_KINDS]
-        chosen = [every[number] for number in found]
-        return [one for one in chosen if isinstance(one, Record)], [
-            one for one in chosen if isinstance(one, str)
-        ]
-
-    def _looped_over(self, value: ast.expr) -> ast.expr | None:
-        """Return what a value is an item of, if it is the variable of one loop."""
-        bound = self._tree.only_binding(value)
-        loop = None if bound is None else self._tree.parents.get(bound.node)
-        is_loop = (
-            isinstance(loop, ast.For | ast.comprehension) and bound is not None and loop.target is bound.node
-        )
-        return loop.iter if is_loop and isinstance(loop, ast.For | ast.comprehension) else None
+        wrong = f"{value} is {' or '.join(kinds)} and has no attribute {_quoted(attribute)}."
+        return Verdict(sure, "no-attribute", wrong)
 
 
 def not_awaited(what: str) -> Verdict:
     """Return the verdict on a call, or a value, without `await`."""
     called, bracket, _ = what.partition("(")
     wrong = f"`{called}(…)`" if bracket else f"`{what}`" if what else "the value"
-    return Verdict(
-        certain=True,
-        rule="not-awaited",
-        wrong=f"Missing `await` before {wrong}: the call is never made.",
-        right=f"Write `await {called}(…)`."
-        if bracket
-        else "Write `await` before the call that it comes from.",
-    )
+    right = f"Write `await {called}(…)`." if bracket else "Write `await` before the call that it comes from."
+    return Verdict(True, "not-awaited", f"Missing `await` before {wrong}: the call is never made.", right)
 
 
 def describe(record: Record) -> str:
@@ -219,14 +214,7 @@ def _described(records: Sequence[Record]) -> str:
     return where if all(one.source == "declared" for one in records) else f"{where}, as far as is known"
 
 
-def _certainly_lacks(key: str, record: Record) -> bool:
-    """Return whether an object cannot have a key: it is closed, or the key is a slip for one that it declares."""
-    if key in record.keys or record.source != "declared" or record.open:
-        return False
-    return record.closed or any(is_slip(key, one) for one in record.keys)
-
-
-def is_slip(key: str, known: str) -> bool:
+def _is_slip(key: str, known: str) -> bool:
     """Return whether a key is a declared one with a letter wrong, in another style, or without its first words.
 
     `orderId` for `order_id`, `revenue` for `total_revenue`. Not `order` for `order_id`: that may well be another field.
@@ -239,18 +227,11 @@ def is_slip(key: str, known: str) -> bool:
 
 def _is_one_edit(one: str, other: str) -> bool:
     """Return whether a letter was left out, added, replaced, or two neighbours were swapped."""
-    if one == other:
-        return True
-    start = next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
+    pairs = enumerate(zip(one, other, strict=False))
+    start = next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
     mine, its = one[start:], other[start:]
-    return (
-        mine[1:] == its
-        or mine == its[1:]
-        or mine[1:] == its[1:]
-        or (mine[:2] == its[1::-1] and mine[2:] == its[2:])
-    )
+    is_swapped = mine[:2] == its[1::-1] and mine[2:] == its[2:]
+    return mine[1:] == its or mine == its[1:] or mine[1:] == its[1:] or is_swapped
 
 
 def _letters(key: str) -> str:
@@ -261,7 +242,7 @@ def _keys(records: Sequence[Record]) -> list[str]:
     return list(dict.fromkeys(key for one in records for key in one.keys))
 
 
-def quoted(key: str) -> str:
+def _quoted(key: str) -> str:
     return f"'{visible(key, _MAX_KEY)}'"
 
 
@@ -270,15 +251,12 @@ def _listed(keys: Sequence[str]) -> str:
     return ", ".join(listed if len(keys) <= _MAX_KEYS else [*listed, "…"]) or "none"
 
 
-def shown(node: ast.expr) -> str:
+def source(node: ast.expr) -> str:
     """Return a value as the program writes it, if that is short."""
-    try:
-        text = ast.unparse(node)
-    except (ValueError, RecursionError):
-        return ""
+    text = ast.unparse(node)
     return text if len(text) <= _MAX_SHOWN and "\n" not in text else ""
 
 
-def _quoted_code(node: ast.expr) -> str:
-    text = shown(node)
+def _code(node: ast.expr) -> str:
+    text = source(node)
     return f"`{text}`" if text else "the value"

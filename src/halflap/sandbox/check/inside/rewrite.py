@@ -17,12 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["DECLARATIONS", "Edits", "Rewritten", "as_plain_functions", "call", "name", "rewrite"]
 
 DECLARATIONS = """
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import Coroutine
 from typing import TypeVar
 HalflapReturned = TypeVar("HalflapReturned")
-halflap_maybe: bool
 def halflap_started(value: HalflapReturned) -> Coroutine[Any, Any, HalflapReturned]: ...
-def halflap_yielding(value: HalflapReturned | None) -> AsyncGenerator[HalflapReturned, Any]: ...
 def halflap_text(*values: object) -> str: ...
 """
 """What rewritten programs use, as a part of their stubs."""
@@ -94,36 +92,15 @@ def call(function: str, *arguments: ast.expr) -> ast.Call:
 
 
 def as_plain_functions(tree: Tree) -> Edits:
-    """Make async functions plain ones whose calls return a coroutine: ty infers only what plain functions return.
-
-    An async generator becomes a function that may return what it yields.
-    """
+    """Make async functions plain ones whose calls return a coroutine: ty infers only what plain functions return."""
     edits: Edits = {}
     for function in tree.functions.values():
-        if not isinstance(function, ast.AsyncFunctionDef) or function.returns:
-            continue
-        own = [node for node in ast.walk(function) if tree.function_around(node) is function]
-        yields = [node for node in own if isinstance(node, ast.Yield)]
-        if not all(isinstance(tree.parents[node], ast.Expr) for node in yields):
-            continue
-        edits[function] = [_plain]
-        if yields:
-            edits |= {tree.parents[node]: [_yielding] for node in yields}
-            edits |= {node: [_leaving] for node in own if isinstance(node, ast.Return)}
-        wrapper = "halflap_yielding" if yields else "halflap_started"
-        for load in tree.loads.get(function.name, []):
-            edits[tree.parents[load]] = [partial(call, wrapper)]
+        if (
+            isinstance(function, ast.AsyncFunctionDef)
+            and not function.returns
+            and not tree.is_generator(function)
+        ):
+            edits[function] = [lambda made: ast.FunctionDef(**dict(ast.iter_fields(made)))]
+            for load in tree.loads.get(function.name, []):
+                edits[tree.parents[load]] = [partial(call, "halflap_started")]
     return edits
-
-
-def _plain(function: ast.AsyncFunctionDef) -> ast.AST:
-    return ast.FunctionDef(**dict(ast.iter_fields(function)))
-
-
-def _yielding(statement: ast.Expr) -> ast.AST:
-    assert isinstance(statement.value, ast.Yield)
-    return ast.If(name("halflap_maybe"), [ast.Return(statement.value.value)], [])
-
-
-def _leaving(_: ast.Return) -> ast.AST:
-    return ast.Raise(name("SystemExit"))

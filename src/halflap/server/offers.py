@@ -1,0 +1,333 @@
+"""What a front offers under which names: all servers beside Halflap's own tools, or one server as it is."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from abc import ABC, abstractmethod
+from collections import Counter, OrderedDict
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, unquote
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
+
+from halflap.core.errors import ToolNotFoundError
+from halflap.server.passthrough.results import or_error_result
+from halflap.server.tools.execute import OUTPUT_TEMPLATE, call_directly, read_output
+from halflap.server.tools.families import own_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mcp.server.lowlevel import Server
+
+    from halflap.core.values import Features
+    from halflap.gateway import Gateway
+    from halflap.server.passthrough.client import Client
+    from halflap.server.tools.tool import FrontTool
+
+    Definition = Mapping[str, Any]
+
+__all__ = ["AllServers", "Offer", "OneServer", "Target"]
+
+logger = logging.getLogger(__name__)
+
+_LISTS: Mapping[str, tuple[Any, str, str]] = {
+    "prompts/list": ("prompts", "prompts", "name"),
+    "resources/list": ("resources", "resources", "uri"),
+    "resources/templates/list": ("templates", "resourceTemplates", "uriTemplate"),
+}
+"""By method: the field of `Features`, the key of the result, and the key that names an entry."""
+_PREFIX = "halflap://servers/"
+_PREFIXED = re.compile(re.escape(_PREFIX) + r"([^/]+)/(.+)", re.DOTALL)
+_VARIABLES = re.compile(r"(\{[^{}]*\})")
+_MAX_LINKS = 1_000
+"""Links to resources in results of tools that are remembered, so that they can be read."""
+_TOOLS_TTL_MS = 3_600_000
+_BYTES_PER_TOKEN = 4
+
+
+class Target(NamedTuple):
+    """A prompt's name, a resource's URI or a template, as its server knows it."""
+
+    server: str
+    name: str
+
+
+class Offer(ABC):
+    """The tools, prompts and resources of a front, by the names that its clients see."""
+
+    only: str | None = None
+    """The single server it is about."""
+    own_tools: Mapping[str, FrontTool] = {}
+    changing: tuple[str, ...] = ("tools", "prompts", "resources")
+    """The lists that may change."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+
+    @abstractmethod
+    def server_tools(self) -> dict[str, tuple[str, Definition]]:
+        """Return the servers' tools that clients see: our name of each, and its definition."""
+
+    @abstractmethod
+    async def page(self, method: str, cursor: str | None, client: Client) -> Mapping[str, Any]:
+        """Return a page of prompts, resources or templates."""
+
+    @abstractmethod
+    async def prompt(self, name: str) -> Target: ...
+
+    @abstractmethod
+    async def resource(self, uri: str, principal: str) -> Target: ...
+
+    @abstractmethod
+    async def template(self, uri: str) -> Target: ...
+
+    async def prepare(self, server: Server[Any]) -> None:
+        """Make the front's server introduce itself, before its first request is answered."""
+        del server
+
+    def has(self, capability: str) -> bool:
+        del capability
+        return True
+
+    def input_schema(self, tool: str) -> Mapping[str, Any] | None:
+        if tool in self.own_tools:
+            return self.own_tools[tool].input_schema
+        schema = self.server_tools()[tool][1].get("inputSchema") if tool in self.server_tools() else None
+        return schema if isinstance(schema, dict) else None
+
+    async def tools(self) -> dict[str, Any]:
+        own = [tool.definition for tool in self.own_tools.values()]
+        return {"tools": [*own, *(definition for _, definition in self.server_tools().values())]}
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], client: Client) -> dict[str, Any]:
+        own = self.own_tools.get(tool)
+        if own is not None:
+            return await or_error_result(tool, own.answer(arguments, client), passes_errors=False)
+        found = self.server_tools().get(tool)
+        if found is None:
+            more = (
+                f" Tools: {', '.join(self.own_tools)}. Call others with call_tool." if self.own_tools else ""
+            )
+            message = f"Unknown tool: {tool!r}.{more}"
+            raise MCPError(types.INVALID_PARAMS, message, {"code": ToolNotFoundError.code})
+        calling = call_directly(self.gateway, found[0], arguments, client)
+        return await or_error_result(tool, calling, passes_errors=True)
+
+    async def own_resource(self, uri: str, principal: str) -> dict[str, Any] | None:
+        """Return the content of a resource of ours; None if it is a server's."""
+        del uri, principal
+        return None
+
+
+class OneServer(Offer):
+    """A single server, transparent: under its own name and names, still with policy, traces and learning."""
+
+    def __init__(self, gateway: Gateway, server: str) -> None:
+        super().__init__(gateway)
+        self.only: str = server
+        self._features: Features | None = None
+
+    async def prepare(self, server: Server[Any]) -> None:
+        # The server behind it may have to be started for that.
+        if self._features is not None:
+            return
+        features = await (await self.gateway.prepare()).passing.of_server(self.only)
+        if features is None:
+            reason = self.gateway.unavailable().get(self.only, "it did not answer in time.")
+            raise MCPError(types.INTERNAL_ERROR, f"Server {self.only!r}: {reason}")
+        self._features = features
+        info, stored = features.server_info, self.gateway.snapshot.servers.get(self.only)
+        server.name, server.version = str(info.get("name") or self.only), str(info.get("version") or "")
+        server.title, server.description = info.get("title"), info.get("description")
+        server.instructions = None if stored is None else stored.instructions
+
+    def has(self, capability: str) -> bool:
+        return self._features is not None and capability in self._features.capabilities
+
+    def server_tools(self) -> dict[str, tuple[str, Definition]]:
+        snapshot = self.gateway.snapshot
+        return {
+            tool.original_name: (tool.name, snapshot.definitions[tool.name])
+            for tool in snapshot.by_server.get(self.only, ())
+            if snapshot.is_callable(tool.name)
+        }
+
+    async def page(self, method: str, cursor: str | None, client: Client) -> Mapping[str, Any]:
+        passing = (await self.gateway.prepare()).passing
+        field, key, _ = _LISTS[method]
+        params = {} if cursor is None else {"cursor": cursor}
+        page = await passing.list_page(self.only, method, params, client.on_behalf())
+        listed = page.get(key)
+        return {**page, key: passing.permitted(self.only, field, listed if isinstance(listed, list) else ())}
+
+    async def prompt(self, name: str) -> Target:
+        return Target(self.only, name)
+
+    async def resource(self, uri: str, principal: str) -> Target:
+        del principal
+        return Target(self.only, uri)
+
+    async def template(self, uri: str) -> Target:
+        return Target(self.only, uri)
+
+
+class AllServers(Offer):
+    """All servers under names that cannot collide, beside Halflap's own tools.
+
+    Prompts are `<server>__<prompt>`; a resource keeps its URI where only one server has it.
+    """
+
+    def __init__(self, gateway: Gateway) -> None:
+        super().__init__(gateway)
+        self.own_tools = own_tools(gateway)
+        if not gateway.config.server.expose:
+            self.changing = ("prompts", "resources")
+        self._links: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
+        self._too_large: set[str] = set()
+
+    async def tools(self) -> dict[str, Any]:
+        if self.gateway.config.server.expose:
+            await self.gateway.settle()
+            return await super().tools()
+        return {**await super().tools(), "ttlMs": _TOOLS_TTL_MS, "cacheScope": "public"}
+
+    def server_tools(self) -> dict[str, tuple[str, Definition]]:
+        """Return the tools that `server.expose` names, as many as fit."""
+        config, snapshot = self.gateway.config.server, self.gateway.snapshot
+        if not config.expose:
+            return {}
+        from halflap.catalog import matches  # noqa: PLC0415 -- it loads much that listing our own tools does not need
+
+        room = config.expose_tokens * _BYTES_PER_TOKEN
+        found: dict[str, tuple[str, Definition]] = {}
+        for name in snapshot.callable:
+            if name not in snapshot.definitions or matches(name, config.expose) is None:
+                continue
+            definition = {**snapshot.definitions[name], "name": name}
+            room -= len(json.dumps(definition, separators=(",", ":")))
+            if room < 0:
+                if name not in self._too_large:
+                    logger.warning("%s is not listed: `server.expose_tokens` is used up.", name)
+                self._too_large.add(name)
+                break
+            found[name] = (name, definition)
+        return found
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], client: Client) -> dict[str, Any]:
+        result = await super().call(tool, arguments, client)
+        called = arguments.get("name") if tool == "call_tool" else tool
+        if isinstance(called, str) and (found := self.gateway.snapshot.tools.get(called)) is not None:
+            self._note_links(found.server, client.principal, result["content"])
+        return result
+
+    def _note_links(self, server: str, principal: str, blocks: Iterable[Mapping[str, Any]]) -> None:
+        """Remember the resources that a result links to: few servers list all that they link to."""
+        for block in blocks:
+            uri = block.get("uri") if block.get("type") == "resource_link" else None
+            if isinstance(uri, str):
+                self._links.setdefault((principal, uri), set()).add(server)
+                self._links.move_to_end((principal, uri))
+        while len(self._links) > _MAX_LINKS:
+            self._links.popitem(last=False)
+
+    async def page(self, method: str, cursor: str | None, client: Client) -> Mapping[str, Any]:
+        del cursor, client  # All on one page.
+        features = await self._features()
+        field, key, name = _LISTS[method]
+        if field == "prompts":
+            return {key: [{**entry, name: shown} for shown, (_, entry) in _prompts(features).items()]}
+        entries = [(server, entry) for server, one in features.items() for entry in getattr(one, field)]
+        times = Counter(entry[name] for _, entry in entries)
+        # Where several servers have the same URI, none of them gets the plain one.
+        listed = [
+            entry if times[entry[name]] == 1 else {**entry, name: _with_server(server, entry[name])}
+            for server, entry in entries
+        ]
+        return {key: [OUTPUT_TEMPLATE, *listed] if field == "templates" else listed}
+
+    async def prompt(self, name: str) -> Target:
+        found = _prompts(await self._features()).get(name)
+        if found is None:
+            raise _not_found(f"Prompt {name!r}")
+        server, entry = found
+        return Target(server, str(entry["name"]))
+
+    async def resource(self, uri: str, principal: str) -> Target:
+        """Find a resource: by its server's name, else listed by one server, else linked to, else in a template."""
+        features = await self._features()
+        listed = [name for name, one in features.items() if any(each["uri"] == uri for each in one.resources)]
+        fitting = [name for name, one in features.items() if any(_fits(each, uri) for each in one.templates)]
+        return _find(uri, features, listed, sorted(self._links.get((principal, uri), ())), fitting)
+
+    async def template(self, uri: str) -> Target:
+        features = await self._features()
+        having = [
+            name
+            for name, one in features.items()
+            if any(each["uriTemplate"] == uri for each in one.templates)
+        ]
+        return _find(uri, features, having)
+
+    async def own_resource(self, uri: str, principal: str) -> dict[str, Any] | None:
+        return await read_output(self.gateway, uri, principal)
+
+    async def _features(self) -> dict[str, Features]:
+        return await (await self.gateway.prepare()).passing.features()
+
+
+def _find(uri: str, features: Mapping[str, Features], *candidates: list[str]) -> Target:
+    """Return the server that a URI names, or the only one in the first list of candidates that has any."""
+    if (prefixed := _PREFIXED.fullmatch(uri)) is not None:
+        server = unquote(prefixed[1])
+        if server not in features:
+            raise _not_found(f"Server {server!r}", uri)
+        return Target(server, unquote(prefixed[2]))
+    servers = next((one for one in candidates if one), [])
+    if len(servers) == 1:
+        return Target(servers[0], uri)
+    if not servers:
+        raise _not_found(f"Resource {uri}", uri)
+    ways = ", ".join(_with_server(server, uri) for server in servers)
+    raise MCPError(types.INVALID_PARAMS, f"Several servers have {uri}. Use one of: {ways}.", {"uri": uri})
+
+
+def _not_found(what: str, uri: str | None = None) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, f"{what} was not found.", None if uri is None else {"uri": uri})
+
+
+def _prompts(features: Mapping[str, Features]) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Return all prompts by name; of two with the same, the later server's gets a suffix."""
+    found: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for server, one in features.items():
+        for entry in one.prompts:
+            name = f"{server}__{entry['name']}"
+            if name in found:
+                digest = sha256(f"{server}\0{entry['name']}".encode(errors="surrogatepass")).hexdigest()
+                name = f"{name}_{digest[:6]}"
+            found[name] = (server, entry)
+    return found
+
+
+def _with_server(server: str, uri: str) -> str:
+    parts = (part if part.startswith("{") else quote(part, safe="") for part in _VARIABLES.split(uri))
+    return f"{_PREFIX}{quote(server, safe='')}/{''.join(parts)}"
+
+
+def _fits(entry: Mapping[str, Any], uri: str) -> bool:
+    template = _template(entry["uriTemplate"])
+    return template is not None and template.match(uri) is not None
+
+
+@lru_cache(maxsize=4_096)
+def _template(text: str) -> UriTemplate | None:
+    try:
+        return UriTemplate.parse(text)
+    except InvalidUriTemplate:
+        return None

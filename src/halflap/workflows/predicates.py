@@ -1,0 +1,161 @@
+"""Predicates: when a flow out of a split is taken.
+
+Python's expressions, restricted to comparisons, logic, arithmetic, values and dotted names; `true`, `false` and `null` are values as in JSON.
+Anything else is refused, so a predicate can neither call nor assign nor look up anything.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from keyword import kwlist
+from typing import TYPE_CHECKING
+
+from halflap.core.errors import WorkflowError
+from halflap.core.text import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LONGEST = 4_000
+_MAX_NODES = 1_000
+_LARGEST = 10**40
+_NOT_RESERVED = re.compile(
+    r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\b(?:""" + "|".join({*kwlist} - {"and", "or", "not"}) + r")\b"
+)
+_MARK = "·"
+"""Appended to names such as `from`, which Python reserves and fields of results have."""
+_CONSTANTS = {"true": True, "false": False, "null": None}
+_ALLOWED = (
+    ast.BoolOp, ast.And, ast.Or, ast.Not, ast.USub, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
+    ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.UnaryOp, ast.Name, ast.Attribute, ast.Load,
+)  # fmt: skip
+_HINT = "A predicate has comparisons (==, !=, <, <=, >, >=), and, or, not, + - * /, parentheses, numbers, text, true, false, null and dotted names."
+
+Path = tuple[str, ...]
+"""The parts of a dotted name."""
+
+
+def parse(text: str) -> ast.expr:
+    """Parse a predicate; a `WorkflowError` says what is wrong with it."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            marked = _NOT_RESERVED.sub(lambda one: one[1] or f"{one[0]}{_MARK}", text[:_LONGEST].strip())
+            found = ast.parse(marked, mode="eval").body
+        nodes = list(ast.walk(found))
+        _check_length(len(text), len(nodes))
+        for node in nodes:
+            _check(node)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        reason = (
+            f"{error.msg[:1].upper()}{error.msg[1:]}. {_HINT}"
+            if isinstance(error, SyntaxError)
+            else str(error)
+        )
+        what = f"The predicate {shorten(text, 80)!r} is invalid."
+        raise WorkflowError([("", reason or "It cannot be read.")], what) from None
+    return found
+
+
+def _check_length(characters: int, nodes: int) -> None:
+    if characters > _LONGEST or nodes > _MAX_NODES:
+        raise ValueError(f"It is too long: at most {_LONGEST} characters and {_MAX_NODES} parts are allowed.")
+
+
+def _check(node: ast.AST) -> None:
+    if isinstance(node, ast.Constant):
+        number = isinstance(node.value, int | float) and not isinstance(node.value, bool)
+        if not number and not isinstance(node.value, str):
+            raise ValueError(f"{node.value!r} is not allowed. {_HINT}")
+        if number and not abs(node.value) < _LARGEST:  # type: ignore[arg-type]
+            raise ValueError("A number in it is too large.")
+    elif not isinstance(node, _ALLOWED):
+        what = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
+        raise ValueError(f"{shorten(what, 80)} is not allowed. {_HINT}")  # noqa: TRY004 -- it is reported, not raised
+    elif isinstance(node, ast.Compare) and len(node.ops) > 1:
+        raise ValueError("Comparisons cannot be chained; write `a < b and b < c`.")
+    elif isinstance(node, ast.Attribute) and _path(node.value) is None:
+        raise ValueError(f"Only names may have dots. {_HINT}")
+
+
+def _path(node: ast.expr) -> Path | None:
+    if isinstance(node, ast.Attribute):
+        before = _path(node.value)
+        return None if before is None else (*before, node.attr.removesuffix(_MARK))
+    return (
+        (node.id.removesuffix(_MARK),) if isinstance(node, ast.Name) and node.id not in _CONSTANTS else None
+    )
+
+
+def names(expression: ast.expr) -> frozenset[Path]:
+    """Return the names that a predicate reads."""
+    path = _path(expression)
+    if path is not None:
+        return frozenset({path})
+    inner = (one for one in ast.iter_child_nodes(expression) if isinstance(one, ast.expr))
+    return frozenset().union(*map(names, inner))
+
+
+# As Python --------------------------------------------------------------------------------------------
+
+PRELUDE = """
+def _is(value, kind, text):
+    # A truth value is no number.
+    fits = isinstance(value, bool) if kind == 'true or false' else isinstance(value, (int, float)) and not isinstance(value, bool)
+    if fits:
+        return value
+    raise ValueError(f"The predicate {text!r} cannot be decided: {value!r} is not {kind}.")
+
+
+def _same(left, right):
+    return isinstance(left, bool) == isinstance(right, bool) and left == right
+
+
+def _ordered(left, right, text):
+    if not (isinstance(left, str) and isinstance(right, str)):
+        _is(left, 'a number', text)
+        _is(right, 'a number', text)
+    return (left > right) - (left < right)
+""".strip()
+"""Functions that a program with predicates begins with."""
+
+
+def to_python(node: ast.expr, name: Callable[[Path], ast.expr]) -> ast.expr:
+    """Return an expression that is true or false, or raises where types do not fit. It calls `PRELUDE`."""
+    if isinstance(node, ast.BoolOp):
+        return ast.BoolOp(node.op, [to_python(one, name) for one in node.values])
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return ast.UnaryOp(node.op, to_python(node.operand, name))
+    if isinstance(node, ast.Compare):
+        (op,), ends = node.ops, [_value(one, name) for one in (node.left, *node.comparators)]
+        if isinstance(op, ast.Eq | ast.NotEq):
+            same = _call("_same", *ends)
+            return same if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), same)
+        return ast.Compare(_call("_ordered", *ends, _text(node)), [op], [ast.Constant(0)])
+    return _call("_is", _value(node, name), ast.Constant("true or false"), _text(node))
+
+
+def _value(node: ast.expr, name: Callable[[Path], ast.expr]) -> ast.expr:
+    path = _path(node)
+    if path is not None:
+        return name(path)
+    if isinstance(node, ast.Name):
+        return ast.Constant(_CONSTANTS[node.id])
+    if isinstance(node, ast.BinOp):
+        return ast.BinOp(_number(node.left, name), node.op, _number(node.right, name))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return ast.UnaryOp(node.op, _number(node.operand, name))
+    return node if isinstance(node, ast.Constant) else to_python(node, name)
+
+
+def _number(node: ast.expr, name: Callable[[Path], ast.expr]) -> ast.expr:
+    return _call("_is", _value(node, name), ast.Constant("a number"), _text(node))
+
+
+def _call(function: str, *arguments: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
+
+
+def _text(node: ast.expr) -> ast.expr:
+    return ast.Constant(ast.unparse(node).replace(_MARK, ""))
