@@ -1,0 +1,130 @@
+"""A server that wants a sign-in, used through Halflap: the error, the command, a link in the client, and several people."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import mcp_types as types
+import pytest
+from mcp import Client
+
+from halflap.config import Config
+from halflap.core.errors import SignInNeededError
+from halflap.core.values import CallContext, principal_of_person
+from halflap.gateway import Gateway
+from halflap.server import Front
+from halflap.upstream import SignIn, credential_store
+from servers.protected import protected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from servers.protected import Protected
+
+TOOL = "mcp__notes__who"
+
+
+@pytest.fixture
+def server() -> Iterator[Protected]:
+    with protected() as running:
+        yield running
+
+
+@pytest.fixture
+def config(server: Protected, home: Path) -> Config:
+    found = Config.from_mapping({"servers": {"notes": {"url": server.url, "transport": "http"}}})
+    return replace(found, data_dir=home / "data")
+
+
+async def browse(url: str, _: object = None) -> None:
+    async with httpx2.AsyncClient(follow_redirects=True) as browser:
+        await browser.get(url)
+
+
+async def sign_in(config: Config, principal: str = "local") -> None:
+    (server,) = config.servers
+    await SignIn(server, principal, credential_store(config)).sign_in(browse)
+
+
+async def test_the_error_names_the_command_and_after_it_the_same_gateway_goes_on(
+    server: Protected, config: Config
+) -> None:
+    async with Gateway.open(config) as gateway:
+        assert "halflap login notes" in (await gateway.examine())["findings"][0]["what"]
+        await sign_in(config)
+        await gateway.refresh()
+        result = await gateway.call(TOOL)
+        assert not result.is_error
+        server.accounts.revoke()
+        with pytest.raises(SignInNeededError, match="halflap login notes"):
+            await gateway.call(TOOL)
+        assert await gateway.sign_ins() == {}
+
+
+async def test_a_client_that_can_show_links_signs_in_during_the_call(
+    server: Protected, config: Config
+) -> None:
+    shown: list[str] = []
+
+    async def answer(_: Any, params: Any) -> types.ElicitResult:
+        shown.append(params.url)
+        browser = asyncio.create_task(browse(params.url))
+        browser.add_done_callback(lambda done: done.result())
+        return types.ElicitResult(action="accept")
+
+    await sign_in(config)
+    async with Gateway.open(config) as gateway:
+        await gateway.refresh()
+        server.accounts.revoke()
+        async with Client(Front(gateway).server, elicitation_callback=answer) as client:
+            result = await client.call_tool("call_tool", {"name": TOOL, "arguments": {}})
+    assert not result.is_error
+    assert len(shown) == 1
+
+
+async def test_people_who_share_a_gateway_have_their_own_sign_ins(config: Config) -> None:
+    await sign_in(config)
+    ann, bob = (CallContext(principal=principal_of_person(name)) for name in ("ann", "bob"))
+    async with Gateway.open(config) as gateway:
+        await gateway.refresh()
+        with pytest.raises(SignInNeededError, match="--for ann"):
+            await gateway.call_tool(TOOL, {}, ann)
+        await sign_in(config, ann.principal)
+        assert not (await gateway.call_tool(TOOL, {}, ann)).is_error
+        with pytest.raises(SignInNeededError, match="--for bob"):
+            await gateway.call_tool(TOOL, {}, bob)
+
+
+async def test_login_and_logout_with_a_pasted_address(server: Protected, home: Path) -> None:
+    file = home / "halflap.yaml"
+    file.write_text(json.dumps({"servers": {"notes": {"url": server.url}}}))
+    halflap = [sys.executable, "-m", "halflap"]
+    login = await asyncio.create_subprocess_exec(
+        *halflap, "login", "notes", "--no-browser", "--config", str(file), "--json",
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert login.stderr is not None
+    async with asyncio.timeout(30):
+        while not (line := (await login.stderr.readline()).decode().strip()).startswith("http"):
+            pass
+    async with httpx2.AsyncClient() as browser:
+        ended = (await browser.get(line)).headers["location"]
+    output, errors = await login.communicate(f"{ended}\n".encode())
+    assert login.returncode == 0, errors
+    shown = json.loads(output)
+    assert shown["server"] == "notes"
+    assert shown["renewsItself"]
+    assert not any(
+        token in (output + errors).decode() for token in (*server.accounts.access, *server.accounts.refresh)
+    )
+    logout = await asyncio.create_subprocess_exec(
+        *halflap, "logout", "notes", "--config", str(file), "--json", stdout=asyncio.subprocess.PIPE
+    )
+    output, _ = await logout.communicate()
+    assert json.loads(output) == {"server": "notes", "signedOut": True}
