@@ -160,7 +160,7 @@ class Chain:
     def join(self, branch: Chain) -> None:
         self.end, self.floor = max(self.end, branch.end), max(self.floor, branch.floor)
         for mine, yours in ((self.wrote, branch.wrote), (self.used, branch.used)):
-            mine.update({name: max(end, mine.get(name, 0.0)) for name, end in yours.items()})
+            mine.update({name: end for name, end in yours.items() if end > mine.get(name, 0.0)})
 
 
 def critical_path(facts: Facts, block: Block) -> float:
