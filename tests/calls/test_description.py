@@ -56,8 +56,3 @@ def test_instructions_and_what_keeps_a_tool_from_being_called_are_shown() -> Non
     assert (found["changed"], found["unavailable"]) == (["title"], "it broke.")
     assert "halflap trust --tool mcp__s__t" in found["held"]
     assert found["unchecked"].endswith("because of the inputSchema: it is odd.")
-
-
-def test_changing_a_description_does_not_change_the_catalogue() -> None:
-    described()["inputSchema"]["properties"]["a"]["type"] = "string"
-    assert TOOL.input_schema["properties"]["a"]["type"] == "integer"

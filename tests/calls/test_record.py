@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.calls import Recorder, Redactor, new_id
+from halflap.calls import Recorder, Redactor
 from halflap.config import TracesConfig
 from halflap.core.values import Result
 from halflap.store import open_store
@@ -129,22 +129,6 @@ async def test_a_locked_store_delays_calls_only_briefly(
         await recorder.flush()
         assert len(await store.recent_calls(9)) == 3
     assert caplog.text.count("Calls are not recorded until it works again") == 1
-
-
-async def test_commits_at_the_same_time_share_a_transaction(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with recording(tmp_path) as (store, recorder):
-        batches = []
-        write = store.record
-
-        async def counted(**records: Any) -> None:
-            batches.append(len(records["calls"]))
-            await write(**records)
-
-        monkeypatch.setattr(store, "record", counted)
-        await asyncio.gather(*(recorder.commit(call(number)) for number in range(100)))
-        assert (sum(batches), len(batches) < 10) == (100, True)
 
 
 @pytest.mark.parametrize("record", ["full", "metadata", "off"])
@@ -271,11 +255,3 @@ async def test_a_record_that_cannot_be_redacted_is_kept_without_its_values(
         await recorder.commit(call(1), arguments='{"a": 1}')
         assert await store.recent_calls(9) == [call(1)]
     assert "could not be redacted" in caplog.text
-
-
-def test_identifiers_differ_and_sort_by_time() -> None:
-    made = []
-    for _ in range(50):
-        made.append(new_id())
-        time.sleep(0.0011)
-    assert made == sorted(set(made))

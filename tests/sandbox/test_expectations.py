@@ -100,11 +100,6 @@ def test_the_bytes_of_a_picture_are_shown(play: Play) -> None:
     assert [block["mimeType"] for block in stage.shown] == ["image/png"]
 
 
-def test_other_bytes_are_printed(play: Play) -> None:
-    _, stage = play("show(b'abc')")
-    assert (stage.text, stage.shown) == ("b'abc'\n", [])
-
-
 def test_a_tool_by_dots_gets_its_name(desk: Desk) -> None:
     execution = desk.run("await mcp.echo.echo(value=1)")
     assert not execution.ok

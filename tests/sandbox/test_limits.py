@@ -114,32 +114,6 @@ def test_calls_beyond_the_number_are_refused_each_by_itself(strict: Desk) -> Non
     assert strict.output(code) == "10 11990\n"
 
 
-def test_calls_with_more_arguments_than_can_be_held_wait(strict: Desk) -> None:
-    code = (
-        "import asyncio\nwork = (mcp__echo__echo(text=str(n) * 30000) for n in range(10))\n"
-        "print([len(one) for one in await asyncio.gather(*work)] == [30000] * 10)"
-    )
-    assert strict.output(code) == "True\n"
-
-
-def test_a_call_given_up_while_it_waits_is_not_made_and_takes_no_place(
-    desk_with: Callable[..., Desk],
-) -> None:
-    desk = desk_with(max_value_bytes=40_000)
-    execution = desk.run(
-        "import asyncio\n"
-        "slow = [asyncio.create_task(call_tool('mcp__echo__sleep', seconds=0.3, pad='x' * 30000)) for _ in range(2)]\n"
-        "for _ in range(10): await asyncio.sleep(0)\n"
-        "late = [asyncio.create_task(mcp__echo__echo(text=str(n) * 30000)) for n in range(4)]\n"
-        "for _ in range(10): await asyncio.sleep(0)\n"
-        "for one in late[:2]:\n    one.cancel()\n"
-        "got = await asyncio.gather(*slow, *late, return_exceptions=True)\n"
-        "print([type(one).__name__ for one in got])"
-    )
-    assert execution.output == "['str', 'str', 'CancelledError', 'CancelledError', 'str', 'str']\n"
-    assert [call.name for call in execution.calls].count("mcp__echo__echo") == 2
-
-
 def test_a_call_that_a_program_gives_up_is_cancelled_while_it_goes_on(desk: Desk) -> None:
     code = (
         "import asyncio\nbefore = await mcp__echo__cancelled_count()\n"

@@ -133,38 +133,9 @@ def test_chance_differs_from_program_to_program(desk: Desk) -> None:
     assert len({desk.output("import random\nprint(random.random())") for _ in range(4)}) == 4
 
 
-def test_the_loop_of_old_programs_is_there(desk: Desk) -> None:
-    code = (
-        "import asyncio\nasync def main():\n    print(await mcp__echo__echo(text='x'))\n"
-        "asyncio.get_event_loop().run_until_complete(main())"
-    )
-    assert desk.output(code).endswith("x\n")
-
-
 def test_what_is_registered_for_the_end_is_run(desk: Desk) -> None:
     code = "import atexit\natexit.register(print, 'bye')\nprint('hello')"
     assert desk.output(code) == "hello\nbye\n"
-
-
-def test_it_is_run_after_a_failure_too(desk: Desk) -> None:
-    execution = desk.run("import atexit\natexit.register(print, 'bye')\n1 / 0")
-    assert (execution.outcome, execution.output) == ("failed", "bye\n")
-
-
-def test_what_fails_at_the_end_is_printed_and_no_failure(desk: Desk) -> None:
-    execution = desk.run("import atexit\natexit.register(lambda: 1 / 0)\nprint('hello')")
-    assert execution.ok
-    assert "ZeroDivisionError" in execution.output
-
-
-def test_what_a_log_holds_back_is_written_at_the_end(desk: Desk) -> None:
-    code = (
-        "import logging, logging.handlers, sys\n"
-        "log = logging.getLogger('x')\n"
-        "log.addHandler(logging.handlers.MemoryHandler(100, target=logging.StreamHandler(sys.stdout)))\n"
-        "log.warning('held back')"
-    )
-    assert desk.output(code) == "held back\n"
 
 
 def test_what_was_printed_before_the_stream_was_replaced_is_kept(desk: Desk) -> None:
@@ -176,11 +147,6 @@ def test_what_was_printed_before_the_stream_was_replaced_is_kept(desk: Desk) -> 
     assert (len(output), output[-4:]) == (20_004, "last")
 
 
-def test_a_stream_of_ones_own_over_the_old_one_is_read_to_its_end(desk: Desk) -> None:
-    code = "import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer)\nprint('held', end='')"
-    assert desk.output(code) == "held"
-
-
 def test_inner_modules_and_encodings_of_the_standard_library_are_there(desk: Desk) -> None:
     modules = (
         "xml.dom.minidom xml.sax logging.handlers http.cookiejar ctypes.util xmlrpc.client wsgiref.util doctest pdb "
@@ -190,12 +156,3 @@ def test_inner_modules_and_encodings_of_the_standard_library_are_there(desk: Des
     code = "".join(f"import {name}\n" for name in modules.split())
     code += f"print([name for name in {encodings} if 'a'.encode(name).decode(name) != 'a'])"
     assert desk.output(code) == "[]\n"
-
-
-def test_the_lines_of_a_program_can_be_had(desk: Desk) -> None:
-    code = (
-        "import inspect, warnings\ndef f():\n    return 1\nprint(inspect.getsource(f))\nwarnings.warn('odd')"
-    )
-    printed = desk.output(code)
-    assert printed.startswith("def f():\n    return 1\n\n")
-    assert "warnings.warn('odd')" in printed

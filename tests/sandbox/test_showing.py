@@ -59,13 +59,6 @@ def test_the_text_of_a_resource_is_cut_like_output_and_recorded_whole(desk: Desk
     assert recorded(desk, execution).count("wombat ") == 100_000
 
 
-def test_a_short_resource_is_a_content_block_as_it_is(desk: Desk) -> None:
-    execution = desk.run(f"{MEDIA}print('a', end='')\n" + showing("'some text'") + "print('b')")
-    assert execution.shown == ({"type": "resource", "resource": {"uri": "x://y", "text": "some text"}},)
-    assert execution.output == "ab\n"
-    assert recorded(desk, execution) == "a\n[shown: resource x://y]\nsome text\nb\n"
-
-
 def test_no_field_of_a_link_is_a_way_around(desk: Desk) -> None:
     for field in ("uri", "description"):
         execution = desk.run(
@@ -74,15 +67,6 @@ def test_no_field_of_a_link_is_a_way_around(desk: Desk) -> None:
         )
         assert characters_for_the_model(execution) < 70_000
         assert recorded(desk, execution).count("wombat ") >= 100_000
-
-
-def test_what_is_printed_has_the_room_first(strict: Desk) -> None:
-    execution = strict.run(MEDIA + showing("'é' * 30") + "print('p' * 80)")
-    assert "p" * 80 in execution.text
-    assert execution.shown[0]["resource"]["text"].startswith("é" * 7 + "\n")
-    execution = strict.run(MEDIA + showing("'é' * 30") + "show(image)\nprint('p' * 101)")
-    assert [block["type"] for block in execution.shown] == ["image"]
-    assert execution.is_truncated
 
 
 def test_what_is_shown_beyond_a_limit_is_told_once_with_the_limit(strict: Desk) -> None:

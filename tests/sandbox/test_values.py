@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.core.values import Result, Tool
-from halflap.schema import Reading, read_result, reading_of
+from halflap.schema import read_result, reading_of
 
 if TYPE_CHECKING:
     from sandbox.desk import Desk
@@ -83,10 +83,6 @@ def test_a_declared_string_is_never_read_as_anything_else(declared: dict[str, An
 
 def test_a_declared_object_as_text_is_read() -> None:
     assert read({"type": "object", "properties": {"a": {}}}, content=text('{"a": 1}')) == {"a": 1}
-
-
-def test_a_reading_of_a_tool_without_declaration_is_the_plain_one() -> None:
-    assert reading_of(Tool("mcp__s__t", "s", "t", "", {"type": "object"})) == Reading()
 
 
 # Through the whole path -----------------------------------------------------------------------------------

@@ -162,12 +162,14 @@ def test_calls_that_wait_hold_only_so_much(forger: Attacker) -> None:
     code = """
 import asyncio
 waiting = [asyncio.ensure_future(call_tool("wait", text="x" * 1_000_000)) for _ in range(50)]
-await asyncio.wait(waiting, timeout=0.3)
-print(len([task for task in waiting if task.done()]))
+while sum(task.done() for task in waiting) < 46:
+    await asyncio.sleep(0.01)
+await asyncio.sleep(0.2)
+print(sum(isinstance(task.exception(), ToolError) for task in waiting if task.done()))
 """
     got = forger.run(code)
-    assert got.output == b"0\n"
-    assert len(got.calls) == 2
+    assert got.output == b"46\n"
+    assert len(got.calls) == 4
 
 
 def test_calls_sent_past_the_door_hold_no_more_than_twice_that(forger: Attacker) -> None:

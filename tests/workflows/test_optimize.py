@@ -321,14 +321,7 @@ def test_reference_patterns_steer_it() -> None:
     assert [one.transformation for one in found.changes] == ["parallelise"]
 
 
-def test_dead_tasks_are_taken_out_and_what_is_not_sound_is_refused() -> None:
-    # Both conditions never have a token at once, so nothing ever comes of `never`.
-    dead = net(
-        {"a": "xor/xor", "b": "xor/and", "c": "xor/and", "never": "and/and"},
-        "i>a a>p a>q p>b q>c p>never q>never b>o c>o never>o",
-        conditions="p q",
-    )
-    assert "never" not in optimize(dead, "behavioral", engine="beam").net.tasks
+def test_what_is_not_sound_is_refused() -> None:
     stuck = net({"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "and/and"}, "i>a a>b a>c b>d c>d d>o")
     with pytest.raises(WorkflowError, match="a, b"):
         optimize(stuck, "performance", engine="beam")

@@ -175,15 +175,12 @@ def test_of_many_items_only_those_that_failed_are_done_again(runs: Runs) -> None
     # Of the two that are the same, the second that comes fails.
     many = task("a", "known", what={"from": "each"}, each=["x", "y", "x"], idempotent=False)
     found = runs.start(net(many, flows="i>a a>o"))
-    (failed,) = found["items"]["a"]["failed"]
-    assert (found["items"]["a"]["of"], len(found["items"]["a"]["returned"])) == (3, 2)
     refused = runs.resume(found["run"])
     assert [one["path"] for one in refused["problems"]] == ["tasks[0].idempotent"]
     runs.open()
     again = runs.resume(found["run"], "a")
     assert (again["outcome"], again["recalled"], len(runs.log)) == ("ok", 2, 4)
     assert [one["what"] for one in again["results"]["a"]] == ["x", "y", "x"]
-    assert failed in {0, 2}
 
 
 def test_where_nothing_may_be_recorded_nothing_is_kept(runs: Runs, home: Path) -> None:

@@ -15,11 +15,8 @@ __all__ = [
     "exit_text",
     "keywords_only",
     "not_json",
-    "returned_no_json",
-    "returned_too_much",
-    "shown_too_much",
+    "shorten",
     "too_large",
-    "twice",
 ]
 
 FILE = "program.py"
@@ -27,7 +24,7 @@ FILE = "program.py"
 _LONGEST = 20_000
 
 CALL_TOOL = "call_tool() takes the name of a tool as text, and its arguments: as one dict, or by keyword."
-NO_INPUT = "input() is not available in execute_program: nobody is there to answer. Write the value into the program."
+NO_INPUT = "input() is not available in execute_program. Write the value into the program."
 NO_FILES = "Programs have no files, network or processes: data comes from tools, and goes out by print()."
 NO_HELP = "There is no help() in programs: print(tool.__doc__) shows what a tool takes."
 NOT_AWAITED = "The value is a call that was not awaited: write `await` before it."
@@ -38,35 +35,22 @@ def keywords_only(name: str, signature: str) -> str:
     return f"{name}() takes keyword arguments only.{takes}"
 
 
-def twice(name: str, parameter: str) -> str:
-    return f"{name}() got multiple values for argument {parameter!r}"
+def not_json(what: str, why: object) -> str:
+    return f"{what} only what JSON can hold: {why}"
 
 
-def not_json(name: str, why: object) -> str:
-    return f"{name}() takes values that JSON can hold: {why}"
+def too_large(what: str, size: int, most: int) -> str:
+    return f"{what} are {size:,} bytes; at most {most:,} are possible (`execution.max_value_bytes`)."
 
 
-def too_large(name: str, size: int, most: int) -> str:
-    return f"The arguments of {name!r} are {size:,} bytes; at most {most:,} are possible (`execution.max_value_bytes`)."
-
-
-def returned_no_json(why: object) -> str:
-    return f"main() returned what JSON cannot hold: {why}"
-
-
-def returned_too_much(size: int, most: int) -> str:
-    return f"main() returned {size:,} bytes; at most {most:,} are possible (`execution.max_value_bytes`)."
-
-
-def shown_too_much(size: int, most: int) -> str:
-    return f"show() was given {size:,} bytes; at most {most:,} are possible (`execution.max_value_bytes`)."
+def shorten(text: str) -> str:
+    """Return a text of a program with its middle left out if it is long."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n…\n{text[-_LONGEST // 2 :]}"
 
 
 def exit_text(code: object) -> str:
     """Return, as a traceback, that a program ended itself: with a number, or with a text to be shown."""
     if isinstance(code, int):
         return f"SystemExit: the program ended itself with status {code}\n"
-    text = str(code)
-    if not text.strip():
-        return "SystemExit: the program ended itself with an empty message\n"
-    return f"{text if len(text) <= _LONGEST else text[:_LONGEST] + ' …'}\n"
+    text = str(code).strip() or "SystemExit: the program ended itself with an empty message"
+    return f"{shorten(text)}\n"

@@ -1,102 +1,78 @@
-"""What a program is told when a key, index or attribute is missing: what the value is, and which keys it has.
+"""What a program is told about a key, an index or an attribute that is not there: what the value is, and which keys it has.
 
-The one place for these explanations, whatever sandbox found the mistake. Only the standard library is used: the jail loads
-this module before it is locked. Nothing here runs code of the program: a value is asked for its exact type first.
+`missing_key` is the sentence, for the check and for failed runs alike; `explain` finds the value in a failed run. Only the
+standard library is used: the jail loads this module before it is locked. Nothing here runs code of the program: a value is
+asked for its exact type first.
 """
 
 from __future__ import annotations
 
+import ast
+import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.media import Media
-from halflap.sandbox.messages import NOT_AWAITED
+from halflap.sandbox.messages import FILE, NOT_AWAITED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Mapping
+    from types import TracebackType
 
-__all__ = ["Results", "explain_missing", "has_key", "is_plain", "objects_in"]
+__all__ = ["explain", "missing_key"]
 
-_MOST_KEYS = 30
-"""Keys that are listed."""
+_MOST_KEYS = 20
 _MOST_COMPARED = 1_000
-_MOST_TOOLS = 100
-_MOST_OBJECTS = 10_000
 _LONGEST_TEXT = 80
 _LARGEST_NUMBER = 10**18
 _PLAIN = frozenset({str, int, float, bool, type(None)})
+_NOTHING = object()
 
 
-class Results:
-    """The last result of each tool."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, Any] = {}
-
-    def note(self, tool: str, value: Any) -> None:
-        if tool in self._last or len(self._last) < _MOST_TOOLS:
-            self._last[tool] = value
-
-    def last(self, tool: str) -> Any:
-        """Return the last result of a tool; raise `KeyError` if there is none."""
-        return self._last[tool]
-
-    def tool_of(self, value: dict[Any, Any]) -> str | None:
-        """Return the tool whose last result has objects with the same keys, if there is only one."""
-        keys = value.keys()
-        if not all(map(is_plain, keys)):
-            return None
-        tools = [
-            tool
-            for tool, result in self._last.items()
-            if any(
-                len(one) == len(keys) and all(map(is_plain, one)) and one.keys() == keys
-                for one in objects_in(result)
-            )
-        ]
-        return tools[0] if len(tools) == 1 else None
+def missing_key(key: str, where: str, keys: Collection[str]) -> str:
+    """Return that a key is not there, and which keys are."""
+    return f"{key} is not in {where}; keys: {_listed(keys)}"
 
 
-def objects_in(value: Any) -> Iterator[dict[Any, Any]]:
-    """Return the dicts in a value, the outermost first, up to a number."""
-    waiting = [value]
-    for _ in range(_MOST_OBJECTS):
-        if not waiting:
-            return
-        one = waiting.pop(0) if len(waiting) < _MOST_KEYS else waiting.pop()
-        if type(one) is dict:
-            yield one
-            waiting += [
-                inner for inner in islice(one.values(), _MOST_COMPARED) if type(inner) in {dict, list}
-            ]
-        elif type(one) is list:
-            waiting += [inner for inner in islice(one, _MOST_COMPARED) if type(inner) in {dict, list}]
+def explain(
+    error: BaseException, trace: TracebackType, source: str, results: Mapping[str, Any]
+) -> str | None:
+    """Return what the failing expression looked into, if that can be found without running anything.
+
+    `results` has the last result of each tool.
+    """
+    if type(error) is AttributeError and type(error.name) is str:
+        return _explain(error.obj, error.name, "this dict", by_attribute=True)
+    node = _failing_expression(source, trace) if trace.tb_frame.f_code.co_filename == FILE else None
+    if node is None or not issubclass(type(error), KeyError | TypeError | IndexError):
+        return None
+    lookup = _Lookup(trace, results)
+    value = lookup.find(node.value)
+    args = BaseException.__dict__["args"].__get__(error)
+    if type(value) is dict:
+        # If it has the key, it is another value than the one that failed.
+        is_known = len(args) == 1 and type(error) is KeyError and not _has(value, args[0])
+        return _explain(value, args[0], lookup.describe(node.value)) if is_known else None
+    got = _get_call(node.value) if value is None else None
+    if got is not None and type(outer := lookup.find(got[0])) is dict:
+        said = _explain(outer, ast.literal_eval(got[1]), lookup.describe(got[0]))
+        return f"`.get({ast.unparse(got[1])})` gave None: {said}"
+    return None if value is _NOTHING else _explain(value, None, "this dict")
 
 
-def is_plain(value: Any) -> bool:
-    """Return whether a value can be compared, hashed and shown without running code of the program."""
-    return type(value) in _PLAIN
-
-
-def has_key(value: dict[Any, Any], wanted: Any) -> bool:
-    """Return whether a dict has a plain key, compared with its other plain keys alone."""
-    return is_plain(wanted) and any(
-        type(key) is type(wanted) and key == wanted for key in islice(value, _MOST_COMPARED)
-    )
-
-
-def explain_missing(value: Any, wanted: Any, results: Results, *, by_attribute: bool) -> str | None:
-    """Return what a value is, or has, instead of what was looked for in it."""
+def _explain(value: Any, wanted: Any, where: str, *, by_attribute: bool = False) -> str | None:
     kind: type = type(value)
     said = None
-    if kind is dict:
-        said = _explain_key(value, wanted, results, by_attribute=by_attribute)
+    if kind is dict and by_attribute and _has(value, wanted):
+        said = f"The value is a dict: write [{wanted!r}] instead of .{wanted}."
+    elif kind is dict:
+        key = repr(wanted) if type(wanted) in _PLAIN else f"A {_name(type(wanted))}"
+        said = missing_key(key, where, _keys(value))
     elif kind is list:
         first = _kind(value[0]) if value else "nothing"
         said = f"The value is a list of {len(value)}, the first of them {first}: take an item by its index, or loop over them."
     elif issubclass(kind, str):
-        text = str.__getitem__(value, slice(_LONGEST_TEXT))
-        said = f"The value is text, not an object: {text!r}"
+        said = f"The value is text, not an object: {str.__getitem__(value, slice(_LONGEST_TEXT))!r}"
     elif value is None:
         said = "The value is None."
     elif kind is Media:
@@ -111,23 +87,95 @@ def explain_missing(value: Any, wanted: Any, results: Results, *, by_attribute: 
     return said
 
 
-def _explain_key(value: dict[Any, Any], wanted: Any, results: Results, *, by_attribute: bool) -> str:
-    tool = results.tool_of(value)
-    where = f"the result of {tool}" if tool is not None else "this dict"
-    if by_attribute and has_key(value, wanted):
-        return f"{where[0].upper()}{where[1:]} is a dict: write [{wanted!r}] instead of .{wanted}."
-    name = repr(wanted) if is_plain(wanted) else f"A {_name(type(wanted))}"
-    more = f", … ({len(value)} in all)" if len(value) > _MOST_KEYS else ""
-    return f"{name} is not in {where}; keys: {_keys(value) or 'none'}{more}"
+def _failing_expression(source: str, trace: TracebackType) -> ast.Subscript | None:
+    position = next(islice(trace.tb_frame.f_code.co_positions(), trace.tb_lasti // 2, None))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Subscript) and position == (
+            node.lineno, node.end_lineno, node.col_offset, node.end_col_offset,
+        ):  # fmt: skip
+            return node
+    return None
 
 
-def _keys(value: dict[Any, Any]) -> str:
-    return ", ".join(str(key) if is_plain(key) else _name(type(key)) for key in islice(value, _MOST_KEYS))
+class _Lookup:
+    """Finds the values of simple expressions: names, constants, items, and results of tools."""
+
+    def __init__(self, trace: TracebackType, results: Mapping[str, Any]) -> None:
+        frame = trace.tb_frame
+        # The body of a class can keep its names in an object of the program.
+        kinds = {dict, type(sys._getframe().f_locals)}  # noqa: SLF001 -- there is no public way
+        self._scopes = [names for names in (frame.f_locals, frame.f_globals) if type(names) in kinds]
+        self._results = results
+
+    def find(self, node: ast.expr) -> Any:
+        """Return the value of an expression; `_NOTHING` if it cannot be found without running something."""
+        try:
+            return self._find(node)
+        except (LookupError, TypeError, ValueError, StopIteration):
+            return _NOTHING
+
+    def describe(self, node: ast.expr) -> str:
+        tool = self._tool(node)
+        return "this dict" if tool is None else f"the result of {tool}"
+
+    def _find(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Await):
+            return self._results[self._tool(node) or ""]
+        got = _get_call(node)
+        if got is not None:
+            outer, key = self._find(got[0]), ast.literal_eval(got[1])
+            return outer.get(key) if type(outer) is dict else _NOTHING
+        match node:
+            case ast.Name():
+                return self._named(node.id)
+            case ast.Subscript():
+                outer, key = self._find(node.value), ast.literal_eval(node.slice)
+                return outer[key] if type(outer) in {dict, list, tuple} else _NOTHING
+        return ast.literal_eval(node)
+
+    def _tool(self, node: ast.expr) -> str | None:
+        """Return the tool whose result an expression is, or is in: `await tool(…)`, or a variable for its last result."""
+        while isinstance(node, ast.Subscript):
+            node = node.value
+        match node:
+            case ast.Await(value=ast.Call(func=ast.Name(id=name), args=arguments)):
+                return ast.literal_eval(arguments[0]) if name == "call_tool" else name
+            case ast.Name():
+                value = self._named(node.id)
+                return next((tool for tool, result in self._results.items() if result is value), None)
+        return None
+
+    def _named(self, name: str) -> Any:
+        return next((names[name] for names in self._scopes if name in names), _NOTHING)
+
+
+def _get_call(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Return a and b of `a.get(b)`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=whole, attr="get"), args=[ast.Constant() as key], keywords=[]):
+            return whole, key
+    return None
+
+
+def _has(value: dict[Any, Any], wanted: Any) -> bool:
+    """Return whether a dict has a plain key, compared with its other plain keys alone."""
+    return type(wanted) in _PLAIN and any(
+        type(key) is type(wanted) and key == wanted for key in islice(value, _MOST_COMPARED)
+    )
+
+
+def _keys(value: dict[Any, Any]) -> list[str]:
+    return [str(key) if type(key) in _PLAIN else _name(type(key)) for key in islice(value, _MOST_COMPARED)]
+
+
+def _listed(keys: Collection[str]) -> str:
+    listed = ", ".join(islice(keys, _MOST_KEYS)) or "none"
+    return f"{listed}, …" if len(keys) > _MOST_KEYS else listed
 
 
 def _kind(value: Any) -> str:
     if type(value) is dict:
-        return f"a dict with the keys {_keys(value)}" if value else "an empty dict"
+        return f"a dict with the keys {_listed(_keys(value))}" if value else "an empty dict"
     if value is None:
         return "None"
     name = _name(type(value))

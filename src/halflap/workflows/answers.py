@@ -6,20 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = [
-    "Advice",
-    "Anomaly",
-    "Change",
-    "Counterexample",
-    "Difference",
-    "Metrics",
-    "Optimization",
-    "Pareto",
-    "RawScores",
-    "Scores",
-    "Verdict",
-]
-
 Share = Annotated[float, Field(ge=0, le=1)]
 Mode = Literal["strict", "balanced", "lenient"]
 Target = Literal["performance", "behavioral", "balanced"]
@@ -40,23 +26,19 @@ class Answer(BaseModel):
 
 
 class Counterexample(Answer):
-    """A trace that only one of two workflows has."""
+    """A shortest trace that only one of two workflows has."""
 
     trace: list[str]
     """Activities of the complete case"""
     only_in: Which
     """The workflow that has it"""
-    shortest: bool
-    """Whether no shorter one exists"""
 
 
 class Difference(Answer):
     """A cell in which two footprints differ."""
 
     row: str
-    """Activity of the row"""
     column: str
-    """Activity of the column"""
     original: str
     """Relation in the original: →, ←, || or #"""
     optimized: str
@@ -69,9 +51,7 @@ class Anomaly(Answer):
     kind: str
     """What it is, such as dead_task or reversed_order"""
     message: str
-    """What is wrong, in a sentence"""
     workflow: Which | None = None
-    """The workflow that it is about"""
     trace: list[str] | None = None
     """Task ids of a case that shows it"""
 
@@ -82,7 +62,6 @@ class Verdict(Answer):
     validation_passed: bool
     """Whether the optimised workflow may replace the original"""
     validation_mode: Mode
-    """The mode that was asked for"""
     reasons: list[str]
     """Why it did not pass"""
     footprint_compatibility: Share | None
@@ -92,17 +71,12 @@ class Verdict(Answer):
     behavioral_equivalence: bool | None
     """Whether the traces are the same; null if unknown"""
     counterexample: Counterexample | None
-    """A trace that only one of them has"""
     differences: list[Difference]
     """Footprint cells that differ"""
     differing_cells: int | None
-    """Number of footprint cells that differ"""
     activities: list[str] | None
-    """All activities of both"""
     start_activities: dict[Which, list[str] | None]
-    """Activities that a case can begin with"""
     end_activities: dict[Which, list[str] | None]
-    """Activities that a case can end with"""
     sound: dict[Which, bool | None]
     """Whether each is sound; null if unknown"""
     anomalies: list[Anomaly]
@@ -110,9 +84,7 @@ class Verdict(Answer):
     warnings: list[str]
     """Assumptions behind the verdict"""
     conclusive: bool
-    """Whether everything could be computed"""
     inconclusive_because: list[str]
-    """What could not be computed, and why"""
 
     @property
     def passed(self) -> bool:
@@ -128,11 +100,8 @@ class Advice(Answer):
     dimension: Literal["performance", "maintainability", "compliance"]
     """The score that it would raise"""
     tasks: tuple[str, ...]
-    """The tasks to change"""
     change: str
-    """What to do"""
     why: str
-    """The reason"""
 
 
 class Times(Answer):
@@ -143,7 +112,6 @@ class Times(Answer):
     expected_makespan: float | None
     """Mean seconds of a case"""
     expected_cost: float | None
-    """Mean cost of a case"""
     max_parallel: int | None
     """Tasks that can be under way at once"""
     method: Literal["exact", "simulated", "estimated"] | None
@@ -160,18 +128,14 @@ class Measure(Answer):
     """A measure as counted, and as a score."""
 
     raw: float
-    """As counted"""
     score: Share
-    """As a score"""
 
 
 class Failed(Answer):
     """One way in which a workflow is unsound."""
 
     kind: str
-    """Which property fails"""
     message: str
-    """What goes wrong"""
     trace: list[str]
     """Task ids of the case that shows it"""
 
@@ -180,13 +144,10 @@ class RuleResult(Answer):
     """Whether one rule of the workflow holds."""
 
     kind: str
-    """Kind of the rule"""
     tasks: list[str]
-    """Tasks that it names"""
     holds: bool | None
     """Null if unknown"""
     message: str | None
-    """Why it does not hold"""
     trace: list[str] | None
     """Task ids of a case that breaks it"""
 
@@ -197,29 +158,22 @@ class Compliance(Answer):
     sound: bool | None
     """Null if unknown"""
     failures: list[Failed]
-    """Why it is not sound"""
     rules: list[RuleResult]
-    """The rules of the workflow"""
 
 
 class RawScores(Answer):
     """What each score was computed from."""
 
     performance: Times
-    """Times and costs"""
     maintainability: dict[str, Measure]
-    """Measures by name"""
     compliance: Compliance
-    """Soundness and rules"""
     patterns: dict[str, dict[str, int]]
-    """Counts for each pattern"""
 
 
 class Scores(Answer):
     """How good a workflow is."""
 
     total_score: Share
-    """Weighted total"""
     dimension_scores: dict[str, Share | None]
     """Performance, maintainability, compliance; null if unknown"""
     pattern_scores: dict[str, Share | None]
@@ -227,13 +181,9 @@ class Scores(Answer):
     weights: dict[str, Share]
     """Weights of the dimensions, summing to 1"""
     raw: RawScores
-    """What each score was computed from"""
     recommendations: list[Advice]
-    """What to change, mistakes first"""
     conclusive: bool
-    """Whether everything could be computed"""
     inconclusive_because: list[str]
-    """What could not be computed, and why"""
 
 
 # Optimisation -----------------------------------------------------------------------------------------
@@ -251,33 +201,25 @@ class Metrics(Answer):
     performance: float | None
     """Critical path divided by makespan"""
     expected_cost: float | None
-    """Mean cost of a case"""
     max_parallel: int | None
     """Tasks that can be under way at once"""
     size: int
-    """Tasks, conditions and flows"""
     total_score: float
-    """Total score"""
 
 
 class Pareto(Metrics):
     """A workflow of which no other is better in everything."""
 
     chosen: bool
-    """Whether it is the result"""
     workflow: dict[str, Any]
-    """The workflow"""
 
 
 class Change(Answer):
     """One change, and what it gained."""
 
     transformation: str
-    """Name of the transformation"""
     description: str
-    """What was done, with the tasks"""
     keeps_traces: bool
-    """Whether the traces stay the same"""
     gain: dict[str, float | None]
     """Seconds, cost, size and score gained"""
 
@@ -286,9 +228,7 @@ class BeforeAndAfter(Answer):
     """The original and the result."""
 
     before: Metrics
-    """The original"""
     after: Metrics
-    """The result"""
 
 
 class Optimization(Answer):
@@ -297,22 +237,15 @@ class Optimization(Answer):
     optimized_workflow: dict[str, Any]
     """The workflow, in the form it was given; the original if nothing better was found"""
     optimization_target: Target
-    """The target that was asked for"""
     changed: bool
-    """Whether anything was changed"""
     transformations: list[Change]
-    """Changes in order"""
     metrics: BeforeAndAfter
-    """Measurements before and after"""
     pareto_front: list[Pareto]
     """Workflows of which none is better in time, cost and size"""
     engine: Literal["gepa", "beam"]
-    """The search that found it"""
     seed: int
     """The same seed gives the same answer"""
     evaluations: int
-    """Workflows that were measured"""
     validation: Verdict
     """Comparison of the result with the original"""
     notes: list[str]
-    """Remarks about the search and its limits"""

@@ -6,8 +6,6 @@ import json
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["example_nets"]
-
 
 def example_nets() -> dict[str, dict[str, Any]]:
     """Return the examples by name, as JSON."""

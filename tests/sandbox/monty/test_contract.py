@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sandboxing import IMAGE, Stage
+from sandboxing import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from halflap.sandbox.sandbox import Ending
 
     Play = Callable[..., tuple[Ending, Stage]]
-
-
-@pytest.mark.parametrize("code", ["", "# nothing but words", "pass"])
-def test_code_that_does_nothing_runs(play: Play, code: str) -> None:
-    ending, stage = play(code)
-    assert (ending.outcome, stage.printed) == ("ok", b"")
 
 
 def test_a_tool_is_an_async_function_with_keyword_arguments(play: Play) -> None:
@@ -34,11 +28,6 @@ def test_an_argument_without_a_name_is_refused_with_the_signature(play: Play) ->
     assert ending.failure.type == "TypeError"
     assert "(region: str)" in ending.failure.message
     assert stage.called == []
-
-
-def test_a_call_that_is_not_awaited_is_not_made(play: Play) -> None:
-    ending, stage = play("mcp__shop__sales(region='x')")
-    assert (ending.outcome, stage.called) == ("ok", [])
 
 
 @pytest.mark.parametrize("value", ["{1, 2}", "float('nan')", "lambda: 1", "b'x'"])
@@ -85,27 +74,11 @@ def test_sleeps_are_real_and_overlap(play: Play) -> None:
     assert (ending.outcome, stage.text) == ("ok", "True\n")
 
 
-def test_a_main_function_under_asyncio_run_works(play: Play) -> None:
-    ending, stage = play(
-        "import asyncio\n"
-        "async def main():\n"
-        "    print((await mcp__shop__sales(region='x'))['totalRevenue'])\n"
-        "if __name__ == '__main__':\n"
-        "    asyncio.run(main())"
-    )
-    assert (ending.outcome, stage.text) == ("ok", "5\n")
-
-
 def test_media_are_shown_in_order_with_what_is_printed(play: Play) -> None:
     ending, stage = play("m = await mcp__shop__picture()\nprint('before')\nshow(m)\nprint('after')")
     assert ending.outcome == "ok"
     assert stage.shown == [{"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}]
     assert stage.order == ["print", "show", "print"]
-
-
-def test_media_have_their_bytes_and_say_what_they_are(play: Play) -> None:
-    _, stage = play("m = await mcp__shop__picture()\nprint(m.kind, m.mime_type, m.data, m.uri)\nprint(m)")
-    assert stage.text == "image image/png b'hello' None\nMedia(kind='image', mime_type='image/png')\n"
 
 
 def test_show_prints_what_is_no_media(play: Play) -> None:
@@ -119,19 +92,18 @@ def test_a_result_with_half_a_letter_does_not_end_the_program(play: Play) -> Non
     assert (ending.outcome, stage.text) == ("ok", "a?b\n")
 
 
-@pytest.mark.parametrize(("depth", "told"), [(1_500, ""), (5_000, "ToolError: The result of")])
-def test_a_result_that_is_nested_too_deeply_is_a_tool_error(play: Play, depth: int, told: str) -> None:
+def test_a_result_that_is_nested_too_deeply_is_a_tool_error(play: Play) -> None:
     class Deep(Stage):
         async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
             self.called.append((name, arguments))
             value: list[Any] = []
-            for _ in range(depth):
+            for _ in range(5_000):
                 value = [value]
             return value
 
     ending, _ = play("print(len(await mcp__shop__rows()))", stage=Deep())
-    assert told in (ending.failure.traceback if ending.failure is not None else "")
-    assert (ending.failure is not None) == bool(told)
+    assert ending.failure is not None
+    assert ending.failure.type == "ToolError"
 
 
 def test_input_is_refused_with_what_to_do(play: Play) -> None:
@@ -141,31 +113,8 @@ def test_input_is_refused_with_what_to_do(play: Play) -> None:
     assert "line 1, in <module>\n    name = input" in ending.failure.traceback
 
 
-@pytest.mark.parametrize("code", ["raise SystemExit", "raise SystemExit()"])
-def test_leaving_without_a_reason_is_no_failure(play: Play, code: str) -> None:
-    ending, stage = play(f"import sys\nprint('before')\n{code}\nprint('after')")
-    assert (ending.outcome, stage.text) == ("ok", "before\n")
-
-
-def test_a_tool_whose_name_is_no_name_in_python_is_left_out(play: Play) -> None:
-    ending, _ = play("print(await call_tool('not a name'))")
-    assert ending.failure is not None
-    assert ending.failure.type == "ToolError"
-
-
 def test_what_a_program_left_behind_no_other_finds(play: Play) -> None:
     play("secret = 'of the first'")
     ending, _ = play("print(secret)")
     assert ending.failure is not None
     assert ending.failure.unknown == "secret"
-
-
-def test_data_that_a_server_writes_in_its_own_way_is_shown(play: Play) -> None:
-    stage = Stage(pictures=["_-8", "not base64!"])
-    ending, _ = play("show(await mcp__shop__picture())", stage=stage)
-    assert (ending.outcome, stage.shown) == ("ok", [{**IMAGE, "data": "/+8="}])
-    ending, _ = play(
-        "try:\n    show(await mcp__shop__picture())\nexcept ValueError as error:\n    print(error)",
-        stage=stage,
-    )
-    assert (ending.outcome, stage.text) == ("ok", "The image cannot be shown: its data is not base64.\n")

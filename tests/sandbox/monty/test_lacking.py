@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from halflap.sandbox.monty.advice import MODULES
+from halflap.sandbox.monty.failure import MODULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
         ("import asyncio\nasync with asyncio.TaskGroup() as group:\n    pass", "asyncio.gather"),
         ("import asyncio\nasyncio.create_task(mcp__shop__rows())", "asyncio.gather"),
         ("import asyncio\nawait asyncio.gather(mcp__shop__rows(), return_exceptions=True)", "ToolError"),
-        ("import statistics", "statistics"),
-        ("from collections import OrderedDict", "OrderedDict"),
+        ("from collections import OrderedDict", "standard library"),
         ("import numpy", "packages"),
-        ("x = dir()", "'dir'"),
+        ("x = dir()", "builtin"),
     ],
 )
 def test_what_monty_cannot_run_is_told_with_what_to_do(play: Play, code: str, advice: str) -> None:

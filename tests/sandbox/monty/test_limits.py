@@ -13,7 +13,6 @@ import pytest
 from halflap.config import ExecutionConfig
 from halflap.core.errors import SandboxError
 from halflap.sandbox.monty.monty import Monty
-from halflap.sandbox.monty.session import MOST_UNREAD
 from halflap.sandbox.sandbox import Program
 from sandboxing import Stage
 from support import eventually
@@ -71,25 +70,10 @@ def test_an_error_of_the_program_itself_is_not_the_limit(play: Play, error: str)
     assert ending.outcome == "failed"
 
 
-def test_waiting_for_a_call_is_not_computing(play: Play) -> None:
-    ending, _ = play("for _ in range(5): await mcp__shop__slow()", seconds=1)
-    assert ending.outcome == "ok"
-
-
-def test_very_many_calls_at_once_are_all_answered(play: Play) -> None:
-    code = (
-        "import asyncio\nwork = [mcp__shop__sales(region='x') for _ in range(2000)]\n"
-        "print(len(await asyncio.gather(*work)))"
-    )
-    ending, stage = play(code, seconds=300)
-    assert (ending.outcome, stage.text) == ("ok", "2000\n"), ending
-
-
 def test_a_program_that_prints_too_much_is_ended(play: Play) -> None:
     ending, stage = play("while True: print('x' * 100)", stage=Stage(most_output=50_000))
     assert ending.outcome == "output"
-    # What lies unread when the limit is reached may still come, never more than that twice.
-    assert 50_000 < len(stage.printed) < 50_000 + 2 * MOST_UNREAD
+    assert 50_000 < len(stage.printed) < 100_000
 
 
 @pytest.mark.parametrize(
@@ -164,21 +148,6 @@ def test_closing_ends_what_runs(run: Run) -> None:
 
     assert run(go()).outcome == "crashed"
     assert threads() == []
-
-
-@installed
-def test_more_programs_than_there_are_places_wait_for_one(run: Run) -> None:
-    async def go() -> list[str]:
-        monty = Monty(ExecutionConfig(max_programs=2))
-        stages = [Stage() for _ in range(6)]
-        endings = await asyncio.gather(
-            *(stage.play(monty, f"await mcp__shop__slow()\nprint({i})") for i, stage in enumerate(stages))
-        )
-        await monty.close()
-        assert {ending.outcome for ending in endings} == {"ok"}
-        return [stage.text for stage in stages]
-
-    assert run(go()) == [f"{i}\n" for i in range(6)]
 
 
 @installed

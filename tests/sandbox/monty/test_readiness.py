@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ExecutionConfig
-from halflap.core.errors import SandboxError
 from halflap.sandbox.monty.monty import Monty
-from sandboxing import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -34,13 +32,7 @@ def test_it_names_its_version_and_limits(run: Run) -> None:
     found = run(readiness(ExecutionConfig(cpu_seconds=7, max_memory_mb=64)))
     assert found.trouble is None
     assert found.layers[0].startswith("monty 1.")
-    assert {"7 s of computing", "64 MiB of memory", "calls 1,000 deep"} <= set(found.layers)
-
-
-@pytest.mark.usefixtures("play")
-def test_it_says_that_modules_cannot_be_added(run: Run) -> None:
-    found = run(readiness(ExecutionConfig(modules=("numpy",))))
-    assert any("`execution.modules` has no effect" in note for note in found.notes)
+    assert "7 s of computing, 64 MiB of memory" in found.layers
 
 
 def test_without_the_package_it_says_how_to_install_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,12 +40,6 @@ def test_without_the_package_it_says_how_to_install_it(run: Run, monkeypatch: py
     found = run(readiness(ExecutionConfig()))
     assert found.trouble is not None
     assert found.trouble.endswith("pip install 'halflap[monty]'")
-
-
-def test_without_the_package_no_program_runs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
-    with pytest.raises(SandboxError, match="monty is not installed"):
-        run(Stage().play(Monty(ExecutionConfig()), "print(1)"))
 
 
 @pytest.mark.usefixtures("play")

@@ -204,11 +204,6 @@ def _report(
     raised = _RAISED.search(execution.error)
     error = execution.error if raised is None else raised[1].rstrip()
     if invocation.as_json:
-        items = {
-            task: state
-            | {"returned": {str(at): value(task, one) for at, one in sorted(state["returned"].items())}}
-            for task, state in journal.items().items()
-        }
         print_json(
             {
                 "run": execution.run,
@@ -219,7 +214,6 @@ def _report(
                 **data,
                 "fails_again": fails_again,
                 "under_way": journal.under_way,
-                "items": {} if is_ok else items,
                 "recalled": journal.recalled,
                 "changed": journal.changed,
                 "duration_ms": round(execution.duration_ms, 1),

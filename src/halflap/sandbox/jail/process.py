@@ -33,9 +33,8 @@ _LARGE_TEXT = 65_536
 """Larger ones are parsed in a thread."""
 _MOST_WAITING = 10_000
 """Far more unanswered calls than an honest program sends at a time."""
-_MOST_HELD = 2 * protocol.LARGEST_AT_ONCE
-"""How many calls of the largest size may wait at a time: an honest program keeps to half of it, as it does not know when
-a cancelled call is gone here."""
+_MOST_HELD = 4
+"""How many calls of the largest size, or smaller ones of the same size together, may wait at a time."""
 
 
 class SandboxProcess:

@@ -32,9 +32,6 @@ NUMBER: Final = struct.Struct("!Q")
 CHUNK: Final = 65_536
 """The most bytes of output in a frame."""
 LONGEST_FAILURE: Final = 262_144
-CALLS_AT_ONCE: Final = 1_000
-LARGEST_AT_ONCE: Final = 2
-"""How many calls, or calls of the largest size, are sent at a time; the others wait in the program."""
 
 # To the program.
 PROGRAM: Final = b"P"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from halflap.sandbox.sandbox import Entry, ToolHelp
 
-__all__ = ["CALL", "CARRIER", "REFUSE", "SHOW", "enter", "prelude"]
+__all__ = ["CALL", "CARRIER", "REFUSE", "SHOW", "call_main", "define"]
 
 # What the prelude asks of the host. A program can ask the same, and gains nothing by it.
 CALL = "_halflap_call"
@@ -76,7 +76,7 @@ _halflap_tool, call_tool, show, input, _halflap_returned, _halflap_loads = _half
 """
 
 
-def prelude(tools: Mapping[str, ToolHelp]) -> str:
+def define(tools: Mapping[str, ToolHelp]) -> str:
     """Return the code that defines the tools as async functions, and what else programs find."""
     names = [name for name in tools if name.isidentifier() and not keyword.iskeyword(name)]
     return _PRELUDE + "".join(
@@ -84,7 +84,7 @@ def prelude(tools: Mapping[str, ToolHelp]) -> str:
     )
 
 
-def enter(code: str, entry: Entry) -> str:
+def call_main(code: str, entry: Entry) -> str:
     """Return the line that calls `main` after the lines of a script, and returns its value as JSON."""
     waits = "await " if re.search(r"^async\s+def\s+main\b", code, re.MULTILINE) else ""
     arguments = repr(json.dumps(dict(entry.arguments)))

@@ -6,9 +6,7 @@ import asyncio
 import concurrent.futures as cf
 import contextlib
 import json
-import marshal
 import os
-import re
 import signal
 import threading
 from typing import TYPE_CHECKING, Any
@@ -17,29 +15,25 @@ import pydantic_monty as pm
 
 from halflap.sandbox import messages
 from halflap.sandbox.media import Media, for_model, picture_of, value_text
-from halflap.sandbox.missing import Results
-from halflap.sandbox.monty.advice import NO_NAME, describe
-from halflap.sandbox.monty.prelude import CALL, CARRIER, REFUSE, SHOW, enter, prelude
+from halflap.sandbox.monty import prelude
+from halflap.sandbox.monty.failure import LACKS, describe
 from halflap.sandbox.sandbox import Ending, Failure, ToolHelp, ToolRefusal
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from halflap.config import ExecutionConfig
     from halflap.sandbox.sandbox import Host, Program
 
-__all__ = ["MOST_UNREAD", "RECURSION", "Session"]
+__all__ = ["RECURSION", "Session"]
 
 RECURSION = 1_000
-MOST_UNREAD = 65_536
-"""With more output than this waiting for the event loop, the program waits."""
 _MOST_WAITING = 10_000
 """With this many unanswered calls, the program waits for one of them."""
 _SUSPENSIONS = 1_000_000
 _LAZY = ("uri", "name", "text", "data", "block")
 _EAGER = ("kind", "mime_type")
 _OUT_OF_MEMORY = ("MemoryError: memory limit exceeded", "MemoryError: the worker exceeded its memory limit")
-_SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """On Windows, SIGTERM ends a process at once."""
 
@@ -60,11 +54,8 @@ class Session:
         self._host = host
         self._loop = asyncio.get_running_loop()
         self._thread = cf.ThreadPoolExecutor(1, thread_name_prefix="monty")
-        self._results = Results()
-        self._called: set[str] = set()
         self._calls: dict[int, cf.Future[Any]] = {}
         self._lock = threading.Lock()
-        self._printed = bytearray()
         self._is_silent = True
         self._is_too_much = False
         self._is_killed = threading.Event()
@@ -113,16 +104,16 @@ class Session:
 
     def _drive(self) -> Ending:
         if self._entry is not None and "__name__" in self._source:
-            text = f"NotImplementedError: {NO_NAME}\n"
-            return Ending("failed", Failure("NotImplementedError", NO_NAME, text))
+            text = "NotImplementedError: monty cannot set `__name__`, so it runs no script that uses it"
+            return Ending("failed", Failure("NotImplementedError", text, f"{text}\n", LACKS))
         try:
             self._session.__enter__()
             with self._lock:
                 self._pid = self._session.worker_pid
             if self._is_killed.is_set():
                 self.kill()
-            self._session.feed_run(prelude(self._tools), print_callback=_discard)
-            entering = "" if self._entry is None else enter(self._source, self._entry)
+            self._session.feed_run(prelude.define(self._tools), print_callback=_discard)
+            entering = "" if self._entry is None else prelude.call_main(self._source, self._entry)
             snapshot = self._session.feed_start(self._source + entering, print_callback=self._print)
             while not isinstance(snapshot, pm.MontyComplete):
                 snapshot = self._step(snapshot)
@@ -150,24 +141,20 @@ class Session:
             numbers = {self._calls[number]: number for number in snapshot.pending_call_ids}
             done, _ = cf.wait(numbers, return_when=cf.FIRST_COMPLETED)
             return snapshot.resume({numbers[one]: self._calls.pop(numbers[one]).result() for one in done})
-        if isinstance(snapshot, pm.NameLookupSnapshot):
-            return snapshot.resume() if snapshot.object_id is None else snapshot.resume_auto()
-        assert isinstance(snapshot, pm.FunctionSnapshot)
+        assert isinstance(snapshot, pm.NameLookupSnapshot | pm.FunctionSnapshot)
         if snapshot.object_id is not None:
             return snapshot.resume_auto()
+        return self._function(snapshot) if isinstance(snapshot, pm.FunctionSnapshot) else snapshot.resume()
+
+    def _function(self, snapshot: pm.FunctionSnapshot) -> pm.SyncSnapshot:
         if snapshot.is_os_function:
             return self._system_call(snapshot)
-        return (
-            self._call(snapshot) if snapshot.function_name == CALL else snapshot.resume(self._own(snapshot))
-        )
-
-    def _own(self, snapshot: pm.FunctionSnapshot) -> Any:
-        """Answer a function of the prelude."""
-        if snapshot.function_name == SHOW:
-            return self._show(snapshot.args)
-        if snapshot.function_name == REFUSE:
-            return self._refusal(snapshot.args)
-        return {"exc_type": "NameError", "message": f"name {snapshot.function_name!r} is not defined"}
+        if snapshot.function_name == prelude.CALL:
+            return self._call(snapshot)
+        if snapshot.function_name in {prelude.SHOW, prelude.REFUSE}:
+            answer = self._show if snapshot.function_name == prelude.SHOW else self._refusal
+            return snapshot.resume(answer(snapshot.args))
+        return snapshot.resume(_error("NameError", f"name {snapshot.function_name!r} is not defined"))
 
     def _system_call(self, snapshot: pm.FunctionSnapshot) -> pm.SyncSnapshot:
         if snapshot.function_name == "asyncio.sleep":
@@ -180,7 +167,9 @@ class Session:
     def _call(self, snapshot: pm.FunctionSnapshot) -> pm.SyncSnapshot:
         name, text = _texts(snapshot.args, 2)
         if len(text) > self._largest:
-            return snapshot.resume(_tool_error(messages.too_large(name, len(text), self._largest)))
+            return snapshot.resume(
+                _tool_error(messages.too_large(f"The arguments of {name}()", len(text), self._largest))
+            )
         try:
             arguments = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -204,13 +193,11 @@ class Session:
         try:
             value = await self._host.call(name, arguments)
         except ToolRefusal as refusal:
-            return _tool_error(_clean(str(refusal)))
+            return _tool_error(str(refusal).encode("utf-8", "replace").decode())
         try:
             portable = _portable(value)
         except (ValueError, RecursionError) as error:
             return _tool_error(f"The result of {name!r} cannot be handed over: {error}")
-        self._called.add(name)
-        self._results.note(name, value)
         return {"return_value": portable}
 
     def _show(self, arguments: tuple[Any, ...]) -> Any:
@@ -221,37 +208,34 @@ class Session:
         try:
             block = for_model(media.block)
         except ValueError as error:
-            return {"exc_type": "ValueError", "message": str(error)}
+            return _error("ValueError", str(error))
         self._is_silent = False
-        shown: cf.Future[bool] = cf.Future()
-        self._loop.call_soon_threadsafe(lambda: shown.set_result(self._host.show(block)))
-        if not shown.result():
+        if not self._on_loop(self._host.show, block):
             raise _MisuseError("something to show that is not an image, sound or resource")
         return {"return_value": True}
 
     def _refusal(self, arguments: tuple[Any, ...]) -> Any:
         kind, name, why = _texts(arguments, 3)
         if kind == "input":
-            return {"exc_type": "RuntimeError", "message": messages.NO_INPUT}
+            return _error("RuntimeError", messages.NO_INPUT)
         message = {
             "unnamed": messages.keywords_only(name, self._tools.get(name, ToolHelp()).signature),
-            "not_json": messages.not_json(name, why),
-            "returned": messages.returned_no_json(why),
+            "not_json": messages.not_json(f"{name}() takes", why),
+            "returned": messages.not_json("main() may return", why),
         }.get(kind, messages.CALL_TOOL)
-        return {"exc_type": "TypeError", "message": message}
+        return _error("TypeError", message)
 
     def _completed(self, output: Any) -> Ending:
         """Take the value of the last line; of a script, that is ours, and returns the value of `main` as JSON."""
         if self._entry is None:
             if output is not None and self._is_silent:
                 self._print("stdout", f"{value_text(output)}\n")
-            self._wait_for_output()
             return Ending("ok")
         if not isinstance(output, str):
             raise _MisuseError("a value that is not JSON")
         if len(output) > self._largest:
-            text = f"ValueError: {messages.returned_too_much(len(output), self._largest)}\n"
-            return Ending("failed", Failure("ValueError", text, text))
+            text = messages.too_large("The parts of what main() returned", len(output), self._largest)
+            return Ending("failed", Failure("ValueError", text, f"ValueError: {text}\n"))
         try:
             return Ending("ok", value=json.loads(output))
         except (ValueError, RecursionError) as error:
@@ -261,37 +245,23 @@ class Session:
         headline = error.display("type-msg")
         if headline.startswith("TimeoutError: feed time limit") and not error.traceback():
             return Ending("cpu")
-        failure = describe(error, self._results, self._called)
+        failure = describe(error)
         # Monty's own message: a program cannot catch that error.
         if headline.startswith(_OUT_OF_MEMORY):
             return Ending("memory", failure)
         return Ending("ok") if failure is None else Ending("failed", failure)
 
     def _print(self, _stream: str, text: str) -> None:
-        """Hand over what was printed; when much is not taken yet, wait."""
         self._is_silent = False
-        with self._lock:
-            is_first = not self._printed
-            self._printed += text.encode("utf-8", "replace")
-            is_much = len(self._printed) > MOST_UNREAD
-        if is_first:
-            self._loop.call_soon_threadsafe(self._take_output)
-        if is_much:
-            self._wait_for_output()
-
-    def _wait_for_output(self) -> None:
-        taken: cf.Future[None] = cf.Future()
-        self._loop.call_soon_threadsafe(taken.set_result, None)
-        taken.result()
-
-    # On the event loop ----------------------------------------------------------------------------------
-
-    def _take_output(self) -> None:
-        with self._lock:
-            data, self._printed = bytes(self._printed), bytearray()
-        if not self._is_too_much and not self._host.output(data):
+        if not self._on_loop(self._host.output, text.encode("utf-8", "replace")):
             self._is_too_much = True
             self.kill()
+
+    def _on_loop(self, ask: Callable[..., bool], *arguments: Any) -> bool:
+        """Ask the host something on the event loop, and wait for the answer."""
+        answer: cf.Future[bool] = cf.Future()
+        self._loop.call_soon_threadsafe(lambda: answer.set_result(self._is_too_much or ask(*arguments)))
+        return answer.result()
 
 
 async def _sleep(seconds: float) -> Any:
@@ -303,8 +273,12 @@ def _discard(_stream: str, _text: str) -> None:
     """Drop what the prelude prints; otherwise it would go to the gateway's own output."""
 
 
+def _error(kind: str, message: str) -> Any:
+    return {"exc_type": kind, "message": message}
+
+
 def _tool_error(message: str) -> Any:
-    return {"exc_type": CARRIER, "message": message}
+    return _error(prelude.CARRIER, message)
 
 
 def _texts(arguments: tuple[Any, ...], count: int) -> tuple[str, ...]:
@@ -319,20 +293,10 @@ def _seconds(arguments: tuple[Any, ...]) -> float:
 
 
 def _portable(value: Any) -> Any:
-    """Return a value in the form that monty takes; raise ValueError if there is none."""
+    """Return a value in the form that monty takes; raise ValueError or RecursionError if there is none."""
     if isinstance(value, Media):
         return pm.ClassInstance(value, eager_attrs=_EAGER, lazy_attrs=_LAZY)
     if type(value) is list and any(isinstance(part, Media) for part in value):
         return [_portable(part) for part in value]
-    # A quick search for half characters, which monty refuses: it would end the program.
-    return _clean(value) if _SURROGATE.search(marshal.dumps(value)) else value
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, list):
-        return [_clean(one) for one in value]
-    if isinstance(value, dict):
-        return {_clean(key): _clean(one) for key, one in value.items()}
-    return value
+    # Half characters would end the program.
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))

@@ -81,9 +81,7 @@ class _Comparison:
         counterexample = None
         if difference is not None:
             only_in = self.sides[not difference.first].name
-            counterexample = Counterexample(
-                trace=list(difference.trace), only_in=only_in, shortest=difference.shortest
-            )
+            counterexample = Counterexample(trace=list(difference.trace), only_in=only_in)
         return Verdict(
             validation_passed=not reasons,
             validation_mode=mode,
@@ -112,7 +110,7 @@ class _Comparison:
             if self.same.equivalent is None:
                 yield f"Whether the traces are the same is unknown: {self.same.problem}"
             elif not self.same.equivalent:
-                yield "The traces are not the same; the counterexample is a trace that only one of them has."
+                yield "The traces are not the same."
         elif self.agreed is not None:
             least = BALANCED if mode == "balanced" else _LENIENT
             if self.agreed.cells < least:

@@ -1,8 +1,8 @@
 """Whether two workflows have exactly the same complete traces, and if not, a trace that only one of them has.
 
 Trees with the same normal form have the same traces. Otherwise the states of both are explored, and sets of states that the same trace leads to
-are compared (Hopcroft and Karp). Of trees with too many states the footprints may still differ, which is a proof too; a trace that shows
-the difference is then found from the tree.
+are compared (Hopcroft and Karp), shorter traces first. Trees with too many states for that may still have different footprints, which is a
+proof too, though without a trace.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Literal
 from halflap.workflows.analysis.footprint import footprint
 from halflap.workflows.analysis.normal_form import Forms
 from halflap.workflows.analysis.states import explore, labels_of, unfolded
-from halflap.workflows.analysis.study import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from halflap.workflows.analysis.footprint import Footprint
     from halflap.workflows.analysis.states import Space
     from halflap.workflows.analysis.study import Study
 
@@ -26,19 +24,15 @@ _FEW_STATES = 2_000
 """With more states, trees are first compared by their footprints."""
 _MEAN_SIZE = 20
 """Sets of states that are larger on average reach the bound sooner: the time goes by their sizes."""
-_BEGIN, _END = "", "\0"
-"""What comes before the first and after the last activity. Labels are not empty, and none of two nets is just a zero byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distinction:
-    """A trace that only one of two has."""
+    """A trace that only one of two has; none is shorter."""
 
     trace: tuple[str, ...]
     first: bool
     """Whether the first has it."""
-    shortest: bool
-    """Whether it is known that no shorter one exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +56,8 @@ def equivalence(first: Study, second: Study) -> Equivalence:
         few = _by_states(first, second, min(most, _FEW_STATES))
         if few.equivalent is not None:
             return few
-        difference = _by_footprints(first, second)
-        if difference is not None:
-            return Equivalence(equivalent=False, difference=difference, method="blocks")
+        if footprint(first) != footprint(second):
+            return Equivalence(equivalent=False, method="blocks")
     return _by_states(first, second, most)
 
 
@@ -101,7 +94,7 @@ def _by_states(first: Study, second: Study, most: int) -> Equivalence:  # noqa: 
             while at > 0:
                 at, label = came[at]  # noqa: PLW2901 -- back to the start
                 trace.append(label)
-            return Equivalence(False, Distinction(tuple(reversed(trace)), one.accepts(mine), shortest=True))
+            return Equivalence(False, Distinction(tuple(reversed(trace)), one.accepts(mine)))
         ahead, beside = one.moves(mine), two.moves(yours)
         for label in sorted({**ahead, **beside}):
             pair = (ahead.get(label, _NOWHERE), beside.get(label, _NOWHERE))
@@ -153,61 +146,3 @@ class _Automaton:
             found.update(new)
             waiting += new
         return frozenset(found)
-
-
-# By footprints ----------------------------------------------------------------------------------------
-
-
-def _by_footprints(first: Study, second: Study) -> Distinction | None:
-    """Return a trace with neighbours that only one of two trees can have."""
-    prints = footprint(first), footprint(second)
-    if isinstance(prints[0], Unknown) or isinstance(prints[1], Unknown):
-        return None
-    pairs = _neighbours(prints[0]), _neighbours(prints[1])
-    for in_first, study in ((True, first), (False, second)):
-        for before, after in sorted(pairs[not in_first] - pairs[in_first]):
-            trace = _with_neighbours(study, before, after)
-            if trace is not None:
-                return Distinction(trace, in_first, shortest=False)
-    return None
-
-
-def _neighbours(found: Footprint) -> set[tuple[str, str]]:
-    pairs = {
-        (one, other)
-        for one, row in zip(found.activities, found.follows, strict=True)
-        for other in found.named(row)
-    }
-    pairs |= {(_BEGIN, one) for one in found.start_activities()} | {
-        (one, _END) for one in found.end_activities()
-    }
-    return pairs | ({(_BEGIN, _END)} if found.empty_trace else set())
-
-
-def _with_neighbours(study: Study, before: str, after: str) -> tuple[str, ...] | None:
-    """Return a trace of a tree in which one activity directly follows another."""
-    assert study.block is not None
-    wanted = [task.id for task in study.net.tasks.values() if task.label in {before, after}]
-    space = explore(unfolded(study.net, study.block, wanted), _FEW_STATES)
-    visible = [labels_of(study.net, step.tasks) for step in space.machine.steps]
-    final = space.final()
-    start = (0, before == _BEGIN, False)
-    came: dict[tuple[int, bool, bool], tuple[tuple[int, bool, bool], list[str]] | None] = {start: None}
-    waiting = [start]
-    for node in waiting:
-        state, right_after, found = node
-        if state == final and (found or (right_after and after == _END)):
-            trace: list[str] = []
-            back = came[node]
-            while back is not None:
-                trace[:0] = back[1]
-                back = came[back[0]]
-            return tuple(trace)
-        for step, target in space.steps[state] if state < len(space.steps) else ():
-            now, done = right_after, found
-            for label in visible[step]:
-                done, now = done or (now and label == after), label == before
-            if (target, now, done) not in came:
-                came[target, now, done] = (node, visible[step])
-                waiting.append((target, now, done))
-    return None

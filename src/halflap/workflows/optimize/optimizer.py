@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 from pydantic import ConfigDict  # noqa: TC002 -- pydantic reads the annotations
 
 from halflap.core.errors import WorkflowError
-from halflap.core.text import join
 from halflap.workflows.analysis.compare import compare
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
@@ -124,7 +123,7 @@ def search(
     if problems:
         raise WorkflowError(problems, "The workflow cannot be optimised like this.")
     tree = tree_of(net)
-    dead = _check_sound(Study(net, bound, tree=tree))
+    _check_sound(Study(net, bound, tree=tree))
     ground = Ground.of(net, tree, goal.constraints)
     evaluator = Evaluator(ground, tree, goal.optimization_target, goal.reference_patterns, bound)
     notes = []
@@ -145,9 +144,6 @@ def search(
         for name, by in zip(("max_parallel", "max_cost"), best.excess, strict=True)
         if by
     ]
-    left = [f"'{task}'" for task in dead if task in best.net.tasks]
-    if left:
-        notes.append(f"{join(left)} can never happen and could not be removed: the result is not sound.")
     front = _nondominated([best, *(one for one in pool if one is not best)])
     if best not in front:
         notes.append(
@@ -160,21 +156,19 @@ def search(
     )  # fmt: skip
 
 
-def _check_sound(study: Study) -> list[str]:
-    """Refuse what is not sound or shows nothing; return the dead tasks, which can be removed."""
+def _check_sound(study: Study) -> None:
+    """Refuse what is not sound or shows nothing."""
     net = study.net
     if all(task.label is None for task in net.tasks.values()):
         message = "No task has a label, so no case shows anything. Give a label to those that do something."
         raise WorkflowError([("tasks", message)], f"The workflow {net.id!r} cannot be optimised.")
     judged = soundness(study)
-    wrong = [one.sentence for one in judged.failures if one.kind != "dead_task"]
-    if wrong:
+    if judged.failures:
         what = f"The workflow {net.id!r} is not sound; only sound ones can be optimised. Fix this first."
-        raise WorkflowError([("", one) for one in wrong], what)
+        raise WorkflowError([("", one.sentence) for one in judged.failures], what)
     if judged.sound is None:
         what = f"Whether the workflow {net.id!r} is sound is unknown, so it is not changed."
         raise WorkflowError([("", judged.problem or "")], what)
-    return [one.task for one in judged.failures if one.task is not None]
 
 
 # The result --------------------------------------------------------------------------------------------

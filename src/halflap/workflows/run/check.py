@@ -16,17 +16,6 @@ if TYPE_CHECKING:
 
     from halflap.workflows.model.net import Net
 
-__all__ = [
-    "DEEPEST",
-    "check_runnable",
-    "is_literal",
-    "reference",
-    "references",
-    "resolved",
-    "sources",
-    "too_deep",
-]
-
 _PREFIXES = ("mcp__", "script__", "dspy__")
 
 

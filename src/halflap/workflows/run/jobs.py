@@ -10,10 +10,8 @@ from pydantic import ConfigDict
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.compare import compare
 from halflap.workflows.answers import Mode  # noqa: TC001 -- pydantic reads it
-from halflap.workflows.model.block import Tangle
 from halflap.workflows.model.checks import check_or_gates
 from halflap.workflows.model.form import MISSING, read_specification, validated, write_net
-from halflap.workflows.model.reduce import tree_of
 from halflap.workflows.optimize.optimizer import Goal, search
 from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.score.score import Weights, score
@@ -24,12 +22,8 @@ if TYPE_CHECKING:
 
     from halflap.workflows.model.net import Net, Specification
 
-__all__ = ["JOBS", "Workflow", "read_workflow", "unstructured"]
-
 T = TypeVar("T")
 _WORKFLOWS = ("workflow", "workflow_spec", "original_workflow", "optimized_workflow")
-_QUICKLY_REDUCED = 5_000
-"""Flows of a net that is reduced within a second or so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +57,6 @@ def read_workflow(value: Any) -> Workflow:
             raise WorkflowError([(f"yawl: {one.path}", one.message) for one in error.problems]) from None
     check_or_gates(found.specification)
     return found
-
-
-def unstructured(arguments: Mapping[str, Any]) -> str | None:
-    """Return the first argument that is a workflow which is quickly seen not to be block-structured."""
-    for name in _WORKFLOWS:
-        try:
-            net = read_workflow(arguments[name]).net
-        except (WorkflowError, LookupError):
-            continue
-        if len(net.flows) <= _QUICKLY_REDUCED and isinstance(tree_of(net), Tangle):
-            return name
-    return None
 
 
 @dataclass(frozen=True)

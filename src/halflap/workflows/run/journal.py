@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from halflap.store import CallRecord
     from halflap.workflows.model.net import Net, Task
 
-__all__ = ["Journal"]
-
 _UNSENT = (
     InvalidArgumentsError,
     ToolBlockedError,
@@ -153,26 +151,6 @@ class Journal:
                 for what, items in states.items()
             )
             for task, states in found.items()
-        }
-
-    def items(self) -> dict[str, dict[str, Any]]:
-        """Return what became of each item, of tasks that were not done for all of theirs."""
-        found: dict[tuple[str, int], dict[str, Any]] = {}
-
-        def of(one: _Occurrence) -> dict[str, Any]:
-            empty: dict[str, Any] = {"of": one.items, "returned": {}, "failed": [], "did_not_end": []}
-            return found.setdefault((one.task, one.time), empty)
-
-        for one, (_, result) in self._returned.items():
-            if one.item is not None:
-                of(one)["returned"][one.item] = result
-        for one, what in self._open.items():
-            if one.item is not None:
-                state = of(one)
-                state["returned"] |= self._items[one.task, one.time]
-                state["failed" if "failed" in what else "did_not_end"].append(one.item)
-        return {
-            task: state for (task, _), state in sorted(found.items()) if len(state["returned"]) < state["of"]
         }
 
     def _is_repeatable(self, task: Task) -> bool:

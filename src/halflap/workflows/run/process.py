@@ -17,8 +17,6 @@ from halflap.core.errors import WorkflowBusyError, WorkflowError, WorkflowFailed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MAX_PER_CLIENT", "Jobs", "main"]
-
 logger = logging.getLogger(__name__)
 
 MAX_PER_CLIENT = 4
@@ -51,19 +49,13 @@ class Jobs:
         except TimeoutError:
             if not clock.expired():
                 raise
-            stopped = f"The analysis was stopped after {self._seconds:g} s, the limit in `workflows.timeout_seconds`."
-            raise WorkflowTimeoutError(f"{stopped} {await asyncio.to_thread(_hint, arguments)}") from None
+            raise WorkflowTimeoutError(
+                f"The analysis was stopped after {self._seconds:g} s, the limit in `workflows.timeout_seconds`. Ask about a part, or "
+                "raise the limit. Block-structured workflows are analysed much faster than others."
+            ) from None
         finally:
             self._running[client] -= 1
         return await asyncio.to_thread(_answer, output, code)
-
-
-def _hint(arguments: Mapping[str, Any]) -> str:
-    from halflap.workflows.run.jobs import unstructured  # noqa: PLC0415 -- loads much, and is rarely needed
-
-    if (name := unstructured(arguments)) is None:
-        return "Ask about a part of it, or raise the limit."
-    return f"'{name}' is not block-structured; block-structured workflows are analysed much faster."
 
 
 async def _worked(data: bytes) -> tuple[bytes, int]:

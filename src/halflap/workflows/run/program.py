@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from halflap.workflows.model.net import Flow, Net, Task
 
-__all__ = ["net_program", "recorded_net"]
-
 _DEFAULT_LIMIT = 100
 """How often a task is done in one run, if it states no limit."""
 _LONGEST = 80

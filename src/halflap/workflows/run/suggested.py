@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.graph.paths import many, path_text, slot_text
 from halflap.workflows.model.net import ITEM, Condition, Flow, Kept, Net, Task
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from halflap.graph.paths import Path
     from halflap.graph.workflow import Given, Workflow
     from halflap.graph.workflow import Task as Step
-
-__all__ = ["BEYOND", "suggested_net"]
 
 _EACH, _PAGES, _SOME = "fan_out", "pages", "only_where"
 BEYOND = {
@@ -60,8 +57,7 @@ def _free(name: str, taken: Any) -> str:
     return name if name not in taken else _free(f"{name}_", taken)
 
 
-@dataclass(frozen=True, slots=True)
-class _Loop:
+class _Loop(NamedTuple):
     """A step that is called for each item of a list, and which of its arguments come from the item."""
 
     over: Any
@@ -74,64 +70,51 @@ def _loops(workflow: Workflow) -> dict[str, _Loop]:
     """Return the steps that are called for each item of one list: a given one, one in a result, or the results of another such step."""
     found: dict[str, _Loop] = {}
     for step in workflow.tasks:
-        if (
-            len(step.axes) == 1
-            and step.paginates is None
-            and not any(many(one.slot) for one in step.arguments)
-        ):
-            loop = _over_hand(step) if not step.axes[0].step else _over_step(workflow, step, found)
-            if loop is not None:
-                found[step.id] = loop
+        loop = _loop(workflow, step, found)
+        plain = [one for one in step.arguments if loop is None or one.slot not in loop.items]
+        if loop is not None and step.paginates is None and not any(map(_beyond_reference, plain)):
+            found[step.id] = loop
     return found
 
 
-def _over_hand(step: Step) -> _Loop | None:
-    each = [one for one in step.arguments if one.each]
-    if {one.have for one in each} != {step.axes[0].path[0].key} or any(
-        many(one.source) for one in step.arguments
-    ):
+def _loop(workflow: Workflow, step: Step, found: Mapping[str, _Loop]) -> _Loop | None:
+    if len(step.axes) != 1 or any(many(one.slot) for one in step.arguments):
         return None
-    value = each[0].value
-    over = (
-        list(value) if isinstance(value, list | tuple) else {"from": each[0].have} if value is None else None
-    )
-    return None if over is None else _Loop(over, {one.slot: ITEM for one in each})
-
-
-def _over_step(workflow: Workflow, step: Step, found: Mapping[str, _Loop]) -> _Loop | None:
-    axis = step.axes[0]
+    (axis,) = step.axes
     taken = [one for one in step.arguments if one.origin == "step"]
     around = {one.step for one in taken if workflow.order[one.step].axes}
-    if (
-        any(one.each for one in step.arguments)
-        or around - found.keys()
-        or any(_dotted(one.source) for one in taken)
-    ):
-        return None
+    if not axis.step:
+        each = [one for one in step.arguments if one.each]
+        if len({one.have for one in each}) != 1 or not isinstance(each[0].value, list | tuple | None):
+            return None
+        over = {"from": each[0].have} if each[0].value is None else list(each[0].value)
+        return _Loop(over, {one.slot: ITEM for one in each})
     if around:
         # That step returned a list with a result for each item; the items themselves are gone.
-        (source, *others) = around
-        beside = any(many(one.source) for one in taken)
-        if others or beside or workflow.order[source].axes != step.axes:
+        source = next(iter(around))
+        if around != {source} & found.keys() or workflow.order[source].axes != step.axes:
             return None
-        return _Loop(
-            {"from": source}, {one.slot: _of_item(one.source) for one in taken if one.step == source}
-        )
-    path = axis.path[:-1]
-    if many(path) or _dotted(path) or axis.path[-1].kind == "key":
+        path, depth = axis.path[:0], 0
+        of_item = [one for one in taken if one.step == source]
+    else:
+        source, path, depth = axis.step, axis.path[:-1], len(axis.path)
+        of_item = [one for one in taken if one.step == source and one.source[:depth] == axis.path]
+    inside = [one.source[depth:] for one in of_item]
+    if axis.path[-1].kind == "key" or any(many(one) or _dotted(one) for one in (path, *inside)):
         return None
-    of_item = [one for one in taken if many(one.source)]
-    depth = len(axis.path)
-    if any(
-        one.step != axis.step or one.source[:depth] != axis.path or many(one.source) > 1 for one in of_item
-    ):
-        return None
-    over = {"from": ".".join([axis.step, *(part.key for part in path)])}
-    return _Loop(over, {one.slot: _of_item(one.source[depth:]) for one in of_item})
+    items = {one.slot: _dots(ITEM, rest) for one, rest in zip(of_item, inside, strict=True)}
+    return _Loop({"from": _dots(source, path)}, items)
 
 
-def _of_item(path: Path) -> str:
-    return ".".join([ITEM, *(part.key for part in path)])
+def _dots(name: str, path: Path) -> str:
+    return ".".join([name, *(part.key for part in path)])
+
+
+def _beyond_reference(given: Given) -> bool:
+    """Return whether an argument takes more than one reference can express."""
+    return given.each or (
+        given.origin == "step" and (many(given.source) > 0 or many(given.slot) > 0 or _dotted(given.source))
+    )
 
 
 def _task(step: Step, loop: _Loop | None) -> Task:
@@ -170,7 +153,7 @@ def _value(given: Given) -> Any:
     if given.origin == "step":
         if many(given.source) or _dotted(given.source):
             return None
-        return {"from": ".".join([given.step, *(part.key for part in given.source)])}
+        return {"from": _dots(given.step, given.source)}
     if given.origin == "missing":
         return {"from": slot_text(given.slot)}
     if given.origin == "have":
@@ -180,22 +163,14 @@ def _value(given: Given) -> Any:
     return None
 
 
-def _beyond(workflow: Workflow, step: Step, said: Mapping[str, _Loop]) -> Iterator[Kept]:
+def _beyond(workflow: Workflow, step: Step, loops: Mapping[str, _Loop]) -> Iterator[Kept]:
     """Yield what a step does that a task cannot express."""
-    loops = [] if step.id in said else [f"{one.step or 'given'}: {path_text(one.path)}" for one in step.axes]
-    # So are lists within an argument; and no path leads to a key with a dot.
-    loops += [
-        f"{one.step}: {path_text(one.source)}"
-        for one in step.arguments
-        if one.origin == "step"
-        and not step.axes
-        and (many(one.source) or many(one.slot) or _dotted(one.source))
-    ]
-    loops += [
-        f"each of {one.have}" for one in step.arguments if one.origin == "have" and one.each and not step.axes
-    ]
-    if loops and step.id not in said:
-        yield Kept(_EACH, ", ".join(dict.fromkeys(loops)), step.id)
+    if step.id not in loops:
+        several = [f"{one.step or 'given'}: {path_text(one.path)}" for one in step.axes]
+        taken = [one for one in step.arguments if _beyond_reference(one) and not step.axes]
+        several += [f"{one.step or one.have}: {path_text(one.source)}" for one in taken]
+        if several:
+            yield Kept(_EACH, ", ".join(dict.fromkeys(several)), step.id)
     if step.paginates is not None:
         yield Kept(_PAGES, step.ports.tool, step.id)
     chosen = workflow.choosing(step.id)

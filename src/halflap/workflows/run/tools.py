@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halflap.schema import ToolSchema
     from halflap.workflows.model.net import Net, Task
 
-__all__ = ["check_tools"]
-
 
 async def check_tools(
     net: Net,

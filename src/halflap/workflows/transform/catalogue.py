@@ -14,7 +14,7 @@ from halflap.workflows.transform.choices import filter_first, merge_identical
 from halflap.workflows.transform.constraints import Constraints
 from halflap.workflows.transform.ground import Ground
 from halflap.workflows.transform.parallel import parallelise, serialise
-from halflap.workflows.transform.tidy import drop_duplicates, flatten, remove_dead, remove_silent
+from halflap.workflows.transform.tidy import drop_duplicates, flatten, remove_silent
 
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Net
@@ -43,14 +43,13 @@ class Transformation:
 TRANSFORMATIONS: Mapping[str, Transformation] = {
     one.name: one
     for one in (
-        Transformation("remove_dead", True, remove_dead),
         Transformation("remove_silent", True, remove_silent),
         Transformation("flatten", True, flatten),
         Transformation("merge_identical", True, merge_identical, rewritten),
         Transformation("drop_duplicates", False, drop_duplicates),
         Transformation("filter_first", False, filter_first, stretches),
         Transformation("parallelise", False, parallelise, stretches),
-        Transformation("serialise", False, serialise, rewritten),
+        Transformation("serialise", False, serialise),
     )
 }
 

@@ -1,4 +1,4 @@
-"""Remove what does nothing: silent tasks and conditions, empty branches, blocks within blocks of their kind, dead and repeated tasks."""
+"""Remove what does nothing: silent tasks and conditions, empty branches, blocks within blocks of their kind, repeated tasks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from halflap.workflows.analysis.order import Data, depend
-from halflap.workflows.analysis.soundness import soundness
-from halflap.workflows.analysis.study import Study
 from halflap.workflows.model.block import (
     NOTHING,
     PLAIN,
@@ -26,9 +24,6 @@ from halflap.workflows.model.block import (
     sequence,
     shares,
 )
-from halflap.workflows.model.build import build
-from halflap.workflows.model.checks import structure_problems
-from halflap.workflows.model.reduce import tree_of
 from halflap.workflows.transform.ground import named
 
 if TYPE_CHECKING:
@@ -125,27 +120,6 @@ def _taken_in(block: Branches, inside: Branches, chance: float) -> tuple[Choice,
         return None
     likely = [chance * share for share in shares(inside.choices)]
     return tuple(one._replace(probability=p) for one, p in zip(inside.choices, likely, strict=True))
-
-
-def remove_dead(ground: Ground, tree: Block) -> Iterator[Changed]:
-    """Remove tasks that never happen; a block-structured net has none."""
-    if not isinstance(tree, Tangle):
-        return
-    net = build(ground.facts.net, tree)
-    judged = soundness(Study(net, tree=tree))
-    dead = {failure.task for failure in judged.failures if failure.kind == "dead_task" and failure.task}
-    if not dead or len(dead) < len(judged.failures) or not all(map(ground.facts.droppable, dead)):
-        return
-    flows = tuple(flow for flow in net.flows if flow.source not in dead and flow.target not in dead)
-    used = {net.input, net.output} | {node for flow in flows for node in (flow.source, flow.target)}
-    new = replace(
-        net,
-        tasks={name: task for name, task in net.tasks.items() if name not in dead},
-        conditions={name: one for name, one in net.conditions.items() if name in used},
-        flows=flows,
-    )
-    if not structure_problems(new) and soundness(Study(new)).sound:
-        yield tree_of(new), f"Removed {named(sorted(dead))}, which can never happen."
 
 
 # Repeated tasks ----------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
-"""Read a `specificationSet`, as the YAWL schemas from Beta to 4.0 have it, as nets."""
+"""Read a `specificationSet`, as the YAWL schemas from Beta to 4.0 have it, or the older `processModel` form, as nets."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element
 
 from halflap.core.errors import WorkflowError
 from halflap.core.text import join
@@ -24,22 +25,8 @@ from halflap.workflows.yawl.xml import attributes_of, children, local, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from xml.etree.ElementTree import Element
 
     from halflap.workflows.yawl.xml import Document
-
-__all__ = [
-    "FLOW_KEYS",
-    "NET_KEYS",
-    "NODES",
-    "TASK_KEYS",
-    "finished",
-    "gates",
-    "is_net",
-    "node_values",
-    "read_process_model",
-    "read_set",
-]
 
 NODES = ("inputCondition", "task", "condition", "outputCondition")
 _BEHAVIOUR = FIXING | CANCELLATION
@@ -86,12 +73,7 @@ def is_net(element: Element) -> bool:
     )
 
 
-def gates(join_: str, split: str) -> dict[str, str] | None:
-    found = {"join": (join_ or "xor").lower(), "split": (split or "and").lower()}
-    return found if {*found.values()} <= {"and", "xor", "or"} else None
-
-
-def node_values(kind: type, values: dict[str, Any], known: frozenset[str], **own: Any) -> Any:
+def _values(kind: type, values: dict[str, Any], known: frozenset[str], **own: Any) -> Any:
     """Make a task, condition or flow of what its element and its extended attributes say.
 
     Attributes that are not ours, or not valid as ours, are ignored.
@@ -146,9 +128,7 @@ class _Reader:
                 self.task(name, one, nets)
             else:
                 own = {"id": name, "label": text_of(one, "name")}
-                self.conditions[name] = node_values(
-                    Condition, attributes_of(one), frozenset({"label"}), **own
-                )
+                self.conditions[name] = _values(Condition, attributes_of(one), frozenset({"label"}), **own)
         for name, one in nodes.items():
             for flow in children(one, "flowsInto"):
                 self.flow(name, flow, nodes)
@@ -157,21 +137,20 @@ class _Reader:
             self.name, ends[0], ends[1], self.tasks, self.conditions, tuple(self.flows), _rules(own_, self.tasks),
             tuple(self.kept), (), text_of(self.element, "name"),
         )  # fmt: skip
-        return finished(net, self.subnets, own_.get("notes", ())) if not self.document.problems else net
+        return _finished(net, self.subnets, own_.get("notes", ())) if not self.document.problems else net
 
     def task(self, name: str, element: Element, nets: Iterable[str]) -> None:
-        codes = [
-            one[0].get("code", "") if (one := children(element, key)) else "" for key in ("join", "split")
-        ]
-        found = gates(*codes)
-        if found is None:
-            self.wrong(element, f"Gates are and, xor or or, not {join(map(repr, codes))}.", f"task {name!r}")
+        gates = {"join": "xor", "split": "and"}
+        for one in children(element, *gates):
+            gates[local(one.tag)] = one.get("code", "").lower() or gates[local(one.tag)]
+        if not {*gates.values()} <= {"and", "xor", "or"}:
+            self.wrong(element, f"Gates are and, xor or or, not {join(gates.values())}.", f"task {name!r}")
             return
         decomposition = next((one.get("id", "") for one in children(element, "decomposesTo")), "")
         if decomposition in nets:
             self.subnets[name] = decomposition
         label = text_of(element, "name") or (name if decomposition else None)
-        self.tasks[name] = node_values(Task, attributes_of(element), TASK_KEYS, id=name, label=label, **found)
+        self.tasks[name] = _values(Task, attributes_of(element), TASK_KEYS, id=name, label=label, **gates)
         self.kept += [
             Kept(local(one.tag), (one.text or "").strip() or one.get("id") or one.get("code") or "", name)
             for one in element
@@ -193,7 +172,7 @@ class _Reader:
                 element, "predicateOrdering"
             )
             own["order"] = int(order) if order is not None and order.isdigit() else None
-        flow: Flow = node_values(Flow, values, FLOW_KEYS if chooses else frozenset({"probability"}), **own)
+        flow: Flow = _values(Flow, values, FLOW_KEYS if chooses else frozenset({"probability"}), **own)
         self.flows.append(flow)
         xpath = text_of(element, "predicate")
         if chooses and flow.predicate is None and xpath is not None:
@@ -205,7 +184,7 @@ def _rules(values: dict[str, Any], tasks: dict[str, Task]) -> tuple[Rule, ...]:
     return tuple(one for one in found if all(name in tasks for name in one.tasks))
 
 
-def finished(net: Net, subnets: dict[str, str], notes: Iterable[str] = ()) -> Net:
+def _finished(net: Net, subnets: dict[str, str], notes: Iterable[str] = ()) -> Net:
     """Add notes about what the model does not follow, and what is wrong with the net."""
     found = [
         f"{task!r} decomposes to the net {name!r}, which is a workflow of its own."
@@ -224,63 +203,51 @@ def finished(net: Net, subnets: dict[str, str], notes: Iterable[str] = ()) -> Ne
     return replace(net, notes=tuple(dict.fromkeys((*notes, *found))))
 
 
-# The older form ----------------------------------------------------------------------------------------
+# The older form ---------------------------------------------------------------------------------------
 
 
 def read_process_model(document: Document) -> Specification:
+    """Read the older form: rewritten as a `specificationSet` it is read like any other."""
     root = document.root
-    nets: dict[str, Net] = {}
-    for element in [one for model in children(root, "processModel") for one in children(model, "net")]:
-        name = element.get("name", "")
-        if not name.strip() or name in nets:
-            document.wrong(element, f"A net needs its own name, not {name!r}.")
-        nets[name] = _net(document, element, name)
+    nets = [one for model in children(root, "processModel") for one in children(model, "net")]
     if not nets:
         document.wrong(root, "A processModel needs a net.")
+        document.check()
+    for net in nets:
+        _modernise(document, net)
     document.check()
+    nets[0].set("isRootNet", "true")
     header = children(root, "header")
-    first = next(iter(nets))
+    inner = Element("specification", {"uri": header[0].get("name", "") if header else ""})
+    inner.extend(nets)
+    root[:] = [inner]
     notes = [
         "The older processModel form is only read: exported, it becomes a specificationSet with its control flow."
     ]
     if len(nets) > 1:
-        notes.append(
-            f"Nothing states which of the {len(nets)} nets is the root; {first!r}, the first, is used."
-        )
-    return Specification(header[0].get("name") or first if header else first, first, nets, tuple(notes))
+        notes.append(f"Nothing states which of the {len(nets)} nets is the root; the first is used.")
+    return replace(read_set(document, ""), notes=tuple(notes), yawl=None)
 
 
-def _net(document: Document, element: Element, name: str) -> Net:
-    tasks: dict[str, Task] = {}
-    conditions: dict[str, Condition] = {}
-    flows: list[Flow] = []
-    ends: list[str] = []
-    kinds = ("inputCondition", "task", "condition", "outputCondition")
-    nodes = [one for kind in kinds for one in children(element, kind)]
-    for one in nodes:
-        own = one.get("name", "")
-        if not own.strip() or own in tasks or own in conditions:
-            document.wrong(one, f"Each node needs its own name, not {own!r}.", f"net {name!r}")
-        found = gates(one.get("joins", ""), one.get("splits", ""))
-        if one.tag != "task":
-            conditions[own] = Condition(own)
-            ends += [own] if one.tag in {kinds[0], kinds[-1]} else []
-        elif found is None:
-            document.wrong(one, "Gates are AND, XOR or OR.", f"net {name!r}", f"task {own!r}")
-        else:
-            tasks[own] = Task(own, own, found["join"], found["split"])  # type: ignore[arg-type]
-    for one in nodes:
-        own = one.get("name", "")
+def _modernise(document: Document, net: Element) -> None:
+    control = Element("processControlElements")
+    control.extend(one for one in net if local(one.tag) in NODES)
+    net.tag, net.attrib, net[:] = "decomposition", {"id": net.get("name", "")}, [control]
+    nodes = {one.get("name", ""): one for one in control}
+    flows: dict[tuple[str, str], Element] = {}
+    for name, one in nodes.items():
         for ref in children(one, "inputConditionRef", "outputConditionRef"):
             other = ref.get("name") or (ref.text or "").strip()
-            if other not in tasks and other not in conditions:
-                document.wrong(ref, f"{own!r} names {other!r}, which does not exist.", f"net {name!r}")
-            into = ref.tag == "inputConditionRef"
-            flows.append(Flow(other, own) if into else Flow(own, other))
-    if len(ends) != 2:  # noqa: PLR2004 -- an input and an output
-        document.wrong(element, "A net needs one inputCondition and one outputCondition.", f"net {name!r}")
-        ends = ["", ""]
-    ranks = {node.get("name", ""): at for at, node in enumerate(nodes)}
-    ordered = tuple(sorted(dict.fromkeys(flows), key=lambda flow: ranks.get(flow.source, 0)))
-    net = Net(name, ends[0], ends[1], tasks, conditions, ordered)
-    return net if document.problems else finished(net, {})
+            if other not in nodes:
+                document.wrong(ref, f"{name!r} names {other!r}, which does not exist.")
+            flows[(other, name) if local(ref.tag) == "inputConditionRef" else (name, other)] = ref
+        codes = [Element(key, {"code": one.get(f"{key}s", "")}) for key in ("join", "split")]
+        label = Element("name")
+        label.text = name
+        one.set("id", name)
+        one[:] = [label, *codes] if local(one.tag) == "task" else []
+    for source, target in flows:
+        flow = Element("flowsInto")
+        flow.append(Element("nextElementRef", {"id": target}))
+        if source in nodes:
+            nodes[source].append(flow)

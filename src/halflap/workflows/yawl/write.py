@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halflap.workflows.model.net import Condition, Flow, Net, Specification, Task
 
-__all__ = ["write_yawl"]
-
 _SPACE = "http://www.yawlfoundation.org/yawlschema"
 _TYPES = "http://www.w3.org/2001/XMLSchema-instance"
 _FRESH = f"""<specificationSet xmlns="{_SPACE}" xmlns:xsi="{_TYPES}" version="4.0" xsi:schemaLocation="{_SPACE} {_SPACE}/YAWL_Schema4.0.xsd">

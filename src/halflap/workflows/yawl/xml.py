@@ -6,12 +6,10 @@ import json
 import re
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
-from xml.etree.ElementTree import Comment, Element, ProcessingInstruction, indent, tostring
+from xml.etree.ElementTree import Element, TreeBuilder, indent, tostring
 from xml.parsers import expat
 
 from halflap.core.errors import WorkflowError, WorkflowProblem
-
-__all__ = ["Document", "attributes_of", "children", "extended", "local", "read_xml", "text_of", "written"]
 
 _LARGEST = 10_000_000
 _DEEPEST = 100
@@ -23,8 +21,8 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 class Document:
     """The root element, the line of each element, and the problems found so far."""
 
-    root: Element
-    lines: dict[Element, int]
+    root: Element = field(default_factory=lambda: Element(""))
+    lines: dict[Element, int] = field(default_factory=dict)
     problems: list[WorkflowProblem] = field(default_factory=list)
 
     def wrong(self, element: Element, message: str, *within: str) -> None:
@@ -36,72 +34,47 @@ class Document:
             raise WorkflowError(self.problems, "This YAWL file cannot be read.")
 
 
-class _Reader:
-    def __init__(self) -> None:
-        self.open: list[Element] = []
-        self.root: Element | None = None
-        self.lines: dict[Element, int] = {}
-        self.parser = expat.ParserCreate("utf-8")
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._text
-        self.parser.CommentHandler = lambda text: self._mark(Comment(text))
-        self.parser.ProcessingInstructionHandler = lambda target, data: self._mark(
-            ProcessingInstruction(target, data)
-        )
-        for name in ("StartDoctypeDeclHandler", "EntityDeclHandler", "ExternalEntityRefHandler"):
-            setattr(self.parser, name, self._doctype)
-
-    def refuse(self, message: str) -> NoReturn:
-        raise WorkflowError([(f"line {self.parser.CurrentLineNumber}", message)], "This XML cannot be read.")
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if len(self.lines) >= _MAX_ELEMENTS or len(self.open) >= _DEEPEST:
-            self.refuse(f"At most {_MAX_ELEMENTS:,} elements, nested {_DEEPEST} deep, are read.")
-        element = Element(name, attributes)
-        self.lines[element] = self.parser.CurrentLineNumber
-        if self.open:
-            self.open[-1].append(element)
-        else:
-            self.root = element
-        self.open.append(element)
-
-    def _end(self, _: str) -> None:
-        self.open.pop()
-
-    def _text(self, text: str) -> None:
-        here = self.open[-1]
-        if len(here):
-            here[-1].tail = (here[-1].tail or "") + text
-        else:
-            here.text = (here.text or "") + text
-
-    def _mark(self, mark: Any) -> None:
-        if self.open:
-            self.open[-1].append(mark)
-
-    def _doctype(self, *_: Any) -> NoReturn:
-        self.refuse("It has a document type, which is not read. Remove the <!DOCTYPE>.")
-
-
 def read_xml(text: str) -> Document:
     """Parse XML; one that is too large, too deep or has a document type is refused."""
     if len(text) > _LARGEST:
-        raise WorkflowError(
-            [("", f"It has more than {_LARGEST // 1_000_000} MB.")], "This XML cannot be read."
-        )
-    reader = _Reader()
+        raise _refused("", f"It has more than {_LARGEST // 1_000_000} MB.")
+    builder = TreeBuilder(insert_comments=True, insert_pis=True)
+    document = Document()
+    parser = expat.ParserCreate("utf-8")
+    depth = 0
+
+    def refuse(message: str) -> NoReturn:
+        raise _refused(f"line {parser.CurrentLineNumber}", message)
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if len(document.lines) >= _MAX_ELEMENTS or depth > _DEEPEST:
+            refuse(f"At most {_MAX_ELEMENTS:,} elements, nested {_DEEPEST} deep, are read.")
+        document.lines[builder.start(name, attributes)] = parser.CurrentLineNumber
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(name)
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = builder.data
+    parser.CommentHandler, parser.ProcessingInstructionHandler = builder.comment, builder.pi
+    for handler in ("StartDoctypeDeclHandler", "EntityDeclHandler", "ExternalEntityRefHandler"):
+        setattr(parser, handler, lambda *_: refuse("It has a document type, which is not read. Remove it."))
     try:
-        reader.parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", "", text).lstrip().encode(), True)
+        parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", "", text).lstrip().encode(), True)
     except expat.ExpatError as error:
-        raise WorkflowError(
-            [(f"line {error.lineno}", f"{expat.ErrorString(error.code)}.")], "This is not XML."
-        ) from None
+        raise _refused(f"line {error.lineno}", f"{expat.ErrorString(error.code)}.") from None
     except UnicodeError:
-        raise WorkflowError([("", "It has half a character.")], "This is not XML.") from None
-    assert reader.root is not None
-    return Document(reader.root, reader.lines)
+        raise _refused("", "It has half a character.") from None
+    document.root = builder.close()
+    return document
+
+
+def _refused(where: str, message: str) -> WorkflowError:
+    return WorkflowError([(where, message)], "This XML cannot be read.")
 
 
 def local(name: Any) -> str:

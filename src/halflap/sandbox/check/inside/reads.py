@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.text import visible
+from halflap.sandbox.missing import missing_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -159,7 +160,9 @@ class Reads:
             wrong = f"{_code(read.value)} is {' or '.join(kinds)} and has no key {_quoted(key)}."
             return Verdict(sure, "no-keys", wrong, right)
         known = _keys(lacking)
-        wrong = f"{_quoted(key)} is not in {_described(lacking)}; keys: {_listed(known)}."
+        wrong = (
+            f"{missing_key(_quoted(key), _described(lacking), [visible(one, _MAX_KEY) for one in known])}."
+        )
         return Verdict(sure and key not in self._context.mentioned, "unknown-key", wrong, "", key, known)
 
     def _index(self, read: ast.Subscript, members: _Members) -> Verdict | None:

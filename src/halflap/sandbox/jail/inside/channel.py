@@ -10,7 +10,6 @@ import signal
 import socket
 import sys
 import time
-from collections import deque
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Channel", "Console", "ToolError", "no_input"]
 
+_CALLS_AT_ONCE = 1_000
+"""The others wait in the program."""
 _TICK_SECONDS = 0.02
 _MOST_FRAMES = 300
 """Lines are sent one by one until there are more within a tick of CPU time; then they are sent together."""
@@ -46,8 +47,8 @@ class Channel:
         self.is_silent = True
         """Nothing was printed or shown yet."""
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._turns = asyncio.Semaphore(_CALLS_AT_ONCE)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._turns = _Turns(largest_frame * protocol.LARGEST_AT_ONCE)
         self._last = 0
         self._frames = protocol.Frames()
 
@@ -73,24 +74,21 @@ class Channel:
         try:
             body = dumps({"name": name, "arguments": arguments}, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(messages.not_json(name, error)) from None
+            raise TypeError(messages.not_json(f"{name}() takes", error)) from None
         if len(body) > self.largest:
-            raise ToolError(messages.too_large(name, len(body), self.largest))
-        if not self._turns.take(len(body)):
-            await self._turns.come(len(body))
-        try:
-            return await self._answer(body)
-        finally:
-            self._turns.give_back(len(body))
-
-    async def _answer(self, body: bytes) -> Any:
+            raise ToolError(messages.too_large(f"The arguments of {name}()", len(body), self.largest))
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             loop.add_reader(self._socket.fileno(), self._receive)
-            self._loop = loop
+            self._loop, self._turns = loop, asyncio.Semaphore(_CALLS_AT_ONCE)
+        async with self._turns:
+            return await self._answer(body)
+
+    async def _answer(self, body: bytes) -> Any:
+        assert self._loop is not None
         self._last += 1
         number = self._last
-        answer = self._waiting[number] = loop.create_future()
+        answer = self._waiting[number] = self._loop.create_future()
         self.send(protocol.CALL, NUMBER.pack(number), body)
         try:
             return await answer
@@ -122,54 +120,6 @@ class Channel:
                 answer.set_result(protocol.value_from(rest))
             else:
                 answer.set_exception(ToolError(bytes(rest).decode()))
-
-
-class _Turns:
-    """Limits how many calls are sent at a time; the others wait here, in their order."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
-        self._bytes = 0
-        self._calls = 0
-        self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
-
-    def take(self, size: int) -> bool:
-        """Take a turn if one is free; it counts until it is given back."""
-        if self._waiting or not self._has_room(size):
-            return False
-        self._count(size)
-        return True
-
-    async def come(self, size: int) -> None:
-        """Wait for a turn, and take it."""
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append((turn, size))
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.give_back(size)
-            raise
-
-    def _has_room(self, size: int) -> bool:
-        return self._calls == 0 or (
-            self._calls < protocol.CALLS_AT_ONCE and self._bytes + size <= self._most_bytes
-        )
-
-    def _count(self, size: int) -> None:
-        self._calls += 1
-        self._bytes += size
-
-    def give_back(self, size: int) -> None:
-        """Free a turn and let the next ones go."""
-        self._calls -= 1
-        self._bytes -= size
-        while self._waiting and self._has_room(self._waiting[0][1]):
-            turn, next_size = self._waiting.popleft()
-            # Nothing waits in a loop that was closed.
-            if not turn.done() and not turn.get_loop().is_closed():
-                self._count(next_size)
-                turn.set_result(None)
 
 
 class _Outlet(io.BufferedIOBase):

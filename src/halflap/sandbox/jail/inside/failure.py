@@ -8,16 +8,13 @@ from traceback import TracebackException
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.jail.inside.hint import hint
-from halflap.sandbox.messages import FILE, exit_text
+from halflap.sandbox.messages import FILE, exit_text, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.sandbox.missing import Results
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["describe", "show_source"]
 
-_LONGEST = 20_000
 _LONGEST_NAME = 200
 _MOST_FRAMES = 1_000
 
@@ -28,7 +25,7 @@ def show_source(source: str) -> None:
     linecache.cache[FILE] = (len(source), None, f"{source}\n".splitlines(keepends=True), FILE)
 
 
-def describe(error: BaseException, source: str, results: Results) -> dict[str, Any] | None:
+def describe(error: BaseException, source: str, results: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return type, message, traceback, and a hint if there is something to say; None if it only ended itself."""
     try:
         if isinstance(error, SystemExit):
@@ -45,7 +42,7 @@ def describe(error: BaseException, source: str, results: Results) -> dict[str, A
         return {"type": kind, "message": "", "traceback": f"{kind}\n", "is_exhausted": is_exhausted}
 
 
-def _described(error: BaseException, source: str, results: Results) -> dict[str, Any]:
+def _described(error: BaseException, source: str, results: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(error, SyntaxError) and error.text is None and error.filename == FILE and error.lineno:
         # The compiler looks for the line in a file, and there is none.
         error.text = linecache.getline(FILE, error.lineno)
@@ -58,8 +55,6 @@ def _described(error: BaseException, source: str, results: Results) -> dict[str,
     if not formatted.stack:
         # It never reached a line of the program.
         text = text.removeprefix("Traceback (most recent call last):\n")
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST // 2]}\n…\n{text[-_LONGEST // 2 :]}"
     cause = error
     while isinstance(cause, BaseExceptionGroup):
         cause = cause.exceptions[0]
@@ -68,8 +63,8 @@ def _described(error: BaseException, source: str, results: Results) -> dict[str,
     return {
         # A class of the program may compute its name.
         "type": type.__dict__["__name__"].__get__(type(error)),
-        "message": _message(error)[:_LONGEST],
-        "traceback": text,
+        "message": shorten(_message(error)),
+        "traceback": shorten(text),
         "hint": said,
         "unknown": _dotted(cause.name, source) if is_unknown else None,  # type: ignore[attr-defined]  # a NameError's
         "is_exhausted": is_exhausted,

@@ -25,7 +25,6 @@ from halflap.sandbox.jail.inside.failure import describe, show_source
 from halflap.sandbox.jail.inside.library import show_figures
 from halflap.sandbox.media import Media, for_model, picture_of, value_text
 from halflap.sandbox.messages import FILE
-from halflap.sandbox.missing import Results
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -40,8 +39,6 @@ import asyncio, json
 print(f"{sum(row['number'] for row in result['rows'])}", json.dumps(result))
 """
 _WARM = "_halflap_warm"
-_SAME_LINE = 0x80 | 13 << 3
-"""In a line table: some instructions without columns; the next byte is the line offset."""
 _LAST = "_halflap_last"
 _RESERVE_BYTES = 1 << 22
 """Freed when the program has failed, so that there is memory to report it."""
@@ -53,7 +50,7 @@ def prepare() -> None:
     try:
         exec(_compile(source), {})  # noqa: S102 -- our own line, before the process is locked
     except ImportError as error:
-        describe(error, source, Results())
+        describe(error, source, {})
     with contextlib.suppress(Exception):
         ast.parse("x[0]")
     # What modules registered for the end of the fork server does not concern programs; this does.
@@ -131,7 +128,8 @@ class _Program:
         self._entry: dict[str, Any] | None = order["entry"]
         self._runner = runner
         self._largest = channel.largest
-        self._results = Results()
+        self._results: dict[str, Any] = {}
+        """The last result of each tool."""
         self.names = _names(channel, order["tools"], self._results)
         self.variables: dict[str, Any] = {}
         self.value: bytes | None = None
@@ -144,8 +142,6 @@ class _Program:
         main = sys.modules["__main__"] = sys.modules[name] = ModuleType(name)
         self.variables = main.__dict__
         self.variables.update(self.names, __file__=FILE, __builtins__=builtins)
-        sys.set_coroutine_origin_tracking_depth(1)
-        warnings._warn_unawaited_coroutine = _warn_unawaited  # type: ignore[attr-defined] # noqa: SLF001
         show_source(self._source)
         try:
             code = _compile(self._source, keep_last=self._entry is None)
@@ -162,7 +158,7 @@ class _Program:
             # First, because a signal handler may need memory next.
             reserve.close()
             # What a failure leaves without `await` is not its cause.
-            warnings._warn_unawaited_coroutine = _ignore  # type: ignore[attr-defined] # noqa: SLF001
+            warnings.simplefilter("ignore")
             return describe(error, self._source, self._results)
         return None
 
@@ -177,9 +173,11 @@ class _Program:
         try:
             body = dumps(value, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(messages.returned_no_json(error)) from None
+            raise TypeError(messages.not_json("main() may return", error)) from None
         if len(body) > self._largest:
-            raise ValueError(messages.returned_too_much(len(body), self._largest))
+            raise ValueError(
+                messages.too_large("The parts of what main() returned", len(body), self._largest)
+            )
         return body
 
     def drop_unawaited(self) -> None:
@@ -216,19 +214,6 @@ def _compile(source: str, *, keep_last: bool = False) -> Any:
         raise SyntaxError("the program is nested too deeply for Python") from None
 
 
-def _warn_unawaited(coroutine: CoroutineType[Any, Any, Any]) -> None:
-    """Warn of a call that was dropped, with the line of the program that made it."""
-    name = coroutine.__qualname__.removeprefix("<module>.").replace("<locals>.", "")
-    origin = coroutine.cr_origin
-    line = origin[0][1] if origin and origin[0][0] == FILE else 1
-    said = f"{name}() was never awaited: nothing of it ran. Write `await` before it."
-    warnings.warn_explicit(said, RuntimeWarning, FILE, line or 1)
-
-
-def _ignore(_: object) -> None:
-    """Warn of nothing."""
-
-
 def _leave(code: Any = None) -> NoReturn:
     """End the program, as `sys.exit` does."""
     raise SystemExit(code)
@@ -258,12 +243,12 @@ async def _awaited(value: Awaitable[Any]) -> Any:
 # What a program finds defined ---------------------------------------------------------------------------------
 
 
-def _names(channel: Channel, tools: dict[str, Any], results: Results) -> dict[str, Any]:
+def _names(channel: Channel, tools: dict[str, Any], results: dict[str, Any]) -> dict[str, Any]:
     """Return the tools that a program names, `call_tool`, `show` and `ToolError`."""
 
     async def call(name: str, arguments: dict[str, Any]) -> Any:
         value = await channel.call(name, arguments)
-        results.note(name, value)
+        results[name] = value
         return value
 
     async def call_tool(*given: Any, **arguments: Any) -> Any:
@@ -307,7 +292,7 @@ def _tool(
             if positional is None or len(unnamed) > 1:
                 raise TypeError(messages.keywords_only(name, signature))
             if positional in arguments:
-                raise TypeError(messages.twice(name, positional))
+                raise TypeError(f"{name}() got multiple values for argument {positional!r}")
             arguments[positional] = unnamed[0]
         try:
             return await call(name, arguments)
@@ -322,18 +307,13 @@ def _tool(
 def _shown(value: Media, largest: int) -> bytes:
     body = dumps(for_model(value.block), ensure_ascii=False).encode()
     if len(body) > largest:
-        raise ValueError(messages.shown_too_much(len(body), largest))
+        raise ValueError(messages.too_large("The parts of what show() got", len(body), largest))
     return body
 
 
 def _hide(function: Any, name: str) -> None:
-    """Set the name of a function in tracebacks that a program prints, without a file or line of ours."""
+    """Set the name of a function in tracebacks that a program prints, without a file of ours."""
     code = function.__code__
-    pairs = len(code.co_code) // 2
-    # Eight instructions at a time, all on the first line, in the form of Python 3.11 and later.
-    lines = b"".join(bytes((_SAME_LINE | min(8, pairs - at) - 1, 0)) for at in range(0, pairs, 8))
-    function.__code__ = code.replace(
-        co_filename="<tool>", co_name=name, co_qualname=name, co_firstlineno=1, co_linetable=lines
-    )
+    function.__code__ = code.replace(co_filename="<tool>", co_name=name, co_qualname=name)
     function.__name__ = function.__qualname__ = name
     function.__module__ = "__main__"

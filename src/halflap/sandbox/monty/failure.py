@@ -1,0 +1,73 @@
+"""How a program failed in monty: its own lines, and what monty lacks."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from typing import TYPE_CHECKING
+
+from halflap.sandbox.messages import FILE, NO_FILES, NOT_AWAITED, exit_text, shorten
+from halflap.sandbox.monty.prelude import CARRIER
+from halflap.sandbox.sandbox import Failure
+
+if TYPE_CHECKING:
+    from pydantic_monty import MontyRuntimeError, MontySyntaxError
+
+__all__ = ["LACKS", "MODULES", "describe"]
+
+MODULES = (
+    "asyncio, base64, binascii, bisect, collections, copy, csv, dataclasses, datetime, decimal, functools, hashlib, "
+    "itertools, json, math, os, pathlib, random, re, sys, time, tomllib, typing, unicodedata"
+)
+"""What can be imported, though not all that is in them."""
+LACKS = f"""\
+This sandbox (monty) runs a part of Python. It has no class inheritance (raise ValueError with a text instead of an \
+exception of your own, use constants instead of an Enum), no `yield` (build a list), no `del` (write `.pop(key)`), no \
+`sys.exit` (raise SystemExit('why')), no `async with`, `async for` or tasks (call tools together with `await \
+asyncio.gather(a(…), b(…))`, and catch ToolError in a function around each call), not every builtin function, no \
+packages, and of the standard library parts of {MODULES}. On Linux, `execution.sandbox: jail` runs all of Python."""
+_FEED = "<python-input-1>"
+"""What monty calls the program: the prelude is number 0."""
+_ENTERING = "_halflap_returned("
+_UNDEFINED = re.compile(r"^name '(?P<name>\w+)' is not defined")
+
+
+def describe(error: MontyRuntimeError | MontySyntaxError) -> Failure | None:
+    """Return the failure; None if the program only ended itself, without a reason."""
+    kind, _, message = error.display("type-msg").partition(": ")
+    if kind == "SystemExit":
+        return None if message in {"", "0"} else Failure(kind, message, exit_text(message))
+    kind = "ToolError" if kind == CARRIER else kind
+    if kind == "KeyError" and message[:1] not in {"'", '"'}:
+        # Monty writes the key as it is, Python quotes it.
+        message = repr(message)
+    undefined = _UNDEFINED.match(message) if kind == "NameError" else None
+    name = None if undefined is None else undefined["name"]
+    text = _traceback(error.display("traceback")) + (f"{kind}: {message}\n" if message else f"{kind}\n")
+    hint = _hint(kind, message, name)
+    return Failure(
+        kind.rpartition(".")[2], shorten(message), shorten(text), hint, unknown=name if hint is None else None
+    )
+
+
+def _hint(kind: str, message: str, undefined: str | None) -> str | None:
+    if kind == "PermissionError":
+        return NO_FILES
+    if "'coroutine' object" in message:
+        return NOT_AWAITED
+    is_lacking = kind in {"NotImplementedError", "ImportError", "ModuleNotFoundError"}
+    is_lacking |= kind == "AttributeError" and message.startswith("module ")
+    is_lacking |= undefined is not None and hasattr(builtins, undefined)
+    return LACKS if is_lacking or message.startswith("Internal error in monty") else None
+
+
+def _traceback(text: str) -> str:
+    """Return the frames of monty's traceback that are the program's own, without the error itself."""
+    header, *frames = re.split(r'^(?=  File ")', text, flags=re.MULTILINE)
+    own = [frame for frame in frames if frame.startswith(f'  File "{_FEED}"') and _ENTERING not in frame]
+    if not own:
+        return ""
+    # The last one is followed by the error: its lines are indented, the error is not.
+    lines = "".join(own).replace(_FEED, FILE).splitlines(keepends=True)
+    is_syntax_error = ", in " not in own[-1].partition("\n")[0]
+    return ("" if is_syntax_error else header) + "".join(line for line in lines if line.startswith(" "))
