@@ -85,46 +85,13 @@ def test_a_value_that_is_missing_has_the_line_of_the_one_above() -> None:
     assert source("a:\n  b: 1\n").line(("a", "c")) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ('{"a": 1\n "b": 2}', 1),
-        ("{\n  a: 1}", 2),
-        ('{\n"a": [1', 2),
-        ('{"a": 1}\n}', 2),
-    ],
-)
-def test_a_mistake_in_json_has_its_line(text: str, line: int) -> None:
-    assert problem(text, "config.json").startswith(f"config.json:{line}: ")
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("a: 1\nb: x: y", 2),
-        ("a:\n\tb: 1", 2),
-        ("a: @b", 1),
-        ("a: 1\n---\nb: 1", 2),
-        ("? [a]\n: b", 1),
-        ("a: !!python/object/apply:os.system ['true']", 1),
-    ],
-)
-def test_a_mistake_in_yaml_has_its_line(text: str, line: int) -> None:
-    assert problem(text).startswith(f"config.yaml:{line}: ")
+def test_yaml_that_names_python_objects_is_a_mistake() -> None:
+    assert problem("a: !!python/object/apply:os.system ['true']").startswith("config.yaml:1: ")
 
 
 @pytest.mark.parametrize("value", ["*hunter2", "!hunter2", "&hunter2 &x", "'x' hunter2", "[hunter2"])
 def test_a_mistake_in_yaml_does_not_quote_the_file(value: str) -> None:
     assert "hunter2" not in problem(f"token: {value}\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "name"), [("a: 1\nb: 2\na: 3\n", "x.yaml"), ('{"a": 1,\n\n"a": 3}', "x.json")]
-)
-def test_a_key_that_occurs_twice_is_reported_with_both_lines(text: str, name: str) -> None:
-    found = problem(text, name)
-    assert found.startswith(f"{name}:3: ")
-    assert "line 1" in found
 
 
 def test_aliases_that_multiply_are_refused_quickly() -> None:

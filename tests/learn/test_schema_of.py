@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 import string
 import uuid
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
@@ -16,12 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from halflap.learn import infer, schema_of
-from halflap.learn.learned import outcome_of
 from learn.anything import OBSERVED, VARIED
-from support import examples, shared_data
+from support import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from halflap.learn import Shape
 
@@ -83,15 +80,6 @@ def test_only_keys_that_were_always_present_are_required() -> None:
         ([[1], ["x"]], {"type": "array", "items": {"type": ["integer", "string"]}}),
         (["2024-02-29"], {"type": "string", "format": "date"}),
         (["2024-02-29", "2023-02-29"], {"type": "string"}),
-        (["2024-01-01T10:00:00Z"], {"type": "string", "format": "date-time"}),
-        (["2024-01-01T10:00:00"], {"type": "string", "format": "date-time-local"}),
-        (["10:00:00"], {"type": "string", "format": "time-local"}),
-        (["a@example.com"], {"type": "string", "format": "email"}),
-        (["https://example.com/a?b=c"], {"type": "string", "format": "uri"}),
-        (["0e984725-c51c-4bf4-9960-e1c80e27aba0"], {"type": "string", "format": "uuid"}),
-        (["P1DT2H"], {"type": "string", "format": "duration"}),
-        (["10.0.0.1"], {"type": "string", "format": "ipv4"}),
-        (["fe80::1"], {"type": "string", "format": "ipv6"}),
         ([{}], {"type": "object"}),
         ([], {}),
     ],
@@ -252,70 +240,3 @@ def test_strings_that_repeat_for_the_same_arguments_or_have_a_format_are_not_enu
     assert "enum" not in same["properties"]["login"]
     different = schema_of(infer(values, range(10), keep_values=True), enums=True)
     assert "enum" not in different["properties"]["url"]
-
-
-def structured() -> dict[str, list[Any]]:
-    results: dict[str, list[Any]] = defaultdict(list)
-    for line in shared_data("airline_traces.jsonl").read_text().splitlines():
-        call = json.loads(line)
-        if outcome_of(call["result"], is_error=call["is_error"]) == "structured":
-            results[call["tool"]].append(call["result"])
-    return results
-
-
-def damaged(value: Any, schema: dict[str, Any], whole: Any) -> Iterator[Any]:
-    """Give copies of the whole with one required key less, or with a string for a number or the reverse."""
-
-    def with_other(holder: Any, key: Any) -> Any:
-        inner = holder[key]
-        if type(inner) is str:
-            holder[key] = 42
-        elif type(inner) in {int, float}:
-            holder[key] = "forty-two"
-        else:
-            return None
-        changed = copy.deepcopy(whole)
-        holder[key] = inner
-        return changed
-
-    if isinstance(value, dict):
-        for key in list(value):
-            if key in schema.get("required", ()):
-                inner = value.pop(key)
-                yield copy.deepcopy(whole)
-                value[key] = inner
-    for key in (
-        list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    ):
-        changed = with_other(value, key)
-        if changed is not None:
-            yield changed
-        yield from damaged(value[key], within(schema, value, key), whole)
-
-
-def within(schema: dict[str, Any], value: Any, key: Any) -> dict[str, Any]:
-    """Find what a schema says of a part of a value."""
-    if isinstance(value, list):
-        inner = schema.get("items", {})
-    else:
-        inner = schema.get("properties", {}).get(key) or schema.get("additionalProperties", {})
-    for branch in inner.get("anyOf", []):
-        if jsonschema_rs.is_valid(branch, value[key]):
-            return dict(branch)
-    return dict(inner)
-
-
-@pytest.mark.slow
-def test_damaged_results_of_real_tools_are_rejected() -> None:
-    for tool, values in structured().items():
-        shape = infer(values)
-        fits = validator(shape)
-        assert all(fits.is_valid(value) for value in values)
-        if not any(isinstance(value, dict | list) for value in values):
-            assert not fits.is_valid("forty-two")
-            continue
-        schema = schema_of(shape)
-        distinct = [json.loads(text) for text in sorted({json.dumps(value) for value in values})][:15]
-        tried = [fits.is_valid(one) for value in distinct for one in damaged(value, schema, value)]
-        assert len(tried) > 20, tool
-        assert tried.count(False) / len(tried) >= 0.98, tool

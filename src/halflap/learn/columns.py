@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import chain, islice, repeat
+from itertools import chain, compress, repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     Digests = Sequence[int]
     Column = tuple[Sequence[Any], Digests]
@@ -17,31 +17,45 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-MOST_AT_ONCE = 8_192
-"""Values in one column. Doubling it doubles what a long array takes beside its shape, about 1 MB a level."""
+_FEW = 4
+"""A column of this many parts is split in as many passes; more parts take one slower pass."""
 
 
 def split(
-    values: Sequence[_T], digests: Digests, keys: Iterable[Hashable]
-) -> list[tuple[Any, Sequence[_T], Digests]]:
+    values: Sequence[_T], digests: Digests, keys: Sequence[Hashable]
+) -> Iterable[tuple[Any, Sequence[_T], Digests]]:
     """Split a column by keys, one for each value."""
-    listed = list(keys)
-    if listed and listed.count(listed[0]) == len(listed):
-        return [(listed[0], values, digests)]
+    if keys.count(keys[0]) == len(keys):
+        return [(keys[0], values, digests)]
+    different = set(keys)
+    if len(different) <= _FEW:
+        return [
+            (key, list(compress(values, picked)), list(compress(digests, picked)))
+            for key in different
+            for picked in [[one == key for one in keys]]
+        ]
     groups: defaultdict[Hashable, tuple[list[_T], list[int]]] = defaultdict(lambda: ([], []))
-    for key, value, digest in zip(listed, values, digests, strict=True):
+    for key, value, digest in zip(keys, values, digests, strict=True):
         some, whose = groups[key]
         some.append(value)
         whose.append(digest)
-    return [(key, some, whose) for key, (some, whose) in groups.items()]
+    return [(key, *group) for key, group in groups.items()]
 
 
-def parts(values: Sequence[_T], digests: Digests) -> Iterator[tuple[Sequence[_T], Digests]]:
-    """Split a column that is long, or has values of several types."""
-    if len(values) <= MOST_AT_ONCE:
-        yield from ((some, whose) for _, some, whose in split(values, digests, map(type, values)))
-    for start in range(0, len(values) if len(values) > MOST_AT_ONCE else 0, MOST_AT_ONCE):
-        yield values[start : start + MOST_AT_ONCE], digests[start : start + MOST_AT_ONCE]
+def flattened(
+    collections: Sequence[Collection[Any]], digests: Digests
+) -> tuple[Iterable[Any], Iterable[int]]:
+    """Return what is in collections."""
+    whose = chain.from_iterable(map(repeat, digests, map(len, collections)))
+    return chain.from_iterable(collections), whose
+
+
+def values_of(rows: Sequence[Object], digests: Digests) -> list[Column]:
+    """Return all values of objects as one column, or none."""
+    if not any(rows):
+        return []
+    values, whose = flattened(list(map(dict.values, rows)), digests)
+    return [(list(values), list(whose))]
 
 
 def joined(columns: Sequence[Column]) -> Column:
@@ -51,22 +65,19 @@ def joined(columns: Sequence[Column]) -> Column:
     return list(values), list(chain.from_iterable(digests for _, digests in columns))
 
 
-def flattened(collections: Sequence[Collection[Any]], digests: Digests) -> Iterator[Column]:
-    """Yield what is in collections, not too much at once: an array may have millions of items."""
-    values = chain.from_iterable(collections)
-    whose = chain.from_iterable(map(repeat, digests, map(len, collections)))
-    while column := list(islice(values, MOST_AT_ONCE)):
-        yield column, list(islice(whose, MOST_AT_ONCE))
-
-
 def columns_of(groups: Sequence[Group], names: Mapping[str, Any]) -> tuple[dict[str, Column], list[Column]]:
     """Return what objects have under each name, and what they have under other keys."""
-    columns: defaultdict[str, list[Column]] = defaultdict(list)
+    columns: dict[str, list[Column]] = {}
     data: list[Column] = []
     for keys, rows, digests in groups:
         if names.keys().isdisjoint(keys):
-            data += flattened(list(map(dict.values, rows)), digests)
+            data += values_of(rows, digests)
             continue
         for key, values in zip(keys, zip(*map(dict.values, rows), strict=True), strict=True):
-            (columns[key] if key in names else data).append((values, digests))
+            if key not in names:
+                data.append((values, digests))
+            elif key in columns:
+                columns[key].append((values, digests))
+            else:
+                columns[key] = [(values, digests)]
     return {name: joined(parts) for name, parts in columns.items()}, data

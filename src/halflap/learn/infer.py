@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from functools import reduce
-from itertools import chain, compress, islice, repeat
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import chain, islice, repeat
+from typing import TYPE_CHECKING, Any
 
+from halflap.learn.columns import columns_of, flattened, joined, split, values_of
 from halflap.learn.formats import all_have, common_format
 from halflap.learn.merge import bounded, cut_below, merge, merge_optional, merge_records, unnamed
 from halflap.learn.names import TAG_KEYS, TAG_RANKS, Unkept, is_name, is_tag_value
@@ -34,23 +35,14 @@ from halflap.learn.shape import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from halflap.learn.columns import Column, Digests, Group, Object
     from halflap.learn.shape import Scalar
-
-    Digests = Sequence[int]
-    Column = tuple[Sequence[Any], Digests]
-    Object = dict[Any, Any]
-    Group = tuple[tuple[Any, ...], Sequence[Object], Digests]
-    """Objects with the same keys."""
-
-_T = TypeVar("_T")
 
 _DIGESTS = 1 << 64
 _AT_ONCE = 8_192
 """Items of arrays in one column. Doubling it doubles what a long array takes beside its shape, about 1 MB a level."""
-_FEW = 4
-"""A column of this many parts is split in as many passes; more parts take one slower pass."""
 _DATA = "\0"
 """Instead of a name: the key of values under keys that are data, none of which are kept."""
 _KIND_OF: dict[type, str] = {
@@ -119,7 +111,7 @@ class Observer:
     ) -> None:
         kinds = set(map(type, values))
         if len(kinds) > 1:
-            for _, some, whose in _split(values, digests, list(map(type, values))):
+            for _, some, whose in split(values, digests, list(map(type, values))):
                 self._column(place, some, whose, level, key)
             return
         kind = kinds.pop()
@@ -192,7 +184,7 @@ class Observer:
             place.items = Place()
         items = place.items
         # Not all at once: an array may have millions of items.
-        values, whose = _flattened(arrays, digests)
+        values, whose = flattened(arrays, digests)
         while column := list(islice(values, _AT_ONCE)):
             self._column(items, column, list(islice(whose, _AT_ONCE)), level + 1, None)
 
@@ -207,11 +199,11 @@ class Observer:
         else:
             keys = list(map(tuple, objects))
         by_tag: dict[Any, list[Group]] = defaultdict(list)
-        for alike, rows, whose in _split(objects, digests, keys):
+        for alike, rows, whose in split(objects, digests, keys):
             if place.mixed or TAG_KEYS.isdisjoint(alike):
                 by_tag[None].append((alike, rows, whose))
                 continue
-            for tag, some, own in _split(rows, whose, _tags_of(rows)):
+            for tag, some, own in split(rows, whose, _tags_of(rows)):
                 by_tag[tag].append((alike, some, own))
         if not place.mixed and len(place.records.keys() | by_tag) > MOST_VARIANTS:
             self._check_formats()
@@ -249,7 +241,7 @@ class Observer:
                     place.cut = True
                     return
                 record.rest = Place()
-            self._column(record.rest, *_joined(data), level + 1, _DATA)
+            self._column(record.rest, *joined(data), level + 1, _DATA)
 
     def _alike(self, record: Record, group: Group, level: int) -> list[Column]:
         """Observe objects with the same keys, and return what they have under keys that are data."""
@@ -258,7 +250,7 @@ class Observer:
         for name in known.keys() - names if known.keys() != set(names) else ():
             known[name].missing.count(len(rows), digests)
         if known.keys().isdisjoint(names):
-            return _values_of(rows, digests)
+            return values_of(rows, digests)
         data: list[Column] = []
         for name, values in zip(names, zip(*map(dict.values, rows), strict=True), strict=True):
             if name in known:
@@ -269,7 +261,7 @@ class Observer:
 
     def _mixed(self, record: Record, groups: list[Group], level: int) -> list[Column]:
         """Observe objects with different keys, and return what they have under keys that are data."""
-        columns, data = _columns_of(groups, record.keys)
+        columns, data = columns_of(groups, record.keys)
         _count_missing(record, groups, columns)
         for name, column in columns.items():
             self._column(record.keys[name].place, *column, level + 1, name)
@@ -284,68 +276,6 @@ class Observer:
             self._deepest = level - 1
             _prune(self._root, self._deepest)
         return level <= self._deepest
-
-
-def _split(
-    values: Sequence[_T], digests: Digests, keys: Sequence[Hashable]
-) -> Iterable[tuple[Any, Sequence[_T], Digests]]:
-    """Split a column by keys, one for each value."""
-    if keys.count(keys[0]) == len(keys):
-        return [(keys[0], values, digests)]
-    different = set(keys)
-    if len(different) <= _FEW:
-        return [
-            (key, list(compress(values, picked)), list(compress(digests, picked)))
-            for key in different
-            for picked in [[one == key for one in keys]]
-        ]
-    groups: defaultdict[Hashable, tuple[list[_T], list[int]]] = defaultdict(lambda: ([], []))
-    for key, value, digest in zip(keys, values, digests, strict=True):
-        some, whose = groups[key]
-        some.append(value)
-        whose.append(digest)
-    return [(key, *group) for key, group in groups.items()]
-
-
-def _flattened(
-    collections: Sequence[Collection[Any]], digests: Digests
-) -> tuple[Iterable[Any], Iterable[int]]:
-    """Return what is in collections."""
-    whose = chain.from_iterable(map(repeat, digests, map(len, collections)))
-    return chain.from_iterable(collections), whose
-
-
-def _values_of(rows: Sequence[Object], digests: Digests) -> list[Column]:
-    """Return all values of objects as one column, or none."""
-    if not any(rows):
-        return []
-    values, whose = _flattened(list(map(dict.values, rows)), digests)
-    return [(list(values), list(whose))]
-
-
-def _joined(columns: Sequence[Column]) -> Column:
-    if len(columns) == 1:
-        return columns[0]
-    values = chain.from_iterable(values for values, _ in columns)
-    return list(values), list(chain.from_iterable(digests for _, digests in columns))
-
-
-def _columns_of(groups: Sequence[Group], names: Mapping[str, Any]) -> tuple[dict[str, Column], list[Column]]:
-    """Return what objects have under each name, and what they have under other keys."""
-    columns: dict[str, list[Column]] = {}
-    data: list[Column] = []
-    for keys, rows, digests in groups:
-        if names.keys().isdisjoint(keys):
-            data += _values_of(rows, digests)
-            continue
-        for key, values in zip(keys, zip(*map(dict.values, rows), strict=True), strict=True):
-            if key not in names:
-                data.append((values, digests))
-            elif key in columns:
-                columns[key].append((values, digests))
-            else:
-                columns[key] = [(values, digests)]
-    return {name: _joined(parts) for name, parts in columns.items()}, data
 
 
 def _count_missing(record: Record, groups: Sequence[Group], columns: Mapping[Any, Column]) -> None:
