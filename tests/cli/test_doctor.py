@@ -27,7 +27,7 @@ KEYS = {
     "brokenScripts", "brokenPrograms", "sandbox", "store", "edges", "learning", "unfinished", "interrupted", "tokens",
 }  # fmt: skip
 SERVER_KEYS = {
-    "name", "transport", "state", "healthy", "signIn", "startSeconds", "protocolVersion", "serverInfo", "tools",
+    "name", "transport", "state", "healthy", "signIn", "signedIn", "startSeconds", "protocolVersion", "serverInfo", "tools",
     "outputs", "blocked", "held", "changed", "unfilled", "trouble", "lastError", "warnings", "log", "tokens",
 }  # fmt: skip
 FINDING_KEYS = {"severity", "code", "about", "server", "what", "todo"}

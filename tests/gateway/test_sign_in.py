@@ -72,7 +72,8 @@ async def test_a_client_that_can_show_links_signs_in_during_the_call(
 ) -> None:
     shown: list[str] = []
 
-    async def answer(_: Any, params: Any) -> types.ElicitResult:
+    async def answer(context: Any, params: Any) -> types.ElicitResult:
+        del context
         shown.append(params.url)
         browser = asyncio.create_task(browse(params.url))
         browser.add_done_callback(lambda done: done.result())

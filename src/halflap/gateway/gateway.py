@@ -357,7 +357,7 @@ class Gateway:
 
     async def sign_ins(self) -> dict[str, list[dict[str, Any]]]:
         """Return who is signed in to which server, and until when."""
-        if not (self.config.data_dir / "sign-ins").exists():
+        if not await asyncio.to_thread((self.config.data_dir / "sign-ins").exists):
             return {}
         pool = await (await self.prepare()).pool.get()
         found = await pool.sign_ins()
