@@ -92,7 +92,7 @@ def test_help_lists_the_commands_within_80_columns(asked: tuple[str, ...]) -> No
 
 def test_every_code_is_explained_in_plain_text() -> None:
     listed = json.loads(CliRunner().invoke(app, ["explain", "--json"]).stdout)
-    assert sorted(one["code"] for one in listed) == sorted([*CODES, *rules()])
+    assert sorted(one["code"] for one in listed) == sorted({*CODES, *rules()})
     out = CliRunner().invoke(app, ["explain", "[Usage]"]).stdout
     assert out.startswith("usage\n")
     assert "](" not in out
