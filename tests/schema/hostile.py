@@ -117,7 +117,7 @@ LARGE: dict[str, Any] = {"default": [{"k": "v" * 1_000}] * 1_000}
 
 
 def _grown() -> float:
-    """Give the most megabytes that this process has had."""
+    """Return the peak memory of this process in megabytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
