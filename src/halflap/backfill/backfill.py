@@ -177,11 +177,11 @@ class Backfill:
             return SourceReport(source.name, "refused", skipped_bytes=start, problem=problem)
         if start == file.end and not file.damage:
             return SourceReport(source.name, "known", skipped_bytes=start)
-        marks.append(self._mark(file, file.end))
+        marks.append(self._mark(file, file.end, server))
         return _Log(source, file, origin, known, start)
 
-    def _mark(self, file: LogFile, position: int) -> Mark:
-        return Mark(position, next(file.digests([position])), self._rules.server or "")
+    def _mark(self, file: LogFile, position: int, server: str) -> Mark:
+        return Mark(position, next(file.digests([position])), self._rules.server or server)
 
     async def _read(self, logs: Sequence[_Log]) -> None:
         """Have workers read all logs, and take what they found in order."""
@@ -234,7 +234,7 @@ class Backfill:
             marks = self._marks.setdefault(log.origin, [])
             if log.mark in marks and log.position > log.start:
                 marks.remove(log.mark)  # of an earlier part
-            log.mark = self._mark(log.file, part.end)
+            log.mark = self._mark(log.file, part.end, log.mark.server if log.mark else "")
             marks.append(log.mark)
 
     async def _write(self) -> None:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 from halflap.store import LIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from halflap.observe.known import Known
     from halflap.store import Breach, DriftEvent
 
-__all__ = ["drift_json", "iso", "observed_json", "usage_note"]
+__all__ = ["drift_json", "iso", "observed_json", "usage_note", "without_data"]
 
 _MAX_DRIFT = 10
 _MAX_TEXT = 300
+_MEDIA_KEYS = ("type", "mimeType", "uri", "name")
 
 
 def iso(seconds: float | None) -> str | None:
@@ -92,3 +93,10 @@ def drift_json(events: Sequence[DriftEvent], breaches: Sequence[Breach]) -> list
 
 def _origin(one: DriftEvent | Breach) -> dict[str, Any]:
     return {} if one.origin == LIVE else {"origin": one.origin}
+
+
+def without_data(block: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a block that is not text says about itself, without its content."""
+    resource = block.get("resource")
+    source = {**resource, "type": block.get("type")} if isinstance(resource, dict) else block
+    return {key: source[key] for key in _MEDIA_KEYS if source.get(key) is not None}

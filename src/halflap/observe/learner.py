@@ -16,6 +16,7 @@ from halflap.core.errors import StoreError
 from halflap.core.values import Result
 from halflap.graph.lineage import NO_LINEAGE, Lineage, Trails
 from halflap.learn import Observations, digest_of, with_unkept
+from halflap.observe.describe import without_data
 from halflap.observe.knowledge import key_of
 from halflap.observe.known import compare
 from halflap.schema import read_result, reading_of
@@ -54,7 +55,6 @@ _SLICE_SECONDS = 0.001
 _REST = 19
 """Calls have the event loop to themselves for this many times as long as a slice of work took."""
 _MAX_READINGS = 2_000
-_MEDIA_KEYS = ("type", "mimeType", "uri", "name")
 
 
 @dataclass(slots=True)
@@ -270,7 +270,7 @@ class Learner:
             result = Result.from_wire(json.loads(answered.result))
             arguments = json.loads(answered.arguments)
             key = key_of(answered.tool)
-            value = read_result(result, self._reading(key, answered), _without_data)
+            value = read_result(result, self._reading(key, answered), without_data)
             if one.lineage is None:
                 one.lineage = self._follow(answered, key, arguments, None if result.is_error else value)
             if self._values and self._redact is not None:
@@ -298,10 +298,3 @@ class Learner:
                 self._readings.clear()
             self._readings[key] = reading_of(answered.tool)
         return self._readings[key]
-
-
-def _without_data(block: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a block that is not text says about itself, without its content."""
-    resource = block.get("resource")
-    source = {**resource, "type": block.get("type")} if isinstance(resource, dict) else block
-    return {key: source[key] for key in _MEDIA_KEYS if source.get(key) is not None}

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.core.values import Result
+from halflap.observe import without_data
 from halflap.schema import Reading, read_result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["value_of"]
 
 _RESULT_KEYS = frozenset({"content", "structuredContent", "isError", "_meta", "resultType"})
 _TEXT_KEYS = frozenset({"type", "text", "annotations", "_meta", "cache_control"})
-_BLOCK_KEYS = ("type", "mimeType", "uri", "name")
 _PLAIN = Reading()
 
 
@@ -53,11 +50,4 @@ def _is_text_block(block: Any) -> bool:
 
 
 def _read(result: Result, reading: Reading) -> Any:
-    return read_result(result, reading, _described)
-
-
-def _described(block: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a block that is not text says about itself, without its content."""
-    resource = block.get("resource")
-    source = {**resource, "type": block.get("type")} if isinstance(resource, dict) else block
-    return {key: source[key] for key in _BLOCK_KEYS if source.get(key) is not None}
+    return read_result(result, reading, without_data)
