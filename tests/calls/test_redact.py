@@ -190,19 +190,6 @@ def test_everything_below_a_secret_name_is_redacted() -> None:
     }
 
 
-def test_the_schema_of_a_secret_is_kept_but_not_a_value_that_looks_like_one() -> None:
-    schema = {
-        "type": "object",
-        "properties": {
-            "password": {"type": ["string", "null"], "description": "At least 8 characters", "minLength": 8},
-            "secret": {"$ref": "#/$defs/secret"},
-        },
-    }
-    assert PLAIN.value(schema) == schema
-    value = {"password": {"type": "string", "default": "hunter2", "data": "hunter2"}}
-    assert PLAIN.value(value) == {"password": {"type": "string", "default": MARK, "data": MARK}}
-
-
 @pytest.mark.parametrize(
     ("value", "safe"),
     [

@@ -14,7 +14,7 @@ async def examine(order: dict[str, Any]) -> dict[str, Any]:
     examiner = Examiner(Orders(**order["orders"]))
     answer: dict[str, Any] = {}
     try:
-        question = {"code": order["code"], "stubs": "", "traced": "", "records": [], "tools": {}}
+        question = {"code": order["code"], "stubs": "", "traced": "", "records": []}
         examined = await examiner.examine(question)
         answer["diagnostics"] = [{"rule": one.rule, "message": one.wrong} for one in examined.findings]
     except CheckSkipped as skipped:

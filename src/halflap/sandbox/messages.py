@@ -1,4 +1,4 @@
-"""What a program is told when it asks for something in the wrong way, in every sandbox.
+"""Messages to programs that ask for something in the wrong way, the same in every sandbox.
 
 Only the standard library is used: the jail loads this module before it is locked.
 """

@@ -1,4 +1,4 @@
-"""What a program is told about a key, an index or an attribute that is not there: what the value is, and which keys it has.
+"""Explains a missing key, index or attribute: what the value is, and which keys it has.
 
 `missing_key` is the sentence, for the check and for failed runs alike; `explain` finds the value in a failed run. Only the
 standard library is used: the jail loads this module before it is locked. Nothing here runs code of the program: a value is

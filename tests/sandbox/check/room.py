@@ -38,7 +38,7 @@ class Told(NamedTuple):
 
 def question(code: str, stubs: str = "") -> dict[str, Any]:
     """Ask about a program over no tools."""
-    return {"code": code, "stubs": stubs, "traced": stubs, "records": [], "tools": {}}
+    return {"code": code, "stubs": stubs, "traced": stubs, "records": []}
 
 
 class Room:

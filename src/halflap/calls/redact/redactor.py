@@ -114,14 +114,6 @@ _LARGE_NUMBER = 1_000
 """Smaller numbers under a secret name are kept: they are counts more often than secrets."""
 _NAME_KEYS = words("name key header field label id variable option element selector placeholder target")
 _VALUE_KEYS = words("value values text")
-_SCHEMA_TYPES = words("string integer number boolean object array null")
-_SCHEMA_KEYS = words(
-    """
-    type title description format pattern enum minLength maxLength minimum maximum minItems maxItems uniqueItems required
-    properties items anyOf oneOf allOf $ref additionalProperties nullable readOnly writeOnly deprecated
-    """
-)
-"""The JSON schema of a secret is not secret: `{"password": {"type": "string"}}`."""
 _SHORT_KEY = 64
 _PUNCTUATION = len('"",')
 _SCALAR_BYTES = 8
@@ -170,16 +162,13 @@ class _Walk:
 
     def _mapping(self, value: Mapping[Any, Any], kind: Sensitivity, depth: int) -> dict[str, Any]:
         kept: dict[str, Any] = {}
-        is_schema = kind == "secret" and _is_schema(value)
         is_pair = kind != "secret" and _is_secret_pair(value)
         for key, member in value.items():
             if self._is_full(depth):
                 break
             name = str(key)
             below = kind if kind == "secret" else sensitivity(name)
-            if is_schema and name in _SCHEMA_KEYS:
-                below = "no"
-            elif is_pair and name.lower() in _VALUE_KEYS:
+            if is_pair and name.lower() in _VALUE_KEYS:
                 below = "secret"
             safe = self._key(name, kept)
             kept[safe] = self.walk(member, below, depth + 1)
@@ -213,13 +202,6 @@ class _Walk:
         is_full = depth >= _MAX_DEPTH or self._left <= 0
         self.was_cut = self.was_cut or is_full
         return is_full
-
-
-def _is_schema(value: Mapping[Any, Any]) -> bool:
-    found = value.get("type")
-    types = found if isinstance(found, list) else [found]
-    is_typed = all(isinstance(one, str) and one in _SCHEMA_TYPES for one in types)
-    return is_typed or "$ref" in value or "anyOf" in value
 
 
 def _is_secret_pair(value: Mapping[Any, Any]) -> bool:

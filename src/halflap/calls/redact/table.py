@@ -68,17 +68,7 @@ _SUFFIXES = words(
     """
 )
 """Words after which a name means the same: `password_hash`, `SecretString`."""
-_ENDINGS = (
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "sessid",
-)
+_ENDINGS = tuple(words("password passwd passphrase secret apikey accesskey secretkey privatekey sessid"))
 """Endings of a word that was not split: `pgpassword`."""
 
 _LONGEST_NAME = 200

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.suggest import did_you_mean
 from halflap.core.text import visible
-from halflap.schema import compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from halflap.sandbox.check.answer import Argument, Place, ToolCall
-    from halflap.schema import ToolSchema, Type
+    from halflap.schema import ToolSchema
 
-__all__ = ["Wrong", "call_mistakes", "parameters"]
+__all__ = ["Wrong", "call_mistakes"]
 
 _COMBINING = ("anyOf", "oneOf", "allOf", "not", "if", "dependentRequired", "dependentSchemas", "$ref")
 """With these, whether an argument fits may depend on the others."""
-_KINDS = {"integer": "number", "number": "number"} | {
-    kind: kind for kind in ("string", "boolean", "null", "array", "object")
-}
-"""A float without a fraction is an integer to JSON."""
-_KINDS_OF_VALUES = {
-    str: "string",
-    bool: "boolean",
-    int: "number",
-    float: "number",
-    list: "array",
-    type(None): "null",
-}
 _MAX_NAME = 200
 
 
@@ -70,7 +57,7 @@ def call_mistakes(call: ToolCall, schema: ToolSchema, *, closed: bool) -> Iterat
 def _problems(
     call: ToolCall, schema: ToolSchema, named: Mapping[str, Argument]
 ) -> Iterator[tuple[Place, str]]:
-    """Validate the values that stand in the program against the whole schema, patterns and bounds included."""
+    """Validate literal values against the whole schema, patterns and bounds included."""
     first = {name: one.values[0].value for name, one in named.items() if one.values}
     whole = len(first) == len(call.arguments) and not call.more
     if not first or (not whole and any(word in schema.raw_schema for word in _COMBINING)):
@@ -92,28 +79,3 @@ def _problems(
 
 def _first(path: str) -> str:
     return re.split(r"[.\[]", path, maxsplit=1)[0]
-
-
-def parameters(schema: ToolSchema) -> dict[str, Any]:
-    """Return what the examination has to know about a tool's arguments: the kinds of JSON that each may be."""
-    kinds = {one.name: (_fitting(one.type), compact(one.type)) for one in schema.input_type.fields}
-    return {
-        "takes": schema.format_compact(),
-        "positional": schema.positional or "",
-        "parameters": {
-            name: {"kinds": fits, "shown": shown} for name, (fits, shown) in kinds.items() if fits is not None
-        },
-    }
-
-
-def _fitting(kind: Type) -> list[str] | None:
-    """Return which kinds of JSON a type allows; None if that is not known."""
-    fits: list[str] = []
-    for one in kind.members or (kind,):
-        if one.kind == "values":
-            fits += [_KINDS_OF_VALUES.get(type(value), "object") for value in one.values]
-        elif one.kind in _KINDS:
-            fits.append(_KINDS[one.kind])
-        else:
-            return None
-    return list(dict.fromkeys(fits))

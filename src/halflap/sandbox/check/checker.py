@@ -14,7 +14,7 @@ from halflap.calls import aside
 from halflap.core.errors import ToolNotFoundError
 from halflap.core.suggest import did_you_mean
 from halflap.sandbox.check.answer import CheckSkipped
-from halflap.sandbox.check.arguments import Wrong, call_mistakes, parameters
+from halflap.sandbox.check.arguments import Wrong, call_mistakes
 from halflap.sandbox.check.finding import Checked, Finding
 from halflap.sandbox.named import PREFIXES, names_in
 from halflap.sandbox.sandbox import Readiness
@@ -57,17 +57,13 @@ class _Known:
         """The stub of the second run: declared values have types that the program's own and observed ones do not have."""
         return self._stub(traced=True)
 
-    @cached_property
-    def parameters(self) -> dict[str, Any]:
-        return parameters(self.schema)
-
     def _stub(self, *, traced: bool) -> Stub:
         source: Source = "declared" if self.observed is None else "doubtful"
         return make_stub(self.schema, returns=self.observed, source=source, traced=traced)
 
 
 class Checker:
-    """Checks programs against the tools that there are."""
+    """Checks programs against the tools in the catalogue."""
 
     def __init__(
         self,
@@ -211,7 +207,7 @@ def _instead(error: ToolNotFoundError) -> str:
     if error.of_server:
         more = ["…"] if len(error.of_server) > _MOST_NAMED else []
         return f"Tools of {error.server}: {', '.join([*error.of_server[:_MOST_NAMED], *more])}."
-    return "`search_tools` finds the tools that there are."
+    return "`search_tools` lists the tools."
 
 
 def _question(code: str, known: Mapping[str, _Known]) -> dict[str, Any]:
@@ -225,7 +221,6 @@ def _question(code: str, known: Mapping[str, _Known]) -> dict[str, Any]:
             for stub in stubs
             for one in stub.records
         ],
-        "tools": {name: one.parameters for name, one in known.items()},
     }
 
 

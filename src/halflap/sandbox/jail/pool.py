@@ -86,7 +86,7 @@ class Pool:
         return len(self._idle)
 
     def refill(self, most: int) -> None:
-        """Fork until so many wait. If that fails, the next that needs one reports why."""
+        """Fork until `most` children wait. If that fails, the next caller of `take` gets the error."""
         while self.server is not None and not self._closed and len(self._idle) < most:
             try:
                 self._idle.append(self.server.fork())

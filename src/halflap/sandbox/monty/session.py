@@ -1,4 +1,4 @@
-"""One program in one monty process, driven by a thread of its own; its calls are made by the event loop."""
+"""One program in one monty process, driven by its own thread; its calls are made by the event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model is text about a run."""
+"""The report on a run: data, and the text for the model."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CallMade:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A program that was run: how it ended, what it printed, and what the model is text."""
+    """A program that was run: how it ended, what it printed, and the text for the model."""
 
     run: str
     outcome: str

@@ -203,7 +203,7 @@ def _handles(parent: ast.AST, node: ast.AST) -> bool:
 
 
 def _names(kind: ast.AST | None) -> set[str]:
-    """Return the exceptions that an expression names; a constant may stand for any."""
+    """Return the exceptions that an expression names; a name in capitals may mean any."""
     if kind is None:
         return set(_BROAD)
     names = {node.id for node in ast.walk(kind) if isinstance(node, ast.Name)}

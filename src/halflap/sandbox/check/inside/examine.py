@@ -8,7 +8,6 @@ import tokenize
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.check.inside.arguments import argument_verdict
 from halflap.sandbox.check.inside.awaits import unawaited_calls
 from halflap.sandbox.check.inside.context import Context
 from halflap.sandbox.check.inside.probes import Probes
@@ -131,9 +130,6 @@ class _Examination:
         around = [*nodes, *(self._tree.parents[node] for node in nodes if node in self._tree.parents)]
         around += [child for node in nodes for child in ast.iter_child_nodes(node)]
         judged = [(node, self._reads.verdict(node)) for node in dict.fromkeys(around)]
-        judged += [
-            argument_verdict(self._tree, node, self._question["tools"], self._probes) for node in nodes
-        ]
         judged += [(node, self._unawaited(node)) for node in around]
         known = [(node, verdict) for node, verdict in judged if verdict is not None]
         return next((one for one in known if one[1].certain), known[0] if known else (None, None))

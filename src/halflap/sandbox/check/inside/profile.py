@@ -193,6 +193,6 @@ def _warm_up() -> None:
     place = {"line": 4, "column": 1}
     where = {"path": "program.py", "positions": {"begin": place, "end": place}}
     report = json.dumps([{"check_name": "a", "description": "a", "location": where}]).encode()
-    question = {"code": code, "stubs": "", "traced": "", "records": [], "tools": {}}
+    question = {"code": code, "stubs": "", "traced": "", "records": []}
     json.dumps(examine(question, lambda *_: read_report(report)))
     examine(question | {"code": "é = ("}, lambda *_: [])

@@ -80,7 +80,7 @@ EXAMINATION = Rules(
         ("clone", (Check(0, _NEW_NAMESPACES, 0),), errno.EPERM),
         *(("prctl", (Check(0, EVERY, option),), NEXT) for option in (_SET_PDEATHSIG, _SET_NAME, _SET_SECCOMP, _SET_VMA)),
         ("prlimit64", (Check(0, EVERY, 0),), errno.EPERM),
-        # Its channel, with nobody named.
+        # Its channel, without an address.
         *(rule for rule in PROGRAMS.checked if rule[0] in {"sendto", "recvfrom"}),
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The calls of tools that stand in a program, with the values of arguments that its text gives away."""
+"""The tool calls in a program, with the argument values that can be read from its text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from halflap.sandbox.check.inside.tree import Tree
 
-__all__ = ["argument_nodes", "calls_in", "plain_value", "unbound_names"]
+__all__ = ["calls_in", "unbound_names"]
 
 _BY_TEXT = "call_tool"
 _MAX_INTEGER = 2**63
@@ -42,8 +42,8 @@ def _named(tree: Tree) -> Iterator[tuple[ast.Call, str]]:
                     yield node, name
 
 
-def argument_nodes(tree: Tree, call: ast.Call) -> tuple[list[tuple[str, ast.AST, ast.expr]], bool]:
-    """Return the arguments of a call, each with its name, where it stands and its value; and whether there are more.
+def _arguments(tree: Tree, call: ast.Call) -> tuple[list[tuple[str, ast.AST, ast.expr]], bool]:
+    """Return the arguments of a call, each with its name, its node and its value; and whether there are more.
 
     An argument without a name has an empty one. A dict written out in the program counts as the arguments in it.
     """
@@ -100,7 +100,7 @@ def _reads_only(tree: Tree, load: ast.Name) -> bool:
 
 
 def _call(tree: Tree, node: ast.Call, name: str) -> dict[str, Any]:
-    listed, more = argument_nodes(tree, node)
+    listed, more = _arguments(tree, node)
     return {
         "name": name,
         "at": tree.place(node),
@@ -136,15 +136,6 @@ def _values(tree: Tree, call: ast.Call, at: Any, value: ast.expr) -> list[dict[s
     return []
 
 
-def plain_value(node: ast.expr) -> bool:
-    """Return whether an expression writes out a JSON value."""
-    try:
-        _plain(node, [0])
-    except ValueError:
-        return False
-    return True
-
-
 def _each(nodes: list[Any], place: Any) -> list[dict[str, Any]]:
     if not all(isinstance(one, ast.Constant) for one in nodes):
         return []
@@ -155,7 +146,7 @@ def _each(nodes: list[Any], place: Any) -> list[dict[str, Any]]:
 
 
 def _is_reached(tree: Tree, call: ast.Call, loop: ast.For | ast.comprehension) -> bool:
-    """Return whether a call is made for every value of the loop that it stands in."""
+    """Return whether a call is made for every value of the loop around it."""
     body = tree.parents[loop] if isinstance(loop, ast.comprehension) else loop
     around = tree.around(call)
     if body not in around:

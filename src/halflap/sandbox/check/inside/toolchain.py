@@ -31,7 +31,7 @@ class Toolchain:
     """ty, opened while it can still be seen, and a place with an empty Python environment for it."""
 
     def __init__(self, path: str, also: list[str]) -> None:
-        """Ask the loader what ty needs; `also` are files and folders for what stands in for it in tests."""
+        """Ask the loader what ty needs; `also` are files and folders that a replacement of ty needs in tests."""
         self._descriptor = os.open(path, os.O_RDONLY)
         self.executable: int | str = self._descriptor if os.execve in os.supports_fd else path
         self.root: str | None = None

@@ -6,7 +6,7 @@ with a class `Profile`, derived from the one below, that knows what the children
 
 1. `prepare(orders)` runs once. It imports and warms up what children need, then gives up rights (`locks.confine` does most of
    it), and returns a JSON report for the gateway: `layers`, `missing`, and whatever else the gateway's side reads.
-2. `child(channel, number)` runs in each forked child, which has a session of its own. It locks the process
+2. `child(channel, number)` runs in each forked child, in its own session. It locks the process
    (`locks.lock`), then serves its channel. It need not return; if it does, the child exits.
 3. `forking(number)` runs in the server before a child is forked, `ended(number)` after it is gone, `close()` when the
    gateway is gone.
