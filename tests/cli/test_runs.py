@@ -13,6 +13,7 @@ import pytest
 from cli.program import configure, halflap
 from halflap.store import open_store
 from store.rows import call, run_of
+from support import eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,5 +135,4 @@ def test_on_a_terminal_deleting_asks_first(place: Path, answer: str, code: int, 
 
 def test_runs_older_than_the_retention_disappear(place: Path) -> None:
     file = configure(place, traces={"keep_days": 5})
-    halflap("runs", "-c", file, home=place)
-    assert len(halflap("runs", "-c", file, home=place).out.splitlines()) == 2
+    assert eventually(lambda: len(halflap("runs", "-c", file, home=place).out.splitlines()) == 2)

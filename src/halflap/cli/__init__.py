@@ -7,6 +7,7 @@ in `commands`, a module per group.
 
 from __future__ import annotations
 
+import os
 import sys
 
 __all__ = ["main"]
@@ -14,6 +15,10 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # A stream that is closed: the next file to be opened would get its descriptor.
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 -- for the whole process
     try:
         from halflap.cli.app import run
 

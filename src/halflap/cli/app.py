@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from io import StringIO, TextIOWrapper
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from halflap import __version__
-from halflap.cli.output import is_output_closed, note, print_json, stop_writing
+from halflap.cli.output import note, print_json, stop_writing
 from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -102,35 +102,18 @@ def run() -> None:
         if "--json" in sys.argv[1:]:
             print_json({"error": True, "code": UsageError.code, "message": error.format_message()})
         else:
-            _print_error(error)
+            context = getattr(error, "ctx", None)
+            usage = "" if context is None else f"{context.get_usage()}\n"
+            note(f"{usage}Error [{UsageError.code}]: {error.format_message()}")
         code = error.exit_code
     except typer.Abort:
         note("Aborted!")
         code = 1
-    except SystemExit:
-        # The library exits with 1 when the reader of a pipe leaves.
-        if not is_output_closed():
-            raise
-        stop_writing()
-        code = 0
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         stop_writing()
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _print_error(error: typer.TyperException) -> None:
-    """Print the library's message with our error code."""
-    shown = StringIO()
-    show = getattr(error, "show", None)
-    if show is None:
-        shown.write(f"Error: {error.format_message()}\n")
-    else:
-        show(shown)
-    usage, found, message = shown.getvalue().rpartition("Error: ")
-    sys.stderr.write(f"{usage}Error [{UsageError.code}]: {message}" if found else shown.getvalue())
-    sys.stderr.flush()
 
 
 def _version(asked: bool) -> None:

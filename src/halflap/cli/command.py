@@ -17,7 +17,6 @@ import typer
 
 from halflap.cli.output import (
     Table,
-    is_output_closed,
     note,
     outline,
     print_json,
@@ -171,9 +170,6 @@ def _reported(work: Callable[[], Any], *, as_json: bool) -> None:
     except HalflapError as error:
         _fail(error, as_json=as_json)
     except BrokenPipeError:
-        if not is_output_closed():
-            # Another pipe than our output broke.
-            raise
         # As in `halflap list | head`.
         stop_writing()
         raise typer.Exit(0) from None

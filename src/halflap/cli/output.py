@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import re
-import select
 import sys
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -81,14 +80,6 @@ def print_json(value: Any) -> None:
     sys.stdout.flush()
 
 
-def is_output_closed() -> bool:
-    """Return whether the other end of stdout or stderr is closed."""
-    poll = select.poll()
-    for descriptor in (1, 2):
-        poll.register(descriptor, 0)
-    return bool(poll.poll(0))
-
-
 def stop_writing() -> None:
     """Send the rest of the output nowhere; the exit code stays meaningful."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -98,13 +89,8 @@ def data_console() -> Console:
     """Return a console for stdout that reads nothing as markup, and wraps no lines in a pipe."""
     from rich.console import Console
 
-    class Output(Console):
-        def on_broken_pipe(self) -> None:
-            self.quiet = True
-            stop_writing()
-
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return Output(highlight=False, markup=False, emoji=False, width=width)
+    return Console(highlight=False, markup=False, emoji=False, width=width)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import aside, configured_secrets
-from halflap.catalog import namespaced
 from halflap.core.errors import StoreError, UsageError
 from halflap.observe import drift_json, exported, iso, observed_json, read_export, usage_note
 from halflap.schema import parse_schema, result_type
@@ -108,15 +107,6 @@ class LearnedSchemas:
         return await asyncio.to_thread(
             lambda: [replace(row, learned=row.learned.without_values()) for row in rows]
         )
-
-    async def unlisted(self, name: str) -> Sequence[StoredShape]:
-        """Return what was learned of a tool that no server lists now, by the name it would have here."""
-        known = {(tool.server, tool.original_name) for tool in self.catalog.snapshot.tools.values()}
-        return [
-            row
-            for row in await self.rows()
-            if (row.server, row.tool) not in known and name == namespaced(row.server, row.tool)
-        ]
 
     async def drift(
         self, server: str | None = None, tool: str | None = None

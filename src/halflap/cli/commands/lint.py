@@ -55,10 +55,12 @@ async def lint(
     The exit code is 1 if there is an error, or a server can't be reached; --fail-on makes it stricter.
     """
     exclusive(file=file, suggest=suggest)
+    if file is not None and servers:
+        raise UsageError("Use server names or --file, not both.")
     config = invocation.config()
     unavailable: Mapping[str, str] = {}
     if file is not None:
-        report, linted = _lint_file(file, servers or [], config)
+        report, linted = _lint_file(file, config)
     else:
         async with invocation.gateway(config) as gateway:
             with working("Listing the servers' tools"):
@@ -80,20 +82,14 @@ async def lint(
         raise Exit(1)
 
 
-def _lint_file(file: Path, wanted: Sequence[str], config: Config) -> tuple[Report, Sequence[LintServer]]:
+def _lint_file(file: Path, config: Config) -> tuple[Report, Sequence[LintServer]]:
     source = "stdin" if str(file) == "-" else str(file)
     try:
         text = read_at_most(file, _MAX_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{source} is not UTF-8: byte {error.start + 1} can't be read.") from None
     read = read_definitions(text, _STDIN_NAME if str(file) == "-" else file.stem, source)
-    names = [one.name for one in read]
-    for name in wanted:
-        if name not in names:
-            known = join([one_line(one, 80) for one in names], limit=20)
-            raise UsageError(f"{source} has no server named {name!r}. It has: {known}.")
-    chosen = [one for one in read if not wanted or one.name in wanted]
-    return apply(chosen, config.lint), chosen
+    return apply(read, config.lint), read
 
 
 def _lines(server: ServerReport, *, everything: bool) -> Iterator[str]:

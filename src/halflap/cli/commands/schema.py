@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -32,15 +32,14 @@ from halflap.cli.output import (
     working,
     write,
 )
-from halflap.core.errors import ShapeBrokenError, ToolNotFoundError, UsageError
+from halflap.core.errors import ShapeBrokenError, UsageError
 from halflap.core.text import plural
 from halflap.observe import drift_json
 from halflap.schema import compact, json_problem, parse_json, result_type
 from halflap.store import Breach
 
 if TYPE_CHECKING:
-    from halflap.gateway import Gateway
-    from halflap.store import DriftEvent, ToolKey
+    from halflap.store import DriftEvent
 
 _MAX_IMPORT = 256_000_000
 _LEARNED_KEYS = ("outputSchema", "observedSchema", "observations", "confidence", "lastObserved", "drift")
@@ -58,7 +57,7 @@ async def show(invocation: Invocation, name: ToolArgument) -> None:
     async with invocation.gateway() as gateway:
         with working(f"Looking up {one_line(name)}"):
             name = await resolve(gateway, name)
-            described = await _inspected(gateway, name)
+            described = await gateway.inspect(name)
         tool = gateway.snapshot.find(name)
         known = await gateway.learned.of(tool)
     data = {"name": tool.name, **{key: described[key] for key in _LEARNED_KEYS if key in described}}
@@ -74,20 +73,6 @@ async def show(invocation: Invocation, name: ToolArgument) -> None:
         "drift": [drift_line(one) for one in described.get("drift", ())],
     }
     invocation.show(data, [tool.name, *outline(shown, "  ")])
-
-
-async def _inspected(gateway: Gateway, name: str) -> dict[str, Any]:
-    try:
-        return await gateway.inspect(name)
-    except ToolNotFoundError:
-        rows = await gateway.learned.unlisted(name)
-        if not rows:
-            raise
-        results = plural(sum(row.learned.observations for row in rows), "result")
-        raise UsageError(
-            f"No server lists {name}, but {results} of it are known. Configure its server {rows[0].server!r} and run "
-            "`halflap list`, or drop them with `halflap schema forget`."
-        ) from None
 
 
 @schema.command()
@@ -137,9 +122,10 @@ async def forget(
     confirm(question, "Nothing was forgotten.", yes=yes)
     async with invocation.gateway(config) as gateway:
         if name is None:
-            gone = list(await gateway.learned.forget(server, origin=origin))
+            gone = await gateway.learned.forget(server, origin=origin)
         else:
-            gone = await _forget(gateway, await resolve(gateway, name), origin)
+            tool = gateway.snapshot.find(await resolve(gateway, name))
+            gone = await gateway.learned.forget(tool.server, tool.original_name, origin=origin)
     forgotten = [
         {"server": key.server, "tool": key.tool, "definition": key.definition_hash or None, "origin": one}
         for one, key in gone
@@ -147,16 +133,6 @@ async def forget(
     count = plural(len({key[:2] for _, key in gone}), "tool")
     message = f"Forgot what was learned about {count}." if gone else "There was nothing to forget."
     invocation.report({"forgotten": forgotten}, message)
-
-
-async def _forget(gateway: Gateway, name: str, origin: str | None) -> list[tuple[str, ToolKey]]:
-    tool = gateway.snapshot.tools.get(name)
-    tools = {(tool.server, tool.original_name)} if tool is not None else set()
-    # Logs may have taught something about a tool before its server was listed.
-    tools = tools or {row.key[:2] for row in await gateway.learned.unlisted(name)}
-    if not tools:
-        gateway.snapshot.find(name)
-    return [one for key in sorted(tools) for one in await gateway.learned.forget(*key, origin=origin)]
 
 
 @schema.command(name="export")

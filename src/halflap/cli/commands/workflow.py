@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 workflow = group("workflow", "Check, score, optimise, draw, convert and run workflows.")
 _OFFLINE = ("json",)
 _MAX_BYTES = 10_000_000
-_MAX_MATRIX = 1_000
-"""With more activities, the footprint is left out: it would have millions of cells."""
 _MAX_SHOWN = 30
 """Activities in a matrix for people."""
 
@@ -62,10 +60,8 @@ def validate(invocation: Invocation, file: FileArgument) -> None:
         study = Study(one)
         judged, found = soundness(study), footprint(study)
     known = None if isinstance(found, Unknown) else found
-    count = 0 if known is None else len(known.activities)
     unknown = [f"Soundness: {judged.problem}"] if judged.sound is None else []
     unknown += [f"Footprint: {found.why}"] if isinstance(found, Unknown) else []
-    wide = [f"The footprint is left out: {count} activities have {count**2} cells."] * (count > _MAX_MATRIX)
     data = {
         "id": one.id,
         "sound": judged.sound,
@@ -82,8 +78,8 @@ def validate(invocation: Invocation, file: FileArgument) -> None:
         "activities": None if known is None else list(known.activities),
         "start_activities": None if known is None else list(known.start_activities()),
         "end_activities": None if known is None else list(known.end_activities()),
-        "footprint": None if known is None or wide else [list(row) for row in known.matrix()],
-        "notes": [*one.notes, *wide],
+        "footprint": None if known is None else [list(row) for row in known.matrix()],
+        "notes": list(one.notes),
         "conclusive": not unknown,
         "inconclusive_because": unknown,
     }

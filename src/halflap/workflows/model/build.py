@@ -180,10 +180,7 @@ class _Builder:
             self.tangle(tree)
         else:
             self.enter(net.output, self.lay(tree, _Ends([(net.input, PLAIN)])))
-        made = {
-            name: replace(task, join=self.joins.get(name, task.join), split=self.splits.get(name, task.split))
-            for name, task in self.tasks.items()
-        }
+        made = {name: self.with_gates(task) for name, task in self.tasks.items()}
         tasks = {name: made[name] for name in (*net.tasks, *made) if name in made}
         ends = {net.input, net.output}
         conditions = {name: one for name, one in net.conditions.items() if name in self.steps | ends}
@@ -200,6 +197,10 @@ class _Builder:
             kept=tuple(one for one in net.kept if one.at in known),
             notes=(*net.notes, *lost),
         )
+
+    def with_gates(self, task: Task) -> Task:
+        join, split = self.joins.get(task.id, task.join), self.splits.get(task.id, task.split)
+        return task if (join, split) == (task.join, task.split) else replace(task, join=join, split=split)
 
     def listed_flows(self, tasks: dict[str, Task]) -> tuple[Flow, ...]:
         """Return the flows, old ones in their order and those out of a gate in that of its ways."""

@@ -65,10 +65,14 @@ class Simulation:
             )
             self.jobs[node] = _Job(place, facts.duration(node), facts.cost(node), task.resource, waits)
 
+    @property
+    def random(self) -> bool:
+        """Whether cases differ: something is chosen."""
+        return any(self.net.chooses(node, flows) for node, flows in self.outgoing.items())
+
     @cached_property
     def cases(self) -> list[Case]:
-        random = any(self.net.chooses(node, flows) for node, flows in self.outgoing.items())
-        played = [Case(self, number) for number in range(_CASES if random else 1)]
+        played = [Case(self, number) for number in range(_CASES if self.random else 1)]
         for case in played:
             case.play()
         return played

@@ -160,7 +160,7 @@ class Chain:
     def join(self, branch: Chain) -> None:
         self.end, self.floor = max(self.end, branch.end), max(self.floor, branch.floor)
         for mine, yours in ((self.wrote, branch.wrote), (self.used, branch.used)):
-            mine.update({name: max(end, mine.get(name, 0.0)) for name, end in yours.items()})
+            mine.update({name: end for name, end in yours.items() if end > mine.get(name, 0.0)})
 
 
 def critical_path(facts: Facts, block: Block) -> float:
@@ -232,10 +232,15 @@ def performance(
 
 def _by_blocks(study: Study, block: Block, facts: Facts, timing: Timing, *, quick: bool) -> Performance:
     shortest, makespan = critical_path(facts, block), timing.mean(block)
-    method: Method = "exact" if timing.is_exact(block) else "estimated" if quick else "simulated"
+    method: Method = "exact"
     error = None
-    if method == "simulated":
-        makespan, error = Simulation(study, facts).makespan()
+    if not timing.is_exact(block):
+        simulation = Simulation(study, facts)
+        if quick and simulation.random:
+            method = "estimated"
+        else:
+            makespan, error = simulation.makespan()
+            method = "simulated" if simulation.random else "exact"
     cost, width = timing.cost(block), timing.width(block)
     return Performance(_share(shortest, makespan), shortest, makespan, cost, width, method, error)
 

@@ -24,6 +24,7 @@ _ALL_WINDOWS = 8
 _THREES = 24
 _EVERY_CUT = 7
 """Up to this many atoms all cuts are tried."""
+_FEW = 5
 _CLOSE = 1e-9
 
 
@@ -102,8 +103,11 @@ class _Arranger:
         self.atoms = [found.atoms[at] for at in left]
         self.needs = [sum(1 << place[one] for one in bits_of(found.needs[at]) if one in place) for at in left]
         self.timing = ground.timing
+        self.times = [ground.timing.mean(one) for one in self.atoms]
         self.everything = (1 << len(left)) - 1
         self._best: dict[int, Block] = {}
+        self._ranks: dict[int, tuple[float, int, int]] = {}
+        self._lengths: dict[int, float] = {}
 
     def arranged(self, some: int) -> Block:
         """Return the fastest arrangement of some atoms."""
@@ -112,11 +116,34 @@ class _Arranger:
             if len(groups) > 1:
                 self._best[some] = parallel(map(self.arranged, groups))
             else:
-                self._best[some] = min(self._cut(some), key=self._rank)
+                cut = self._cut(some)
+                parts = (
+                    [self.arranged(one) for one in (cut, some & ~cut)]
+                    if cut
+                    else map(self.atoms.__getitem__, bits_of(some))
+                )
+                self._best[some] = sequence(parts)
         return self._best[some]
 
-    def _rank(self, block: Block) -> tuple[float, int, int]:
-        return round(self.timing.mean(block), 9), depth(block), len(parts_of(block))
+    def _rank(self, some: int) -> tuple[float, int, int]:
+        if some not in self._ranks:
+            block = self.arranged(some)
+            self._ranks[some] = round(self.timing.mean(block), 9), depth(block), len(parts_of(block))
+        return self._ranks[some]
+
+    def _cut(self, some: int) -> int:
+        """Return what comes first where some atoms are best cut in two; 0 to keep their order."""
+        listed = bits_of(some)
+        nested = max(depth(self.atoms[at]) for at in listed)
+        best = (round(sum(self.times[at] for at in listed), 9), nested, len(listed), 0)
+        least = self._length(some) + _CLOSE
+        for cut in self._cuts(some):
+            one, other = self._rank(cut), self._rank(some & ~cut)
+            best = min(best, (round(one[0] + other[0], 9), max(one[1], other[1]), one[2] + other[2], cut))
+            # Of many, the first that is as fast as the data allows.
+            if len(listed) > _FEW and best[0] <= least:
+                break
+        return best[3]
 
     def _groups(self, some: int) -> list[int]:
         """Return the connected groups."""
@@ -129,30 +156,28 @@ class _Arranger:
             found.append(group)
         return sorted(found)
 
-    def _cut(self, some: int) -> Iterator[Block]:
-        """Yield atoms in sequence, and cut in two in every way, or if there are many at the best moment."""
+    def _cuts(self, some: int) -> list[int]:
+        """Return the sets that can come first: with each atom everything it needs. Of many, the one at the best moment."""
         listed = bits_of(some)
-        yield sequence(self.atoms[at] for at in listed)
-        cuts = [0]
         if len(listed) <= _EVERY_CUT:
+            cuts = [0]
             for at in listed:
                 cuts += [cut | 1 << at for cut in cuts if not self.needs[at] & some & ~cut]
-        else:
-            ends = self._ends(some)
-            moments = sorted(set(ends.values()))[:-1]
-            at_moments = [sum(1 << at for at in listed if ends[at] <= moment) for moment in moments]
-            cuts = sorted(at_moments, key=lambda cut: self._length(cut) + self._length(some & ~cut))[:1]
-        for cut in cuts:
-            if cut not in {0, some}:
-                yield sequence((self.arranged(cut), self.arranged(some & ~cut)))
+            return sorted({*cuts} - {0, some})
+        ends = self._ends(some)
+        moments = sorted(set(ends.values()))[:-1]
+        found = [sum(1 << at for at in listed if ends[at] <= moment) for moment in moments]
+        return [min(found, key=lambda cut: self._length(cut) + self._length(some & ~cut))] if found else []
 
     def _length(self, some: int) -> float:
-        return max(self._ends(some).values())
+        if some not in self._lengths:
+            self._lengths[some] = max(self._ends(some).values())
+        return self._lengths[some]
 
     def _ends(self, some: int) -> dict[int, float]:
         """Return when each atom would end if it waited only for what it needs."""
         ends: dict[int, float] = {}
         for at in bits_of(some):
             start = max((ends[other] for other in bits_of(self.needs[at] & some)), default=0.0)
-            ends[at] = start + self.timing.mean(self.atoms[at])
+            ends[at] = start + self.times[at]
         return ends
