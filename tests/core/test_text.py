@@ -45,7 +45,7 @@ def test_deep_and_wide_values_are_cut_with_a_mark() -> None:
     assert "… (cut)" in str(clean_json(deep, 100))
     with little_work():
         wide = clean_json({f"k{number}": {"type": "string"} for number in range(200_000)}, 100)[0]
-    assert wide["… (cut)"].endswith(" more")
+    assert list(wide) == ["… (cut)"]
 
 
 def test_the_deepest_parts_are_cut_first() -> None:

@@ -31,7 +31,7 @@ class Trial(NamedTuple):
 
 
 def airline(path: Path) -> dict[str, Results]:
-    """Give the structured results of the airline's tools."""
+    """Return the structured results of the airline's tools."""
     results: dict[str, Results] = defaultdict(list)
     for line in path.read_text().splitlines():
         call = json.loads(line)

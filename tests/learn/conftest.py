@@ -35,7 +35,7 @@ def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def crowds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a few keys make a crowd, and leave room for variants beside it."""
+    """Lower the limits so that a few keys are a crowd, with room for variants."""
     set_everywhere(monkeypatch, "MOST_KEYS", 5)
 
 

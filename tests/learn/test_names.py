@@ -108,7 +108,7 @@ def test_names_of_real_parameters_are_kept() -> None:
 
 
 def properties(schema: Any) -> Iterator[str]:
-    """Give the names of all properties, however deep."""
+    """Yield the names of all properties at any depth."""
     if isinstance(schema, dict):
         named = schema.get("properties")
         yield from named if isinstance(named, dict) else ()

@@ -51,19 +51,34 @@ def properties(count: int, part: Callable[[int], Any]) -> dict[str, Any]:
 
 HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
     "10^5 properties": lambda: (properties(MANY, lambda _: {"type": "string"}), {"p1": 1}),
+    "10^5 patterned properties": lambda: (
+        properties(MANY, lambda number: {"type": "string", "pattern": f"^a{number}$"}),
+        {"p1": "x"},
+    ),
+    "10^5 required": lambda: ({"required": [f"p{number}" for number in range(MANY)]}, {}),
     "as many properties as are compiled": lambda: (
         properties(3_000, lambda _: {"type": "string"}),
         {f"p{number}": number for number in range(3_000)},
     ),
     "nested deep": lambda: (nested(900, "items", {"type": "string"}), {"a": nested(90, "", 1)}),
+    "nested in every way": lambda: (nested(300, "not", {"allOf": [{"$ref": "#"}]}), {"a": nested(90, "", 1)}),
     "contains itself": lambda: (
         {"properties": {name: {"$ref": "#"} for name in "abcdefgh"}, "additionalProperties": False},
         nested(90, "a", {"x": 1}),
     ),
+    "items that contain themselves": lambda: (
+        {"properties": {"a": {"$ref": "#/$defs/l"}}, "$defs": {"l": {"items": {"$ref": "#/$defs/l"}}}},
+        {"a": [[[1] * 100] * 100] * 10},
+    ),
     "$ref bomb, allOf": lambda: (fanned(60, lambda part: {"allOf": [part, dict(part)]}), {"a": 1}),
+    "$ref bomb, anyOf": lambda: (fanned(60, lambda part: {"anyOf": [part, dict(part)]}), {"a": 1}),
     "$ref bomb, properties": lambda: (
         fanned(60, lambda part: {"properties": {"l": part, "r": dict(part)}}),
         {"a": {"l": {"r": 1}}},
+    ),
+    "$ref bomb, ten ways": lambda: (
+        fanned(20, lambda part: {"oneOf": [dict(part) for _ in range(10)]}),
+        {"a": 1},
     ),
     "every key meets every choice": lambda: (
         {
@@ -74,6 +89,16 @@ HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
         },
         {"p1": 1},
     ),
+    "one key in very many choices": lambda: (
+        {"anyOf": [{"anyOf": [{"properties": {"a": {"const": [one, two]}}} for two in range(14)]}
+                   for one in range(100)]},
+        {"a": 1},
+    ),
+    "one key after another": lambda: (
+        {"allOf": [{"allOf": [{"properties": {f"p{one}_{two}": {}}} for two in range(25)]}
+                   for one in range(100)]},
+        {},
+    ),
     "regex bombs": lambda: (
         {"items": {"allOf": [{"pattern": rf"^(a|aa)+(?!x{number})\1$"} for number in range(60)]}},
         ["a" * 1_000 + "!"] * 1_000,
@@ -81,6 +106,10 @@ HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
     "large regexes": lambda: (
         properties(400, lambda number: {"pattern": f"(a{{100}}){{90}}{number}"}),
         {f"p{number}": "a" * 1_000 for number in range(400)},
+    ),
+    "regexes of all scripts": lambda: (
+        properties(200, lambda number: {"pattern": rf"(?=a)\w{{10}}{number}|\p{{L}}{{5}}"}),
+        {f"p{number}": "a" * 1_000 for number in range(200)},
     ),
     "a regex of megabytes": lambda: ({"properties": {"a": {"pattern": "[a-z]" * 1_000_000}}}, {"a": "x"}),
     "regexes for keys": lambda: (
@@ -97,10 +126,15 @@ HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
         {"items": {"enum": [{"a": number} for number in range(3_000)]}},
         [{"a": 2_999}] * 3_000,
     ),
+    "an enum of long texts": lambda: (
+        {"properties": {"a": {"enum": [str(number) + "x" * 50_000 for number in range(400)]}}},
+        {"a": "y"},
+    ),
     "huge description": lambda: (
         {"properties": {"a": {"description": "word \u200b" * 4_000_000}}, "description": "x" * 10_000_000},
         {},
     ),
+    "huge description, very many times": lambda: (many_times({"description": "x\n" * 2_000_000}), {}),
     "huge default, very many times": lambda: (
         {"properties": {f"p{number}": LARGE for number in range(2_000)}},
         {},
@@ -108,6 +142,10 @@ HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
     "deep default": lambda: ({"properties": {"a": {"default": nested(900, "", 1)}}}, {}),
     "huge name": lambda: ({"properties": {str(one) + "n" * 2_000_000: {} for one in range(5)}}, {"a": 1}),
     "very many wrong values": lambda: ({"items": {"type": "string"}}, [*range(200_000)]),
+    "very many reasons for a long text": lambda: (
+        {"properties": {"a": {"allOf": [{"maxLength": number} for number in range(1_000)]}}},
+        {"a": "x" * 1_000_000},
+    ),
     "very many reasons for a large value": lambda: (
         {"allOf": [{"required": [f"q{number}"]} for number in range(1_000)]},
         {f"k{number}": "v" for number in range(10_000)},
@@ -117,7 +155,7 @@ LARGE: dict[str, Any] = {"default": [{"k": "v" * 1_000}] * 1_000}
 
 
 def _grown() -> float:
-    """Give the most megabytes that this process has had."""
+    """Return the peak memory of this process in megabytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 

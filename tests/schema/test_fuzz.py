@@ -71,7 +71,7 @@ def definition(schema: Any, output: Any = None) -> Tool:
 
 
 def is_harmless(text: str, kept: str = "") -> bool:
-    """Say whether there is nothing in a text that is hidden, or cannot be sent."""
+    """Return whether every character of a text is visible and can be sent."""
     text.encode()
     return clean(text, 10_000_000) == text and not set(text) & (set("\n\t") - set(kept))
 

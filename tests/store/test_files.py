@@ -41,7 +41,7 @@ LATEST = MIGRATIONS[-1].number
 
 
 def note(number: int) -> Migration:
-    """Return a migration beyond those that there are, the first, the second and so on."""
+    """Return the first, second, … migration after the existing ones."""
     return Migration(LATEST + number, f"note {number}", (f"CREATE TABLE note{number} (words TEXT)",))
 
 

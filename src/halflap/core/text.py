@@ -124,7 +124,7 @@ class _JsonCleaner:
                 self._take(clean(value, self._longest)) if is_prose else self._visible(value, self._longest)
             )
         if isinstance(value, dict | list) and value and depth > self._deepest:
-            return _CUT.strip()
+            return self._take(_CUT.strip())
         if isinstance(value, dict):
             cleaned: dict[str, Any] = {}
             for key, inner in value.items():

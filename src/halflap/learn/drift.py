@@ -28,7 +28,7 @@ class Change:
     """One difference."""
 
     path: str
-    """`orders[].total`; empty for the root, `[key]` stands for any key that is data."""
+    """`orders[].total`; empty for the root, `[key]` is any key that is data."""
     what: What
     before: str
     now: str

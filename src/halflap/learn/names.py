@@ -1,4 +1,4 @@
-"""Tell names, which a server's author wrote, from data: only names are kept.
+"""Distinguish names, which a server's author wrote, from data: only names are kept.
 
 The rules look at how a key is built, not at what its words mean. What passes as a name although it is data is found
 by its company: many keys with the same under them are a map, see `variants`. Where values are kept (`learning.values`),

@@ -27,7 +27,7 @@ _MAX_NESTING = 40
 _MAX_CHOICES = 100
 _MAX_VALUES = 500
 LEFT_OUT = "… (cut)"
-"""Stands for the rest of a long list of values."""
+"""Replaces the rest of a long list of values."""
 _RELATIONS = "x-halflap"
 """The keyword of the contract kit under which a server says what a value identifies."""
 _MAX_RELATION = 64

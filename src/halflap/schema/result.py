@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from halflap.schema.types import Type
 
 _DIGIT_LIMIT = "Exceeds the limit"
-"""How Python's error about a number with too many digits begins: it has no exception of its own."""
+"""How Python's error about a number with too many digits begins: it has no exception class."""
 
 _PICTURES = frozenset({"image", "audio"})
 
@@ -101,7 +101,7 @@ def result_type(schema: Mapping[str, Any] | None) -> Type | None:
 
 
 def is_informative(kind: Type) -> bool:
-    """Return whether a type says more than that there is a value: a field, an item, a plain type."""
+    """Return whether a type says anything about the value: a field, an item, a plain type."""
     if kind.kind in {"any", "cut"}:
         return False
     if kind.kind == "object":

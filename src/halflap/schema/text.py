@@ -22,7 +22,7 @@ _UNLIMITED = 1_000
 _NAME = re.compile(r"[\w$@.-]+")
 _PATH_NAME = re.compile(r"[\w$@-]+")
 _AMBIGUOUS = re.compile(r"""[,"]|\. |\A(?:[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false|null)\Z|\A[\[{]""")
-"""Text that could be taken for a number, for several values, or for the words around it."""
+"""Text that could be read as a number, as several values, or as the words around it."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 _JSON_NAMES = {
     bool: "boolean", str: "string", int: "integer", float: "number", list: "array", dict: "object",

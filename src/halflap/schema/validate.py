@@ -1,4 +1,4 @@
-"""Validate values against JSON Schemas that somebody else wrote."""
+"""Validate values against untrusted JSON Schemas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_WORK = 1_000_000
 _WORK_FOR_ALL_PROBLEMS = 50_000
 """Beyond this, only the first problem is looked for: the library makes all errors before it returns the first."""
 _LIGHT_WORK = 5_000
-"""So little work is done without a thread. Doubling it doubles the pause that others may notice."""
+"""Less work than this is done without a thread. Doubling it doubles the pause that others may notice."""
 _MAX_REASON = 300
 _STANDARD = "json-schema.org/"
 
@@ -48,7 +48,7 @@ class Validator:
     def problems(self, value: Any, *, is_name: Callable[[str], bool] | None = None) -> list[ArgumentProblem]:
         """Return everything that is wrong with a value; what is too much work to decide is not wrong.
 
-        Of many problems the first are listed, and the last entry says that there are more. With `is_name`, paths and
+        Of many problems the first are listed, and the last entry announces more. With `is_name`, paths and
         expectations name no key that the schema doesn't, but one that it doesn't allow and that `is_name` accepts.
         """
         try:
@@ -112,7 +112,7 @@ def _drafts(schema: Mapping[str, Any]) -> Iterator[_Draft | None]:
     """Yield the drafts to try; None is the declared one, or 2020-12.
 
     2020-12 refuses a list under `items`, which used to mean a tuple, and `exclusiveMinimum: true` of draft-04. A schema
-    that declares an unknown dialect is not taken for another.
+    that declares an unknown dialect is not tried as another.
     """
     yield None
     declared = schema.get("$schema")

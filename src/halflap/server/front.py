@@ -110,11 +110,11 @@ class Front:
         )
 
     def close(self) -> None:
-        """Give up what waits for clients."""
+        """Cancel what waits for clients."""
         self._requests.close()
 
     async def _introduce(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Say about ourselves what is known only now: the library asks before the first request."""
+        """Introduce ourselves with what is known only now: the library asks before the first request."""
         if ctx.request_id is not None:
             with protocol_errors():
                 await self._offer.prepare(self.server)

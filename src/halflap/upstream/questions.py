@@ -44,7 +44,7 @@ class Pending:
     context: CallContext
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     seconds: float = math.inf
-    """Its time limit, which progress restarts; while the server waits for an answer it stands still."""
+    """Its time limit, which progress restarts; it is paused while the server waits for an answer."""
     end: float = math.inf
     """When it ends in any case."""
     asked: int = 0

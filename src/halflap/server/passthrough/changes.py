@@ -1,4 +1,4 @@
-"""Tell clients what servers announce: lists that changed, and resources that they watch."""
+"""Forward to clients what servers announce: lists that changed, and resources that they watch."""
 
 from __future__ import annotations
 

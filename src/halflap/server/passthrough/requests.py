@@ -126,7 +126,7 @@ class Requests:
             del self._open[principal]
 
     def close(self) -> None:
-        """Give up what is parked."""
+        """Cancel what is parked."""
         for state in list(self._parked):
             self._expire(state)
 

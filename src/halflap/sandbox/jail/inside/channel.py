@@ -148,9 +148,13 @@ class _Outlet(io.BufferedIOBase):
     def flush(self) -> None:
         # A signal handler may print in the middle of a frame; that is sent with the next one.
         while self._held and not self._channel.is_sending:
+            # The handler of the timer may run between any two lines: from here on it leaves the bytes alone.
+            self._channel.is_sending = True
             part = bytes(self._held[: protocol.CHUNK])
             del self._held[: protocol.CHUNK]
-            self._channel.send(protocol.OUTPUT, part)
+            if part:
+                self._channel.send(protocol.OUTPUT, part)
+            self._channel.is_sending = False
 
     def tick(self) -> None:
         self._sent = 0
