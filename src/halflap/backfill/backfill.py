@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from halflap.backfill.found import Counts, Knowledge
 from halflap.backfill.logfile import UNREADABLE, LogFile, reason_of
 from halflap.backfill.recorded import learn_recorded, recorded_calls
-from halflap.backfill.report import SourceReport, Summary, tool_reports
-from halflap.backfill.sources import find_sources, spooled
+from halflap.backfill.report import SourceReport, State, Summary, tool_reports
+from halflap.backfill.sources import Source, find_sources, spooled
 from halflap.backfill.watermarks import Mark, find_mark, marks_from_text, marks_to_text, origin_of
 from halflap.backfill.workers import Part, Progress, Workers, cores
 from halflap.core.errors import BackfillError
@@ -25,11 +26,7 @@ from halflap.observe import compare, merged
 from halflap.store import WatermarkChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from halflap.backfill.report import State
     from halflap.backfill.rules import Rules
-    from halflap.backfill.sources import Source
     from halflap.learn import Learned
     from halflap.store import DriftEvent, Store, StoredShape, ToolKey
 

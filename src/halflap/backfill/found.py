@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.lineage import NO_LINEAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.graph.lineage import Lineage
     from halflap.learn import Learned
     from halflap.store import ToolKey

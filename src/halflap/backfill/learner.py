@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.backfill.formats.events import NO_RESULT, BadRecordError, Call
+from halflap.backfill.formats.events import NO_RESULT, Answer, BadRecordError, Call
 from halflap.backfill.formats.records import events_of
 from halflap.backfill.formats.results import value_of
 from halflap.backfill.found import Counts, Knowledge
@@ -15,9 +16,6 @@ from halflap.learn import Observations, digest_of, with_unkept
 from halflap.schema import Reading, json_problem, parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from halflap.backfill.formats.events import Answer
     from halflap.backfill.rules import Rules
     from halflap.store import ToolKey
 

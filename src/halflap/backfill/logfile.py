@@ -6,14 +6,12 @@ import gzip
 import io
 import json
 import zlib
+from collections.abc import Iterator
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from halflap.core.errors import BackfillError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["MAX_LINE", "UNREADABLE", "LogFile", "reason_of"]
 

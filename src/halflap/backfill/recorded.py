@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.backfill.formats.results import value_of
@@ -15,8 +16,6 @@ from halflap.schema import Reading
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
     from halflap.backfill.rules import Rules
     from halflap.store import CallRecord, Store
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,8 +12,6 @@ from halflap.learn import Learned, changes, merge
 from halflap.observe import drift_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from halflap.store import DriftEvent, StoredShape, ToolKey
 
 __all__ = ["SourceReport", "State", "Summary", "ToolReport", "tool_reports"]

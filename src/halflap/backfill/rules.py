@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from halflap.core.values import OWN
+from halflap.core.values import OWN, Tool
 from halflap.schema import Reading, reading_of
 from halflap.store import ToolKey
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from halflap.core.values import Tool
 
 __all__ = ["Rules", "rules_for"]
 

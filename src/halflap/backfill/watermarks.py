@@ -7,14 +7,13 @@ the same transaction as what was learned, and only if it is still what was read 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from halflap.backfill.logfile import LogFile
 
 __all__ = ["ORIGIN_PREFIX", "Mark", "find_mark", "marks_from_text", "marks_to_text", "origin_of"]

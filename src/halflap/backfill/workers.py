@@ -7,6 +7,7 @@ import gc
 import multiprocessing
 import os
 import signal
+from collections.abc import Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.sharedctypes import RawValue
@@ -17,8 +18,6 @@ from halflap.backfill.logfile import UNREADABLE, LogFile, reason_of
 from halflap.core.errors import BackfillError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from halflap.backfill.found import Counts, Knowledge
     from halflap.backfill.rules import Rules
 

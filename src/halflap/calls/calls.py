@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from halflap.calls.trace import CallTrace
-from halflap.calls.validation import Validators
+from halflap.calls.trace import CallTrace, Observe
+from halflap.calls.validation import Breaches, Validators
 from halflap.catalog import namespaced
 from halflap.core.errors import ToolFailedError
-from halflap.core.values import OWN, Result, Tool
+from halflap.core.values import OWN, CallContext, RequestSource, Result, Tool, ToolSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from halflap.calls.policy import Policy
     from halflap.calls.recorder import Recorder
-    from halflap.calls.trace import Observe
-    from halflap.calls.validation import Breaches
     from halflap.catalog import Snapshot
-    from halflap.core.values import CallContext, RequestSource, ToolSource
 
 __all__ = ["Calls"]
 

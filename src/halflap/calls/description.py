@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from halflap.catalog import PARTS
@@ -9,8 +10,6 @@ from halflap.core.text import clean, clean_json, visible
 from halflap.schema import is_wrapped, result_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.calls.policy import Policy
     from halflap.catalog import Snapshot
     from halflap.core.values import Tool

@@ -7,10 +7,7 @@ import logging
 import os
 import secrets
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 __all__ = ["Liveness"]
 

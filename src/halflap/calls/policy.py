@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 from halflap.catalog import block_rule, matches, namespaced
 from halflap.core.errors import ToolBlockedError, ToolHeldError
-from halflap.core.values import DSPY, OWN
+from halflap.core.values import DSPY, OWN, Tool
 
 if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.config import Config
-    from halflap.core.values import Tool
 
 __all__ = ["Policy"]
 

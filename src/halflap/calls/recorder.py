@@ -7,7 +7,9 @@ import json
 import logging
 import secrets
 import time
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls.liveness import Liveness
@@ -18,9 +20,6 @@ from halflap.core.errors import StoreError
 from halflap.store import Breach, CallRecord, RunRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
-    from pathlib import Path
-
     from halflap.config import Record
     from halflap.core.values import Tool
     from halflap.store import Store

@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from halflap.calls.recorder import new_id
+from halflap.calls.recorder import Recorder, new_id
 from halflap.calls.validation import aside
-from halflap.core.errors import HalflapError
+from halflap.core.errors import ArgumentProblem, HalflapError
 from halflap.schema import is_small
 from halflap.store import SENT, TOOL_ERROR, CallRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import TracebackType
-
-    from halflap.calls.recorder import Recorder
-    from halflap.core.errors import ArgumentProblem
     from halflap.core.values import CallContext, Result, Tool
 
 __all__ = ["Answered", "CallTrace", "Observe"]

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from halflap.core.errors import ArgumentProblem, InvalidArgumentsError
 from halflap.learn import is_name
@@ -15,9 +16,6 @@ from halflap.schema import Validator, is_small, parse_schema, read_arguments, tr
 from halflap.store import Breach
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Literal, TypeVar
-
     from halflap.calls.recorder import Recorder
     from halflap.core.values import Result, Tool
     from halflap.store import Store

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from halflap.catalog.features import absorb_features, accept_prompts
-from halflap.catalog.listing import absorb
+from halflap.catalog.listing import Absorbed, absorb
 from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
 from halflap.core.errors import StoreBrokenError, StoreError
 from halflap.core.text import join, visible
-from halflap.core.values import DSPY, OWN, SCRIPTS, definition_hash
+from halflap.core.values import DSPY, OWN, SCRIPTS, Features, Listing, Tool, definition_hash
 from halflap.store import ServerRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from halflap.catalog.listing import Absorbed
     from halflap.config import Config
-    from halflap.core.values import Features, Listing, Tool
     from halflap.store import Store
 
 logger = logging.getLogger(__name__)

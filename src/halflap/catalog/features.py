@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from halflap.catalog.naming import feature_name
 from halflap.core.values import Features, Tool, definition_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from halflap.store import ServerRows
 
 _MAX_REMOVED = 1_000

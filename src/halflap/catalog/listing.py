@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from halflap.catalog.naming import choose_name
-from halflap.core.values import canonical, definition_hash
+from halflap.core.values import Listing, canonical, definition_hash
 from halflap.store import ServerRows, StoredServer, StoredTool
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from halflap.core.values import Listing
 
 PARTS = {
     "title": "title",

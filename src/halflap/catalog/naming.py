@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from halflap.core.values import OWN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 MAX_NAME = 200
 """In characters; the longest of 527 real ones has 59. Names appear in every list of tools."""

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from halflap.catalog.naming import namespaced
-from halflap.core.errors import ServerNotFoundError, UpstreamError
-from halflap.core.values import OWN
+from halflap.core.errors import HalflapError, ServerNotFoundError, UpstreamError
+from halflap.core.values import OWN, Changes, Listing, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-
     from halflap.catalog.catalog import Catalog
-    from halflap.core.errors import HalflapError
-    from halflap.core.values import Changes, Listing, Tool
     from halflap.upstream import Pool, Upstream
 
 logger = logging.getLogger(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -12,13 +13,10 @@ from halflap.catalog.listing import changed_parts
 from halflap.catalog.naming import namespaced
 from halflap.core.errors import ToolNotFoundError
 from halflap.core.suggest import ToolNameIndex
-from halflap.core.values import Annotations, Changes, Tool
+from halflap.core.values import Annotations, Changes, Features, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from halflap.config import ToolsConfig
-    from halflap.core.values import Features
     from halflap.store import StoredServer, StoredTool
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -14,9 +15,6 @@ from typer.main import get_command
 from halflap import __version__
 from halflap.cli.output import note, print_json, stop_writing
 from halflap.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 COMMANDS = {
     "demo": "demo.demo",

@@ -7,7 +7,7 @@ import errno
 import functools
 import inspect
 import signal
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,8 +28,6 @@ from halflap.cli.output import (
 from halflap.core.errors import ConfigError, HalflapError, ToolNotFoundError, UsageError, WorkflowError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from halflap.config import Config
     from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway

@@ -7,6 +7,7 @@ import json
 import runpy
 import sys
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -29,8 +30,6 @@ from halflap.demo import demo_config
 from halflap.gateway import Gateway
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from rich.console import RenderableType
 
 TOP_CUSTOMERS = "mcp__sales__sales_top_customers"

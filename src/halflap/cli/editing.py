@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from halflap.cli.options import confirm
 from halflap.cli.output import note, print_lines
-from halflap.clients.files import back_up, read_file, replace_file
+from halflap.clients.files import FileText, back_up, read_file, replace_file
 from halflap.clients.imports import OwnConfig, read_own_config
 from halflap.config import Scope, user_config_dir, user_data_dir, user_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from halflap.cli.command import Invocation
-    from halflap.clients.files import FileText
 
 
 def write_change(

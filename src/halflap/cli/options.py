@@ -24,11 +24,10 @@ from halflap.core.errors import (
     UpstreamError,
     UsageError,
 )
-from halflap.core.values import CallContext
+from halflap.core.values import CallContext, Tool
 
 if TYPE_CHECKING:
     from halflap.config import Config
-    from halflap.core.values import Tool
     from halflap.gateway import Gateway
 
 _NO_TERMINAL = "no terminal to confirm on; use --yes"

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,8 +17,6 @@ from halflap.core.text import clean, shorten
 from halflap.core.text import visible as spelled_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
     from rich.console import Console
 
     from halflap.gateway import Gateway

@@ -10,15 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 
 from halflap.config.syntax import parse_json, parse_yaml
 from halflap.core.errors import ClientFileError, ConfigError, ConfigProblem
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Keys = Sequence[str]
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

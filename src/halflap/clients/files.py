@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from halflap.core.errors import ClientFileError
 from halflap.core.files import read_limited, replacing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MAX_BYTES = 64 * 1024 * 1024
 _PRIVATE = 0o600

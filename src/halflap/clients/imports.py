@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -20,8 +20,6 @@ from halflap.core.text import clean
 from halflap.core.values import OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from halflap.clients.places import Place
     from halflap.config import Scope, ServerConfig
 

@@ -14,13 +14,12 @@ from pydantic import TypeAdapter, ValidationError
 from halflap.clients.documents import Document
 from halflap.clients.files import FileText, read_file, replace_file
 from halflap.clients.imports import servers_in
-from halflap.clients.translate import fingerprints, is_itself
+from halflap.clients.translate import Found, fingerprints, is_itself
 from halflap.config import home_dir, path_from, working_folder
 from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
     from halflap.clients.places import Place
-    from halflap.clients.translate import Found
     from halflap.config import Scope, ServerConfig
 
 _NAME = "halflap"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from halflap.config import home_dir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 Variables = Literal["shell", "editor", "none"]
 """What a client expands: `${VAR}` as a shell does, `${env:VAR}` and folders as VS Code does, or nothing."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.config.expand import Scope
 from halflap.config.models import SECTIONS, ConfigFile, Settings, TopLevel
@@ -15,9 +16,6 @@ from halflap.config.reader import Reader, in_order, suggest_key
 from halflap.config.servers import ServerConfig, is_halflap, read_servers
 from halflap.config.syntax import Source, parse, read_bytes, show
 from halflap.core.errors import ConfigError, ConfigProblem
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _USER_FILES = ("config.yaml", "config.yml", "config.json")
 _IGNORED_KEYS = frozenset({"$schema", "globalShortcut", "preferences"})

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import platformdirs
 from platformdirs.unix import Unix
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _NAME = "halflap"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -12,17 +13,14 @@ from pydantic import BaseModel, ValidationError
 
 from halflap.config.paths import user_data_dir, working_folder
 from halflap.config.reader import Reader
-from halflap.config.servers import read_servers
+from halflap.config.servers import ServerConfig, read_servers
 from halflap.config.syntax import parse, read_bytes, show
 from halflap.core.errors import ConfigError, ConfigProblem
 from halflap.core.files import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.config.expand import Scope
     from halflap.config.models import UpstreamDefaults
-    from halflap.config.servers import ServerConfig
 
 PROJECT_FILES = ("halflap.yaml", "halflap.yml", ".mcp.json")
 """In order of precedence: of two servers with the same name, the first is used."""

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
-from halflap.config.expand import ExpansionError, expand
-from halflap.config.syntax import location
+from halflap.config.expand import ExpansionError, Scope, expand
+from halflap.config.syntax import Location, Source, location
 from halflap.core.errors import ConfigError, ConfigProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from halflap.config.expand import Scope
-    from halflap.config.syntax import Location, Source
     from halflap.core.codes import ConfigCode
 
 _MAX_DEPTH = 100

@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from halflap.config.expand import read_env_lines
 from halflap.config.models import OAuthConfig, Protocol, ServerEntry, UpstreamDefaults
@@ -15,9 +16,6 @@ from halflap.config.reader import Reader, in_order
 from halflap.config.syntax import Location, location, read_bytes, show
 from halflap.core.errors import ConfigError, ConfigProblem
 from halflap.core.values import OWN, canonical
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IGNORED_KEYS = frozenset(
     {"alwaysAllow", "alwaysLoad", "autoApprove", "description", "dev", "gallery", "icon", "version"}

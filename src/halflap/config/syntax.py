@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ConfigError, ConfigProblem
@@ -15,9 +16,6 @@ from halflap.core.files import read_limited
 from halflap.core.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     import yaml
 
     from halflap.core.codes import ConfigCode

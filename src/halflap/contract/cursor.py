@@ -9,18 +9,16 @@ import logging
 import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from halflap.contract.errors import InvalidQuery
 from halflap.contract.page import Page, Pagination
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")

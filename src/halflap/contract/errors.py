@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from enum import StrEnum
+from typing import Any, ClassVar
 
 from halflap.contract.envelope import ErrorCode, ErrorDetail
-
-if TYPE_CHECKING:
-    from enum import StrEnum
 
 # The caller gets these where only the code is known: an exception's own text may contain a path or a password.
 _GENERAL: dict[str, str] = {

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from halflap.contract.mcp import decorator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from halflap.contract.tool import Contract, ContractTool, Decorator
 
 __all__ = ["contract_tools"]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 _STEP = re.compile(r"(?P<key>[^.\[\]]+)|(?P<each>\[\])")
 _PATH = re.compile(r"(?:[^.\[\]]+|\[\])(?:\.[^.\[\]]+|\[\])*")

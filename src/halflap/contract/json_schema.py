@@ -6,18 +6,16 @@ import ast
 import inspect
 import textwrap
 import typing
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import PydanticUserError, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from halflap.contract.envelope import ErrorCode, ToolResponse, envelope_schema
 from halflap.contract.relations import Linker, subschemas
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _DEFINITIONS = "#/$defs/"

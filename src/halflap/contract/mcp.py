@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
-from halflap.contract.tool import Answer, ContractTool, F
+from halflap.contract.tool import Answer, Contract, ContractTool, Decorator, F
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from halflap.contract.invariants import Invariant
-    from halflap.contract.tool import Contract, Decorator
 
 __all__ = ["call_result", "contract_tools", "decorator"]
 

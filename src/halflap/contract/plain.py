@@ -5,22 +5,20 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
 
 from halflap.contract.envelope import ErrorCode, ErrorDetail
-from halflap.contract.invariants import path_text
+from halflap.contract.invariants import Invariant, path_text
 from halflap.contract.json_schema import DIALECT, explained
 from halflap.contract.tool import Answer, Contract, ContractTool
 
 if TYPE_CHECKING:
     import inspect
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from pydantic import BaseModel
-
-    from halflap.contract.invariants import Invariant
 
 _MAX_PROBLEMS = 20
 _PREFIX = "a_"  # so that a parameter may share its name with a method of pydantic's

@@ -6,11 +6,9 @@ parameter of another tool of the same server declare that the first can be passe
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 KEYWORD = "x-halflap"
 """The schema keyword that holds relations and units: `{"produces": "customer", "unit": "USD cents"}`."""

@@ -6,26 +6,21 @@ import inspect
 import json
 import logging
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, get_args, get_type_hints
+from typing import Any, NamedTuple, Protocol, TypeVar, get_args, get_type_hints
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from halflap.contract.envelope import ErrorCode, ErrorDetail, ResponseMetadata, ToolResponse, envelope_schema
-from halflap.contract.errors import ErrorTable
-from halflap.contract.invariants import Breach, first_breach, path_text, require_reachable
+from halflap.contract.errors import ErrorTable, Translation
+from halflap.contract.invariants import Breach, Invariant, first_breach, path_text, require_reachable
 from halflap.contract.json_schema import data_type, raw_output_schema
 from halflap.contract.relations import Linker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from enum import StrEnum
-
-    from halflap.contract.errors import Translation
-    from halflap.contract.invariants import Invariant
 
 F = TypeVar("F", bound="Callable[..., Any]")
 

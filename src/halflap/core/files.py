@@ -6,12 +6,10 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import IO
 
 
 def read_limited(path: Path, limit: int, *, regular: bool = False, follow: bool = True) -> tuple[bytes, int]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 from rapidfuzz import fuzz
 from rapidfuzz.process import extract
 
 from halflap.core.text import join, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
 
 _MIN_SCORE = 65.0
 _MIN_TOOL_SCORE = 70.0

@@ -9,14 +9,13 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.environment import machine_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
     CallTool = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 
 _MAX_LINE = 64 * 1024 * 1024

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import itertools
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version as version_of
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,13 +19,10 @@ from halflap.core.errors import ProgramBrokenError, UsageError
 from halflap.dspy.child.field_types import NotExpressibleError, schema_of
 from halflap.dspy.child.modules import Program, Steps, plain, state_of
 from halflap.dspy.runner import described
-from halflap.dspy.spec import read_spec
+from halflap.dspy.spec import Kind, ProgramSpec, read_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.core.values import Tool
-    from halflap.dspy.spec import Kind, ProgramSpec
 
 _KINDS: dict[type, Kind] = {
     dspy.Predict: "Predict",

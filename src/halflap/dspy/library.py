@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from halflap.core.errors import FileError, ProgramBrokenError, ProgramNotFoundError, UsageError
 from halflap.core.files import read_limited, replacing
 from halflap.core.text import quote, visible
-from halflap.dspy.spec import NAME, read_spec, write_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from halflap.dspy.spec import ProgramSpec
+from halflap.dspy.spec import NAME, ProgramSpec, read_spec, write_spec
 
 BUNDLED = Path(__file__).parent / "bundled"
 """The programs that come with Halflap."""

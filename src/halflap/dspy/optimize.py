@@ -5,25 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version as version_of
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.core.errors import FileError, UsageError
-from halflap.core.values import canonical
+from halflap.core.values import CallContext, canonical
 from halflap.dspy.runner import tool_caller
-from halflap.dspy.spec import State, read_json
+from halflap.dspy.spec import ProgramSpec, State, read_json
 from halflap.schema import argument_problems, compile_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from halflap.core.values import CallContext
     from halflap.dspy.library import Library, SavedProgram
     from halflap.dspy.runner import Call, Runner
-    from halflap.dspy.spec import ProgramSpec
 
     Example = Mapping[str, Any]
     """Inputs and the right outputs, side by side."""

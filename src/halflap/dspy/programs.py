@@ -6,25 +6,22 @@ import asyncio
 import json
 import logging
 import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
 from halflap.core.errors import HalflapError, ProgramBrokenError, ProgramNotFoundError
-from halflap.core.values import DSPY, Listing, Result, Tool
-from halflap.dspy.library import SavedPrograms
+from halflap.core.values import DSPY, CallContext, Listing, Result, Tool
+from halflap.dspy.library import Library, SavedProgram, SavedPrograms
 from halflap.dspy.runner import check_inputs
 from halflap.sandbox.run.permissions import Permissions, check_depth
 from halflap.store import RunRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
-
     from halflap.calls import Policy, Recorder
     from halflap.config import ExecutionConfig
-    from halflap.core.values import CallContext
-    from halflap.dspy.library import Library, SavedProgram
     from halflap.dspy.runner import Call, Runner
 
 logger = logging.getLogger(__name__)

@@ -6,8 +6,10 @@ import asyncio
 import json
 import logging
 import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.environment import install_command
@@ -21,17 +23,13 @@ from halflap.core.errors import (
     UsageError,
 )
 from halflap.core.text import quote
-from halflap.core.values import Tool
+from halflap.core.values import CallContext, Result, Tool
 from halflap.dspy.child_process import ChildProcess, ProcessEndedError
 from halflap.dspy.key import redacted
 from halflap.schema import argument_problems, parse_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from pathlib import Path
-
     from halflap.config import LmConfig, ProgramsConfig
-    from halflap.core.values import CallContext, Result
     from halflap.dspy.child_process import CallTool
     from halflap.dspy.library import SavedProgram
     from halflap.dspy.spec import ProgramSpec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -25,8 +26,6 @@ from halflap.core.errors import ProgramBrokenError
 from halflap.schema import compile_schema, try_compile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from halflap.schema import Validator
 
 INPUTS = "inputs"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +23,7 @@ from halflap.dspy.runner import Runner
 from halflap.gateway.compose import Composer
 from halflap.gateway.doctor import Doctor
 from halflap.gateway.execution import Executor
-from halflap.gateway.lazy import Lazy
+from halflap.gateway.lazy import Closable, Lazy
 from halflap.gateway.learned import LearnedSchemas
 from halflap.gateway.linter import Linter
 from halflap.gateway.passing import PassThrough
@@ -36,12 +37,9 @@ from halflap.scripts import ScriptFolder, Scripts
 from halflap.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
     from halflap.catalog import Snapshot
     from halflap.config import Config
     from halflap.core.values import ClientChannel, Listing, ServerEvent, Tool
-    from halflap.gateway.lazy import Closable
     from halflap.sandbox.run.report import Kept
     from halflap.store import Store
     from halflap.upstream import Pool

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import StoreError, UsageError
 from halflap.core.values import OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from halflap.calls import Policy
     from halflap.catalog import Catalog, Finder, Hit, Refresher
     from halflap.config import Config

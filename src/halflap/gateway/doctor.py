@@ -6,6 +6,7 @@ import asyncio
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from halflap.gateway.findings import findings, server_findings, summary
 from halflap.observe import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Sequence
-
     from halflap.catalog import Catalog, Refresher, Snapshot
     from halflap.config import Config, ServerConfig
     from halflap.dspy.programs import DspyPrograms

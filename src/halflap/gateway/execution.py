@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from halflap.core.values import DSPY, SCRIPTS, CallContext
+from halflap.core.values import DSPY, SCRIPTS, CallContext, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.calls import Policy
     from halflap.catalog import Catalog
     from halflap.config import Config
-    from halflap.core.values import Tool
     from halflap.dspy.programs import DspyPrograms
     from halflap.gateway.tools import Tools
     from halflap.sandbox import Checked, Execution, Programs

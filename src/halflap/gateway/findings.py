@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from halflap.core.text import plural, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from halflap.config import Config
 
 __all__ = ["NO_SERVER_ADVICE", "findings", "rules", "server_findings", "summary"]

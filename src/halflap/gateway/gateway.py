@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
@@ -11,14 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.config import Config, ServerConfig, load_config
-from halflap.core.errors import RunNotFoundError, StoreError, UsageError
+from halflap.core.errors import ArgumentProblem, RunNotFoundError, StoreError, UsageError
 from halflap.gateway.lazy import Lazy
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-
     from halflap.catalog import Hit, Snapshot
-    from halflap.core.errors import ArgumentProblem
     from halflap.core.values import (
         CallContext,
         Changes,

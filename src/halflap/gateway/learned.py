@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
@@ -17,8 +18,6 @@ from halflap.observe import drift_json, exported, iso, observed_json, read_expor
 from halflap.schema import parse_schema, result_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from halflap.backfill import Backfill
     from halflap.calls import Breaches, Recorder
     from halflap.catalog import Catalog

@@ -6,18 +6,16 @@ import asyncio
 import json
 import re
 from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.core.errors import ServerNotFoundError, StoreError, UpstreamError
-from halflap.core.values import Result
+from halflap.core.values import Listing, Result, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from halflap.catalog import Catalog
     from halflap.config import Config
-    from halflap.core.values import Listing, Tool
     from halflap.gateway.lazy import Lazy
     from halflap.gateway.learned import LearnedSchemas
     from halflap.lint import Evidence, LintServer, Report

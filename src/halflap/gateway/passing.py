@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.catalog import block_rule, feature_name
 from halflap.core.errors import ServerNotFoundError, ToolBlockedError
-from halflap.core.values import Tool
+from halflap.core.values import CallContext, Features, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from halflap.calls import Calls
     from halflap.catalog import Catalog, Refresher
     from halflap.config import Config, ServerConfig
-    from halflap.core.values import CallContext, Features
     from halflap.gateway.lazy import Lazy
     from halflap.upstream import Pool, Upstream
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,15 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.calls import aside, describe
 from halflap.core.errors import ToolHeldError
-from halflap.core.values import OWN, CallContext, RegisteredTool
+from halflap.core.values import OWN, CallContext, RegisteredTool, Result, Tool
 from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from halflap.calls import Calls
     from halflap.catalog import Catalog, Finder, Hit, Refresher
-    from halflap.core.values import Result, Tool
     from halflap.gateway.lazy import Lazy
     from halflap.gateway.learned import LearnedSchemas
     from halflap.schema import ToolSchema

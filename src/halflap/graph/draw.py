@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from halflap.core.text import visible
 from halflap.graph.paths import path_text, slot_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from halflap.graph.edges import Edge
     from halflap.graph.ports import Ports
     from halflap.graph.workflow import Match, Task, Workflow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from halflap.graph.ports import MAX_DEPTH, MAX_PORTS, Ports, Slot, only_value, p
 from halflap.schema import Type, extra_of, fields_of, is_informative, object_types, read_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from halflap.core.values import Tool
     from halflap.schema import Field
 

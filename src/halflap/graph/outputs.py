@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict, deque
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from halflap.graph.paths import EACH, NAME, VALUE, Path, key
 from halflap.graph.ports import MAX_DEPTH, MAX_PORTS, Place, parts_of, taken_part
 from halflap.graph.types import form_of
 from halflap.schema import Type, extra_of, fields_of, result_type
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["places_of"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from halflap.graph.paths import EACH, Path, key, many, path_text, slot_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from halflap.graph.edges import Evidence
     from halflap.graph.paging import More, Pages
     from halflap.graph.ports import Ports

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, compress, repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-
     Digests = Sequence[int]
     Column = tuple[Sequence[Any], Digests]
     Object = dict[Any, Any]

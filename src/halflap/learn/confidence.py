@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from halflap.learn.shape import add
+from halflap.learn.shape import Place, Shape, Tally, add
 from halflap.learn.variants import repeated_values, variants_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.learn.shape import Place, Shape, Tally
 
 _DEVIATIONS = 1.645
 """Standard deviations: the bound holds in 95 of 100 cases."""

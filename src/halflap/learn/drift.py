@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from halflap.learn.shape import KINDS
-from halflap.learn.variants import variants_of
+from halflap.learn.shape import KINDS, Place, Record, Shape, Tag
+from halflap.learn.variants import Variant, variants_of
 from halflap.schema import path_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.learn.shape import Place, Record, Shape, Tag
-    from halflap.learn.variants import Variant
 
 STABLE = 0.95
 """From this confidence on, what contradicts a shape is a change of the tool. Doubling the calls needed: 0.975."""

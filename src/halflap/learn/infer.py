@@ -8,6 +8,7 @@ work is a few calls for each column.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
@@ -29,16 +30,14 @@ from halflap.learn.shape import (
     Place,
     Record,
     Sample,
+    Scalar,
     Shape,
     Tag,
     Tally,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from halflap.learn.columns import Column, Digests, Group, Object
-    from halflap.learn.shape import Scalar
 
 _DIGESTS = 1 << 64
 _AT_ONCE = 8_192

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.learn.shape import (
     MOST_KEYS,
@@ -16,14 +17,12 @@ from halflap.learn.shape import (
     Key,
     Place,
     Record,
+    Scalar,
     Shape,
+    Tag,
+    Tally,
     add,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from halflap.learn.shape import Scalar, Tag, Tally
 
 
 def merge(*shapes: Shape) -> Shape:

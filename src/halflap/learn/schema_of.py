@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.learn.confidence import confidence
 from halflap.learn.merge import cut_below, merge_records
-from halflap.learn.shape import KINDS
-from halflap.learn.variants import repeated_values, variants_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.learn.shape import Place, Record, Shape
-    from halflap.learn.variants import Variant
+from halflap.learn.shape import KINDS, Place, Record, Shape
+from halflap.learn.variants import Variant, repeated_values, variants_of
 
 _Schema = dict[str, Any]
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 MOST_KEYS = 96
 """Distinct keys of a record; with more it is a map. The largest records of well-known services have about 80."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from halflap.learn.merge import cut_below
 from halflap.learn.schema_of import kinds_of
-from halflap.learn.variants import repeated_values, variants_of
+from halflap.learn.variants import Variant, repeated_values, variants_of
 from halflap.schema import ANY, PLAIN, Field, Type, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from halflap.learn.shape import Place, Record, Shape
-    from halflap.learn.variants import Variant
 
 _MOST_PLACES = 3_000
 """Places of a type; deeper levels are cut off. Doubling it doubles what the largest stubs take to write and check."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import reduce
 from itertools import combinations
@@ -14,8 +15,6 @@ from halflap.learn.merge import merge_places, merge_records, unnamed
 from halflap.learn.names import TAG_RANKS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from halflap.learn.shape import Place, Record, Scalar, Tag, Tally
 
 _CHANCE = 20

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from halflap.catalog import choose_name
 from halflap.core.errors import UsageError
 from halflap.core.text import visible
 from halflap.core.values import Annotations, Tool
-from halflap.lint.server import NO_EVIDENCE, LintServer, LintTool
+from halflap.lint.server import NO_EVIDENCE, Evidence, LintServer, LintTool
 from halflap.schema import parse_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from halflap.lint.server import Evidence
 
 _FORMS = 'a list of tools, `{"tools": […]}`, a `tools/list` response, or `{"<server>": {"tools": […]}}`'
 

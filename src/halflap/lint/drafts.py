@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,6 @@ from halflap.schema import read_type
 from halflap.schema.stub import write_types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from halflap.lint.server import LintServer, LintTool
 
 _LEARNED_KEYWORDS = frozenset({"x-halflap", "$schema"})

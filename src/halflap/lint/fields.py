@@ -7,6 +7,7 @@ Schemas are untrusted, so the walk stops at a depth and after a number of fields
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,8 +16,6 @@ from halflap.graph.naming import words_of
 from halflap.schema import References
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from halflap.graph.naming import Words
 
 Side = Literal["input", "output"]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.suggest import did_you_mean
 from halflap.core.text import visible
 from halflap.lint.fields import IGNORE_KEYWORD
-from halflap.lint.rule import Problem, Rule
+from halflap.lint.rule import Limits, Problem, Rule
 from halflap.lint.rules import RULES as OTHER_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from halflap.config import LintIgnore
-    from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer, LintTool
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from halflap.config import LintConfig
@@ -10,14 +11,10 @@ from halflap.core.errors import UsageError
 from halflap.core.suggest import did_you_mean
 from halflap.core.text import quote
 from halflap.lint.ignores import RULES, author_ignores, ignored_by
-from halflap.lint.report import Finding, NotJudged, Report, make_report, share_of
-from halflap.lint.rule import SEVERITIES, Limits
+from halflap.lint.report import Finding, NotJudged, Report, ServerReport, make_report, share_of
+from halflap.lint.rule import SEVERITIES, Limits, Problem, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from halflap.lint.report import ServerReport
-    from halflap.lint.rule import Problem, Rule
     from halflap.lint.server import LintServer
 
 logger = logging.getLogger(__name__)

@@ -9,15 +9,11 @@ server's score is the mean of its tools' scores.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from halflap.lint.rule import SEVERITIES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from halflap.lint.rule import Severity
+from halflap.lint.rule import SEVERITIES, Severity
 
 SHARES: dict[Severity, float] = {"error": 0.25, "warning": 0.10, "info": 0.03}
 _MAX_SHARE = 0.45

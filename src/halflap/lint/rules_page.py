@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.lint.ignores import RULES
 from halflap.lint.report import SHARES, share_of
 from halflap.lint.rule import rule_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _NEEDS = {
     "definitions": "the definition",

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import visible
-from halflap.lint.fields import fields_of_schema
+from halflap.lint.fields import SchemaField, fields_of_schema
 from halflap.schema import is_wrapped, parse_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.core.values import Tool
-    from halflap.lint.fields import SchemaField
     from halflap.schema import Type
 
 

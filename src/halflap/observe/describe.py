@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from halflap.store import LIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from halflap.observe.known import Known
     from halflap.store import Breach, DriftEvent
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -23,8 +24,6 @@ from halflap.observe.known import IMPORTED, known_of
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from halflap.store import StoredShape
 
 __all__ = ["Imported", "exported", "read_export"]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from halflap.core.errors import StoreError
 from halflap.graph.lineage import Lineage, fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
     from halflap.catalog import Snapshot
     from halflap.core.values import Tool
     from halflap.graph.edges import Graph

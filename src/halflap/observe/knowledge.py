@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import StoreError
 from halflap.learn import Learned
-from halflap.observe.known import known_of, merged
+from halflap.observe.known import Known, known_of, merged
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
     from halflap.core.values import Tool
-    from halflap.observe.known import Known
     from halflap.store import Store, StoredShape
 
 __all__ = ["Knowledge", "key_of"]

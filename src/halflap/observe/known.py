@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from halflap.schema import is_informative
 from halflap.store import LIVE, DriftEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from halflap.learn import Shape
     from halflap.learn.shape import Place, Record
     from halflap.schema import Type

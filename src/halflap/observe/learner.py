@@ -8,6 +8,7 @@ import logging
 import secrets
 import time
 from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,16 +18,13 @@ from halflap.core.values import Result
 from halflap.graph.lineage import NO_LINEAGE, Lineage, Trails
 from halflap.learn import Observations, digest_of, with_unkept
 from halflap.observe.describe import without_data
-from halflap.observe.knowledge import key_of
+from halflap.observe.knowledge import Knowledge, key_of
 from halflap.observe.known import compare
 from halflap.schema import read_result, reading_of
 from halflap.store import LIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
     from halflap.calls import Answered
-    from halflap.observe.knowledge import Knowledge
     from halflap.schema import Reading
     from halflap.store import Store, ToolKey
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from halflap.sandbox.sandbox import ToolRefusal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["Listener", "escapes"]
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import SandboxError
-from halflap.sandbox.sandbox import Readiness
+from halflap.sandbox.sandbox import Ending, Host, Program, Readiness, Sandbox
 
 if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
-    from halflap.sandbox.sandbox import Ending, Host, Program, Sandbox
 
 __all__ = ["choose"]
 

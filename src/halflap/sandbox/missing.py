@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Collection, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import Any
 
 from halflap.sandbox.media import Media
 from halflap.sandbox.messages import FILE, NOT_AWAITED
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from types import TracebackType
 
 __all__ = ["explain", "missing_key"]
 

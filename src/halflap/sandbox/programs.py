@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import SandboxError, UsageError
 from halflap.sandbox.named import names_in
 from halflap.sandbox.run.permissions import DEEPEST, check_depth
 from halflap.sandbox.run.run import Run, Services, stopping
-from halflap.sandbox.sandbox import Readiness
+from halflap.sandbox.sandbox import Entry, Readiness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from halflap.core.values import CallContext, Tool
     from halflap.sandbox.check.finding import Checked
     from halflap.sandbox.run.report import Execution
-    from halflap.sandbox.sandbox import Entry
 
 __all__ = ["Programs", "Services"]
 

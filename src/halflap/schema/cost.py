@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from halflap.schema.read import MISSING, References
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _CHARACTERS = 64
 """This many characters of a text count as one part."""

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from halflap.schema.text import key, literal
-from halflap.schema.types import Field, union
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from halflap.schema.types import Type
+from halflap.schema.types import Field, Type, union
 
 _MAX_NAMED = 8
 _MAX_TAGGED = 50

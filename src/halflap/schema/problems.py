@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,6 @@ from halflap.schema.read import is_draft7, read_type
 from halflap.schema.text import compact, key, literal, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     Error = jsonschema_rs.ValidationError
 
 _MAX_TEXT = 300

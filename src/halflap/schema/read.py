@@ -7,17 +7,13 @@ marked as cut, which means that it may be anything.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
-from halflap.schema.types import ANY, CUT, NEVER, PLAIN, Field, Type, incomplete, intersect, union
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from halflap.schema.types import Kind
+from halflap.schema.types import ANY, CUT, NEVER, PLAIN, Field, Kind, Type, incomplete, intersect, union
 
 _MAX_PARTS = 3_000
 """Keys and combined parts read of one schema. Doubling it shows about one more level of a very large API's objects, and

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from halflap.schema.objects import object_types
 from halflap.schema.read import read_type
-from halflap.schema.types import union
+from halflap.schema.types import Type, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from halflap.core.values import Result, Tool
-    from halflap.schema.types import Type
 
 _DIGIT_LIMIT = "Exceeds the limit"
 """How Python's error about a number with too many digits begins: it has no exception class."""

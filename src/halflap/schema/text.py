@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from halflap.schema.types import Type
 
 _MAX_VALUES = 12

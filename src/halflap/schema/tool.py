@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,12 @@ from halflap.schema.objects import extra_of, fields_of, is_cut, object_types, ob
 from halflap.schema.read import read_type
 from halflap.schema.result import result_type
 from halflap.schema.text import compact_to, key, literal, plain, type_name, within
-from halflap.schema.types import ANY, Field, union
+from halflap.schema.types import ANY, Field, Type, union
 from halflap.schema.validate import compile_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from halflap.core.errors import ArgumentProblem
     from halflap.core.values import Tool
-    from halflap.schema.types import Type
 
 _MAX_TEXT = 4_000
 _MAX_LINE = 300

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Any, Literal
 
 Kind = Literal[
     "string", "number", "integer", "boolean", "null", "object", "array", "any", "never", "values", "union", "cut",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema_rs
 
@@ -13,9 +14,6 @@ from halflap.core.text import visible
 from halflap.schema.cost import CostEstimator, patterns_in, size_of
 from halflap.schema.problems import ErrorExplainer
 from halflap.schema.text import path_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 _MAX_PROBLEMS = 50
 _BACKTRACKING_STEPS = 5_000

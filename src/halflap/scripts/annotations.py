@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Any
 
 SUPPORTED = (
     "str, int, float, bool, None, Any, list[X], dict[str, X], Literal[...], X | Y, Optional[X], Union[X, Y], "

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.core.errors import ScriptError
 from halflap.core.text import clean
 from halflap.scripts.annotations import AnnotationError, Annotations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _MAX_QUOTE = 80
 _MAX_PROBLEMS = 20

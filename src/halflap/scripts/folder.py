@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from halflap.core.errors import ScriptError, UsageError
 from halflap.core.files import read_limited, replacing
 from halflap.scripts.definition import Definition, read_definition
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _MAX_BYTES = 262_144
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")

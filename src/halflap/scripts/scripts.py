@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,10 @@ from halflap.core.values import SCRIPTS, CallContext, Listing, Result, Tool
 from halflap.sandbox.run.report import calls_made
 from halflap.sandbox.sandbox import Entry
 from halflap.schema import argument_problems, compile_schema, parse_schema
-from halflap.scripts.definition import read_definition
+from halflap.scripts.definition import Definition, read_definition
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-
     from halflap.sandbox import Execution, Programs
-    from halflap.scripts.definition import Definition
     from halflap.scripts.folder import SavedScripts, Script, ScriptFolder
 
 logger = logging.getLogger(__name__)

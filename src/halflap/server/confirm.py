@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ClientRefusedError
 from halflap.core.text import clean, visible
-from halflap.server.passthrough.client import Word
+from halflap.server.passthrough.client import Client, Word
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from halflap.core.values import Tool
-    from halflap.server.passthrough.client import Client
 
 __all__ = ["confirm", "question"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import mcp_types as types
@@ -10,20 +11,17 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from pydantic_core import to_jsonable_python
 
 from halflap import __version__
-from halflap.server.offers import AllServers, Offer, OneServer
+from halflap.server.offers import AllServers, Offer, OneServer, Target
 from halflap.server.passthrough.changes import Changes
 from halflap.server.passthrough.client import LEVELS, Client, set_log_level
 from halflap.server.passthrough.requests import Requests
 from halflap.server.passthrough.results import ResultMiddleware, as_it_came, protocol_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from mcp.server import ServerRequestContext
     from mcp.server.context import CallNext, HandlerResult
 
     from halflap.gateway import Gateway
-    from halflap.server.offers import Target
     from halflap.server.tools.tool import FrontTool
 
     Context = ServerRequestContext[Any, Any]

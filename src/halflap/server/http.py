@@ -6,6 +6,7 @@ import asyncio
 import errno
 import re
 import socket
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import uvicorn
@@ -22,8 +23,6 @@ from halflap.server.metrics import prometheus
 from halflap.server.tokens import PRINCIPAL, Tokens, bearer_token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from halflap.config import Config, HttpConfig

@@ -7,6 +7,7 @@ import logging
 import re
 from abc import ABC, abstractmethod
 from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,8 +23,6 @@ from halflap.server.tools.execute import OUTPUT_TEMPLATE, call_directly, read_ou
 from halflap.server.tools.families import own_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from mcp.server.lowlevel import Server
 
     from halflap.core.values import Features

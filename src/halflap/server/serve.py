@@ -7,6 +7,8 @@ import contextlib
 import logging
 import os
 import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from halflap.config import user_config_dir
@@ -18,9 +20,6 @@ from halflap.server.stdio import serve_stdio
 from halflap.server.tokens import Tokens, keep_token, principal_of_token
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from pathlib import Path
-
     from halflap.config import Config
     from halflap.server.http import Page
 

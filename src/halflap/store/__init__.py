@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halflap.store.records import (
@@ -36,8 +37,6 @@ from halflap.store.records import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from halflap.store.store import Store  # noqa: TC004 -- takes a while to load: only for types, see `open_store`
 
 __all__ = [

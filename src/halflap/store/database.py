@@ -7,11 +7,12 @@ import functools
 import logging
 import sqlite3
 import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from halflap.core.environment import install_command
@@ -19,9 +20,6 @@ from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.store import sqlite_file
 from halflap.store.migrations import MIGRATIONS, Migration
 from halflap.store.sql import Transaction
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
 __all__ = ["Database", "exclusive", "transactional"]
 

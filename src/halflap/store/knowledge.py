@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 import logging
 import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import ShapeBrokenError, ShapeTooNewError, StoreAheadError, StoreTooNewError
 from halflap.learn import Learned
 from halflap.store import lineage as flows
 from halflap.store.database import Database, exclusive, transactional
-from halflap.store.records import Breach, DriftEvent, StoredShape, ToolKey
-from halflap.store.sql import columns, matching, row_of, upsert
+from halflap.store.records import Breach, DriftEvent, StoredShape, ToolKey, WatermarkChange
+from halflap.store.sql import Row, Transaction, columns, matching, row_of, upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from halflap.graph.lineage import Lineage
-    from halflap.store.records import WatermarkChange
-    from halflap.store.sql import Row, Transaction
 
 __all__ = ["KnowledgeStore"]
 

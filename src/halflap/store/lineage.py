@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.store.records import ToolKey
-from halflap.store.sql import matching, upsert
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from halflap.store.sql import Row, Transaction
+from halflap.store.sql import Row, Transaction, matching, upsert
 
 MAX_ROWS = 200_000
 """Flows kept per origin, so that a server with ever new field names cannot fill the disk."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from halflap.core.values import schema_hash
 from halflap.learn import Learned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from halflap.store.sql import Transaction
 
 __all__ = ["MIGRATIONS", "Migration"]

@@ -6,12 +6,9 @@ import sqlite3
 import stat
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from halflap.core.errors import StoreError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BUSY_SECONDS = 10
 _BACKUPS = 3

@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from halflap.store import sqlite_file
 from halflap.store.database import exclusive, transactional
 from halflap.store.knowledge import KnowledgeStore
 from halflap.store.records import ServerRows, StoredCatalog, StoredServer, StoredTool, StoreStatus
-from halflap.store.sql import KEYS, row_of, upsert
+from halflap.store.sql import KEYS, Row, Transaction, row_of, upsert
 from halflap.store.traces import TraceStore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from halflap.store.sql import Row, Transaction
 
 __all__ = ["Store"]
 

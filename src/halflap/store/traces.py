@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.core.errors import StoreError, UsageError
 from halflap.core.text import shorten
@@ -15,12 +16,7 @@ from halflap.core.values import DSPY, SCRIPTS
 from halflap.store import sqlite_file
 from halflap.store.database import Database, transactional
 from halflap.store.records import INTERRUPTED, RUNNING, Activity, Breach, CallRecord, Purged, RunRecord
-from halflap.store.sql import KEYS, columns, matching, row_of, upsert
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from halflap.store.sql import Row, Transaction
+from halflap.store.sql import KEYS, Row, Transaction, columns, matching, row_of, upsert
 
 __all__ = ["TraceStore"]
 

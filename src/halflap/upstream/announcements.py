@@ -5,22 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING
 
 import anyio
 
 from halflap.core.errors import UsageError
-from halflap.core.values import CallContext, ServerEvent
-from halflap.upstream.connection import RequestFailedError
+from halflap.core.values import CallContext, Listing, ServerEvent
+from halflap.upstream.connection import Hooks, RequestFailedError
 from halflap.upstream.definitions import list_features, list_tools
 from halflap.upstream.questions import Pending
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
-
     from halflap.config import ServerConfig
-    from halflap.core.values import Listing
-    from halflap.upstream.connection import Hooks
     from halflap.upstream.session import Session, What
 
 logger = logging.getLogger(__name__)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import mcp_types as types
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from mcp.shared.exceptions import MCPError
 
     from halflap.core.values import Features, Listing, ServerEvent

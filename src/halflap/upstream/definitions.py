@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp.shared.exceptions import MCPError
@@ -14,8 +15,6 @@ from halflap.core.text import visible
 from halflap.core.values import Features, Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     import mcp_types as types
 
     from halflap.upstream.session import Session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -10,14 +11,11 @@ from mcp.shared.exceptions import MCPError
 
 from halflap.core.errors import UpstreamError, UpstreamLostError, UpstreamUnavailableError
 from halflap.core.text import quote
-from halflap.upstream.connection import OWN_CODES, Failure, is_closed
+from halflap.upstream.connection import OWN_CODES, Connection, Failure, is_closed
 from halflap.upstream.json_rpc import MALFORMED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from halflap.config import ServerConfig
-    from halflap.upstream.connection import Connection
     from halflap.upstream.log import ServerLog
 
 _MAX_MESSAGE = 500

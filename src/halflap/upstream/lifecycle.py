@@ -6,6 +6,8 @@ import asyncio
 import logging
 import math
 import random
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from contextvars import Context
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +16,7 @@ import anyio
 
 from halflap.core.errors import SignInNeededError, UpstreamUnavailableError
 from halflap.upstream.announcements import Announcements
-from halflap.upstream.connection import Connection, Failure, Trouble
+from halflap.upstream.connection import Connection, Failure, Hooks, Trouble
 from halflap.upstream.definitions import list_tools
 from halflap.upstream.failure import explain, explain_timeout
 from halflap.upstream.questions import Questions
@@ -22,12 +24,8 @@ from halflap.upstream.session import Session
 from halflap.upstream.transports import InMemoryTransport, http_streams, sse_streams, stdio_streams
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from contextlib import AbstractAsyncContextManager
-
     from halflap.config import ServerConfig
     from halflap.core.values import Listing
-    from halflap.upstream.connection import Hooks
     from halflap.upstream.log import ServerLog
     from halflap.upstream.signin import SignIn
 

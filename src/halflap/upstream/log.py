@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import re
 import threading
+from collections.abc import Callable
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from halflap.core.text import clean, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 _MEMORY_BYTES = 16 * 1024
 _FILE_BYTES = 256 * 1024

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -19,8 +20,6 @@ import mcp_types as types
 from halflap.core.errors import ClientRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
-
     from halflap.core.values import CallContext, ClientChannel
 
     ListRoots = Callable[[ClientChannel | None], Awaitable[list[dict[str, Any]]]]

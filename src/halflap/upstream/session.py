@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import math
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,18 +21,12 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from pydantic_core import to_jsonable_python
 
 from halflap.core.errors import ClientRefusedError
-from halflap.core.values import CallContext
-from halflap.upstream.connection import RequestFailedError
-from halflap.upstream.questions import ELICIT, ROOTS, SAMPLE
+from halflap.core.values import CallContext, Progress
+from halflap.upstream.connection import Connection, RequestFailedError
+from halflap.upstream.questions import ELICIT, ROOTS, SAMPLE, Pending, Questions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
     from mcp.shared.dispatcher import CallOptions, DispatchContext
-
-    from halflap.core.values import Progress
-    from halflap.upstream.connection import Connection
-    from halflap.upstream.questions import Pending, Questions
 
     What = Literal["tools", "prompts", "resources", "updated"]
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -20,23 +22,17 @@ from halflap.core.errors import (
     UpstreamUnavailableError,
 )
 from halflap.core.text import quote
-from halflap.core.values import Result, person_of
-from halflap.upstream.connection import OWN_CODES, REFUSED, RequestFailedError
+from halflap.core.values import CallContext, Listing, Result, person_of
+from halflap.upstream.connection import OWN_CODES, REFUSED, Connection, Hooks, RequestFailedError
 from halflap.upstream.definitions import list_tools
 from halflap.upstream.failure import call_lost, explain
-from halflap.upstream.lifecycle import Lifecycle
+from halflap.upstream.lifecycle import Lifecycle, Status
 from halflap.upstream.log import ServerLog
 from halflap.upstream.questions import Pending
 from halflap.upstream.signin import SignIn, can_open_links, sign_in_through_client
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-    from pathlib import Path
-
     from halflap.config import ServerConfig
-    from halflap.core.values import CallContext, Listing
-    from halflap.upstream.connection import Connection, Hooks
-    from halflap.upstream.lifecycle import Status
     from halflap.upstream.session import Session
     from halflap.upstream.signin import CredentialStore, SignedIn
 

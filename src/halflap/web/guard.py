@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
@@ -17,8 +18,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from halflap.web.signin import Session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Collection
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -16,18 +17,15 @@ from halflap import __version__
 from halflap.core.errors import HalflapError, RunNotFoundError, ToolNotFoundError, UsageError
 from halflap.web.guard import Guard, Refused, read_form
 from halflap.web.rendering import environment
-from halflap.web.signin import SignIn
+from halflap.web.signin import Accounts, SignIn
 from halflap.web.site import THEME_COOKIE, THEMES, Site, Visit
 from halflap.web.views import VIEWS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
-
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
     from halflap.gateway import Gateway
-    from halflap.web.signin import Accounts
 
     Handler = Callable[[Visit], Awaitable[Response]]
 

@@ -13,12 +13,10 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from halflap.core.files import replacing
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["LINK_PATH", "LOCAL", "Accounts", "Session", "SignIn"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -13,18 +14,15 @@ from starlette.responses import HTMLResponse
 
 from halflap.core.errors import HalflapError, UsageError
 from halflap.core.values import CallContext
-from halflap.web.signin import LOCAL
+from halflap.web.signin import LOCAL, Session
 from halflap.web.tasks import Tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
     from jinja2 import Environment
     from starlette.requests import Request
 
     from halflap.gateway import Gateway
     from halflap.graph.edges import Edge
-    from halflap.web.signin import Session
 
 __all__ = ["THEMES", "THEME_COOKIE", "Shared", "Site", "Visit"]
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
 
 __all__ = ["Task", "Tasks"]
 

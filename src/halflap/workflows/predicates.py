@@ -9,14 +9,11 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Callable
 from keyword import kwlist
-from typing import TYPE_CHECKING
 
 from halflap.core.errors import WorkflowError
 from halflap.core.text import shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _LONGEST = 4_000
 _MAX_NODES = 1_000

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from halflap.schema import parse_json
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
 
 __all__ = ["NO_RESULT", "SAME_RECORD", "Answer", "BadRecordError", "Call", "Event", "called", "label"]
 

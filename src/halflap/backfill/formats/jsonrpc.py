@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
 
-from halflap.backfill.formats.events import NO_RESULT, Answer, called, label
+from halflap.backfill.formats.events import NO_RESULT, Answer, Event, called, label
 from halflap.core.values import Result
 from halflap.schema import parse_json
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
-
-    from halflap.backfill.formats.events import Event
 
 __all__ = ["rpc_events", "wrapped_message"]
 

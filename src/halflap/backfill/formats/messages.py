@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterator
+from typing import Any
 
-from halflap.backfill.formats.events import SAME_RECORD, Answer, called
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
-
-    from halflap.backfill.formats.events import Event
+from halflap.backfill.formats.events import SAME_RECORD, Answer, Event, called
 
 __all__ = ["is_message", "message_events"]
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from halflap.backfill.formats.events import SAME_RECORD, Answer, BadRecordError, called, label
+from halflap.backfill.formats.events import SAME_RECORD, Answer, BadRecordError, Event, called, label
 from halflap.backfill.formats.jsonrpc import rpc_events, wrapped_message
 from halflap.backfill.formats.messages import is_message, message_events
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping
-
-    from halflap.backfill.formats.events import Event
 
 __all__ = ["events_of"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -12,8 +13,6 @@ from halflap.calls.redact.scan import find_secrets
 from halflap.calls.redact.table import is_random, sensitivity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from halflap.config import Config, ServerConfig
 
 __all__ = ["configured_secrets"]

@@ -5,26 +5,21 @@ from __future__ import annotations
 import base64
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 from halflap.calls.redact.scan import (
     MARK,
     OVERLAP,
+    Span,
     find_in_code,
     find_secrets,
     is_secret_field,
     is_secret_text,
 )
-from halflap.calls.redact.table import sensitivity, words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from halflap.calls.redact.scan import Span
-    from halflap.calls.redact.table import Sensitivity
+from halflap.calls.redact.table import Sensitivity, sensitivity, words
 
 __all__ = ["Redactor"]
 

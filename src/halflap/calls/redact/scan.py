@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from halflap.calls.redact.table import SHAPES, TOKENS, is_random, sensitivity, words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.calls.redact.table import Sensitivity
+from halflap.calls.redact.table import SHAPES, TOKENS, Sensitivity, is_random, sensitivity, words
 
 __all__ = ["MARK", "OVERLAP", "Span", "find_in_code", "find_secrets", "is_secret_field", "is_secret_text"]
 

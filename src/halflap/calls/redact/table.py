@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 __all__ = ["SHAPES", "TOKENS", "Sensitivity", "Shape", "Token", "is_random", "sensitivity", "words"]
 

@@ -19,22 +19,16 @@ Scores go from 0 to 1 and are comparable within one answer only:
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from halflap.catalog.search.document import MAX_NAME
+from halflap.catalog.search.document import MAX_NAME, Document
 from halflap.catalog.search.names import Names
-from halflap.catalog.search.semantic import SemanticIndex
+from halflap.catalog.search.semantic import Embedding, SemanticIndex
 from halflap.catalog.search.terms import Terms
 from halflap.catalog.search.words import terms, words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from halflap.catalog.search.document import Document
-    from halflap.catalog.search.semantic import Embedding
 
 MAX_FOUND = 100
 _MAX_QUERY = 2_000

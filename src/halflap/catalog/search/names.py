@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterator, Sequence
 
-from halflap.catalog.search.document import MAX_NAME
+from halflap.catalog.search.document import MAX_NAME, Document
 from halflap.catalog.search.terms import TypoIndex
 from halflap.catalog.search.words import letters, term, words
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
-
-    from halflap.catalog.search.document import Document
 
 # The scores that `index` explains.
 _EXACT = 1.0

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from heapq import nsmallest
 from math import ceil, log
-from typing import TYPE_CHECKING
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from halflap.catalog.search.document import MAX_NAME
+from halflap.catalog.search.document import MAX_NAME, Document
 from halflap.catalog.search.words import terms
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from halflap.catalog.search.document import Document
 
 _WEIGHTS = (2.0, 0.5, 2.0, 1.0, 0.5, 0.25)
 """How much a word counts in each field of `_fields`; halving or doubling any of these hardly changes what is found."""

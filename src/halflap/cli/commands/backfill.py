@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option
@@ -13,8 +14,6 @@ from halflap.core.text import join, plural
 from halflap.gateway import Gateway
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from halflap.backfill import SourceReport, Summary
 
 _MAX_BAD = 20

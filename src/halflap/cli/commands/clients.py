@@ -6,8 +6,10 @@ import os
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -16,9 +18,10 @@ from halflap.cli.editing import own_config, write_change
 from halflap.cli.options import YesOption
 from halflap.cli.output import note, one_line, print_json, visible
 from halflap.clients.documents import CannotEditError, snippet
-from halflap.clients.files import read_file
-from halflap.clients.imports import gather, plan_import
+from halflap.clients.files import FileText, read_file
+from halflap.clients.imports import Import, OwnConfig, gather, plan_import
 from halflap.clients.install import (
+    Installation,
     entry_for,
     install_into,
     is_temporary,
@@ -28,21 +31,12 @@ from halflap.clients.install import (
     undo,
     write_receipt,
 )
-from halflap.clients.places import CLIENTS, project_places, user_places
+from halflap.clients.places import CLIENTS, Place, project_places, user_places
 from halflap.clients.translate import read_entry
 from halflap.config import Config, Scope, load_config, user_data_dir
 from halflap.core.errors import ClientFileError, UsageError
 from halflap.core.text import plural
 from halflap.gateway import NO_SERVER_ADVICE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from halflap.clients.files import FileText
-    from halflap.clients.imports import Import, OwnConfig
-    from halflap.clients.install import Installation
-    from halflap.clients.places import Place
 
 DryRunOption = Annotated[bool, Option("--dry-run", help="Only show what would be written.")]
 

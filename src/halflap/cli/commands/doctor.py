@@ -6,11 +6,12 @@ import asyncio
 import json
 import logging
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Exit, Option
 
@@ -32,9 +33,6 @@ from halflap.core.errors import UsageError
 from halflap.core.suggest import closest
 from halflap.core.text import plural
 from halflap.gateway import Gateway
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 _MAX_TEXT = 1000
 _TOKENIZER = "o200k_base"

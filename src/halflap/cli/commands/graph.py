@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Exit, Option
@@ -23,8 +24,6 @@ from halflap.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from halflap.graph.edges import Graph
 
 graph = group("graph", "Show links between tools: which results can be which arguments.")

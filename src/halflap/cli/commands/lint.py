@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,8 +19,6 @@ from halflap.lint import drafts_of, read_definitions
 from halflap.lint import lint as apply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from halflap.config import Config
     from halflap.lint import Draft, Finding, LintServer, Report, ServerReport
 

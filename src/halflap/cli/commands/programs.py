@@ -27,14 +27,12 @@ from halflap.core.errors import UsageError
 from halflap.core.text import plural
 from halflap.core.values import DSPY, Tool
 from halflap.dspy.key import redacted
-from halflap.dspy.library import Library
+from halflap.dspy.library import Library, SavedProgram
+from halflap.dspy.optimize import Progress, read_examples
 from halflap.dspy.optimize import optimize as optimize_program
-from halflap.dspy.optimize import read_examples
 from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
-    from halflap.dspy.library import SavedProgram
-    from halflap.dspy.optimize import Progress
     from halflap.dspy.programs import LoadedProgram
 
 programs = group("programs", "List, show, run, export and optimise saved DSPy programs.")

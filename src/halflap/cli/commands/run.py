@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -34,8 +35,6 @@ from halflap.schema import parse_schema
 from halflap.scripts import decode, read_definition, read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from halflap.gateway import Gateway
     from halflap.sandbox import Checked, Execution
     from halflap.scripts import Script

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -22,8 +23,6 @@ from halflap.gateway import Gateway
 from halflap.store import SENT
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
     from halflap.store import CallRecord, RunRecord
 
 _SHOWN_ID = 16

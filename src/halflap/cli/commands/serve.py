@@ -7,6 +7,7 @@ import sys
 import threading
 import urllib.request
 import webbrowser
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -19,8 +20,6 @@ from halflap.config import load_config
 from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from halflap.config import Config
     from halflap.web import WebPage
 

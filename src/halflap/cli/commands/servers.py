@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,8 +31,6 @@ from halflap.core.text import join, plural
 from halflap.core.values import OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from halflap.catalog import Snapshot
     from halflap.clients.documents import Document
     from halflap.clients.imports import OwnConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,14 +36,11 @@ from halflap.cli.output import (
     write,
 )
 from halflap.core.text import clean, plural
-from halflap.core.values import CallContext
+from halflap.core.values import CallContext, Result
 from halflap.gateway import NO_SERVER_ADVICE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from halflap.core.codes import OtherCode
-    from halflap.core.values import Result
     from halflap.gateway import Gateway
     from halflap.schema import ToolSchema
 

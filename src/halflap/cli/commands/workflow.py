@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Exit, Option
 
@@ -27,9 +28,6 @@ from halflap.workflows.model.reduce import unstructured_because
 from halflap.workflows.optimize.optimizer import optimize as optimize_net
 from halflap.workflows.score.score import score as score_net
 from halflap.workflows.yawl import read_yawl, write_yawl
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 workflow = group("workflow", "Check, score, optimise, draw, convert and run workflows.")
 _OFFLINE = ("json",)

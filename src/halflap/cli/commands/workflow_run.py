@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -36,8 +37,6 @@ from halflap.workflows.run.program import net_program, recorded_net
 from halflap.workflows.run.tools import check_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from halflap.config import Config
     from halflap.core.values import CallContext, Result, Tool
     from halflap.gateway import Gateway

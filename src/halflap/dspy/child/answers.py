@@ -7,12 +7,10 @@ import json
 import logging
 import os
 import sqlite3
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 logger = logging.getLogger(__name__)
 

@@ -5,13 +5,11 @@ Values are validated against the schema itself, so a type may be wider: a keywor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Union
 
 import pydantic
 from pydantic.json_schema import GenerateJsonSchema
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _LIMITS = {
     "minimum": "ge",

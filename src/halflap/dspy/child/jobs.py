@@ -7,6 +7,7 @@ import itertools
 import json
 import threading
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from halflap.config import LmConfig
@@ -19,7 +20,6 @@ from halflap.dspy.child.optimizers import optimize
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Mapping
 
 
 class Jobs:

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import math
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,10 @@ import dspy
 import httpx
 from dspy.utils.exceptions import ContextWindowExceededError, LMError, is_retryable_lm_error
 
-from halflap.dspy.child.answers import answer_key
+from halflap.dspy.child.answers import Answers, answer_key
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from halflap.config import LmConfig
-    from halflap.dspy.child.answers import Answers
 
 JOB = "halflap_job"
 """DSPy's settings hold the job under this name; DSPy passes them on to its threads."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dspy
@@ -14,16 +16,11 @@ from dspy.adapters.types.tool import convert_input_schema_to_tool_args
 
 from halflap.core.errors import UsageError
 from halflap.dspy.child.field_types import limits_of, python_type
-from halflap.dspy.child.model import JOB, Job
-from halflap.dspy.spec import INPUTS, Predictor, ProgramSpec, State
+from halflap.dspy.child.model import JOB, Job, Model
+from halflap.dspy.spec import INPUTS, Field, Predictor, ProgramSpec, State
 from halflap.schema import argument_problems, compile_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from halflap.dspy.child.model import Model
-    from halflap.dspy.spec import Field
     from halflap.schema import Validator
 
 

@@ -8,6 +8,7 @@ import json
 import logging
 import sys
 import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from halflap.core.errors import UsageError
 from halflap.dspy.child.modules import OutputError, Program, load_object, settings_for, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from halflap.dspy.child.model import Job, Model
     from halflap.dspy.spec import ProgramSpec
 

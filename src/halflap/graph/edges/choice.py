@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.graph.edges.model import Edge, Evidence, Link, combined
+from halflap.graph.edges.model import Coverage, Edge, Evidence, Link, combined
 from halflap.graph.paging import pages_of
-from halflap.graph.paths import path_text, slot_text
+from halflap.graph.paths import Path, path_text, slot_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from halflap.graph.edges.evidence import Returned
-    from halflap.graph.edges.model import Coverage
-    from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
 
 __all__ = ["Candidate", "add", "best_first", "edge_of", "page_edge", "together"]

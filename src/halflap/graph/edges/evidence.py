@@ -6,6 +6,7 @@ large API and cross-validates them by its areas.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -24,14 +25,11 @@ from halflap.graph.naming import (
 from halflap.graph.naming.vocabulary import DISPLAY, IDENTIFIERS, SELF_NAMING, VAGUE
 from halflap.graph.paging import main_list
 from halflap.graph.paths import EACH, keys_of
-from halflap.graph.types import conflict, form_of
+from halflap.graph.types import Form, conflict, form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from halflap.graph.naming import Words
     from halflap.graph.ports import Place, Ports, Slot
-    from halflap.graph.types import Form
     from halflap.schema import Type
 
 __all__ = [

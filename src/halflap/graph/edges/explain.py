@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.graph.edges.evidence import LEAST
 from halflap.graph.naming import is_secret, words_of
 from halflap.graph.paging import takes_page
-from halflap.graph.paths import keys_of, path_text
+from halflap.graph.paths import Path, keys_of, path_text
 from halflap.graph.types import conflict, form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from halflap.graph.edges.graph import Graph
     from halflap.graph.edges.model import Edge
-    from halflap.graph.paths import Path
     from halflap.graph.ports import Ports
 
 __all__ = ["Explanation", "Near", "explain"]

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from halflap.graph.edges.choice import Candidate, add, best_first, edge_of, page_edge, together
-from halflap.graph.edges.evidence import LEAST, Scorer, asked_of
+from halflap.graph.edges.evidence import LEAST, Asked, Scorer, asked_of
 from halflap.graph.edges.index import Index
-from halflap.graph.edges.model import Evidence, Link
+from halflap.graph.edges.model import Edge, Evidence, Link
 from halflap.graph.edges.relations import DECLARED, add_declared, mentions
 from halflap.graph.naming import slot_identities
 from halflap.graph.paging import takes_page
-from halflap.graph.paths import keys_of, path_text
+from halflap.graph.paths import Path, keys_of, path_text
 from halflap.graph.types import conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from halflap.graph.edges.evidence import Asked
-    from halflap.graph.edges.model import Edge
     from halflap.graph.lineage import Lineage
-    from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
 
 __all__ = ["Graph"]

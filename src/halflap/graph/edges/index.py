@@ -5,18 +5,25 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from halflap.graph.edges.evidence import COMPANION, Catalogue, name_weight, relation_keys, returned_by
+from halflap.graph.edges.evidence import (
+    COMPANION,
+    Asked,
+    Catalogue,
+    Name,
+    Returned,
+    name_weight,
+    relation_keys,
+    returned_by,
+)
 from halflap.graph.naming import is_secret, related
 from halflap.graph.naming.vocabulary import IDENTIFIERS, PERSONS, ROLES, SELF_NAMING, VAGUE
 from halflap.graph.paths import NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from halflap.graph.edges.evidence import Asked, Name, Returned
     from halflap.graph.naming import Words
     from halflap.graph.ports import Ports
 

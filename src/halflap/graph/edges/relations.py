@@ -7,21 +7,18 @@ exact names of tools of the same server count, so no text can reach another serv
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from halflap.graph.edges.choice import add
+from halflap.graph.edges.choice import Candidate, add
 from halflap.graph.edges.model import Evidence
-from halflap.graph.types import conflict
+from halflap.graph.types import Form, conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from halflap.graph.edges.choice import Candidate
     from halflap.graph.edges.evidence import Returned
     from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
-    from halflap.graph.types import Form
 
 __all__ = ["DECLARED", "add_declared", "mentions"]
 

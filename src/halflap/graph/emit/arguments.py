@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from halflap.graph.emit.loops import Frame
-from halflap.graph.emit.syntax import expr, literal, load, loop
-from halflap.graph.paths import many, path_text, slot_text
+from halflap.graph.emit.loops import Frame, Loops
+from halflap.graph.emit.syntax import Names, expr, literal, load, loop
+from halflap.graph.paths import Path, many, path_text, slot_text
 from halflap.graph.ports import only_value
-from halflap.graph.workflow import Axis
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from halflap.graph.emit.loops import Loops
-    from halflap.graph.emit.syntax import Names
-    from halflap.graph.paths import Path
-    from halflap.graph.workflow import Given, Match, Task, Workflow
+from halflap.graph.workflow import Axis, Given, Match, Task, Workflow
 
 __all__ = ["Arguments", "Held"]
 

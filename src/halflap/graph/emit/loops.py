@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from halflap.graph.emit.presence import Presence
-from halflap.graph.emit.syntax import expr, load, loop
-from halflap.graph.workflow import Axis
+from halflap.graph.emit.syntax import Names, expr, load, loop
+from halflap.graph.workflow import Axis, Task, Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from halflap.graph.emit.syntax import Names
     from halflap.graph.paths import Path
-    from halflap.graph.workflow import Task, Workflow
 
 __all__ = ["Frame", "Loops", "Rows", "row_of"]
 

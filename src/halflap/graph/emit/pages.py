@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from halflap.graph.emit.syntax import Names, code, expr, function, load, refuse, shown
@@ -13,8 +14,6 @@ from halflap.schema import fields_of, object_types
 from halflap.schema.stub import is_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.graph.emit.arguments import Arguments
     from halflap.graph.emit.loops import Loops
     from halflap.graph.paging import Pages

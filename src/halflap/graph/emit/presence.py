@@ -6,11 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from halflap.graph.emit.syntax import expr
-from halflap.graph.paths import EACH, VALUE, key
+from halflap.graph.paths import EACH, VALUE, Path, key
 from halflap.schema import fields_of, object_types
 
 if TYPE_CHECKING:
-    from halflap.graph.paths import Path
     from halflap.graph.ports import Ports
     from halflap.schema import Type
 

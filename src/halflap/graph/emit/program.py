@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from halflap.graph.effects import may_change
-from halflap.graph.emit.arguments import Arguments
+from halflap.graph.emit.arguments import Arguments, Held
 from halflap.graph.emit.loops import Frame, Loops, Rows, row_of
 from halflap.graph.emit.pages import Functions, put
 from halflap.graph.emit.syntax import Names, code, expr, literal, load, loop, refuse, shown
 from halflap.graph.naming import words_of
-from halflap.graph.paths import many, path_text, slot_text
+from halflap.graph.paths import Path, many, path_text, slot_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from halflap.graph.emit.arguments import Held
-    from halflap.graph.paths import Path
     from halflap.graph.workflow import Match, Task, Wanted, Workflow
 
 __all__ = ["program"]

@@ -12,6 +12,7 @@ import json
 import keyword
 import math
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,6 @@ from halflap.graph.naming import subject_of, verb_at, words_of
 from halflap.graph.naming.vocabulary import CONTAINERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from halflap.graph.paths import Path
 
 __all__ = ["Names", "code", "expr", "function", "literal", "load", "loop", "refuse", "shown"]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.graph.paths import VALUE, path_text
+from halflap.graph.paths import VALUE, Path, path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-
-    from halflap.graph.paths import Path
     from halflap.graph.ports import Ports
 
 __all__ = ["NO_LINEAGE", "Count", "Flow", "Lineage", "fitted"]

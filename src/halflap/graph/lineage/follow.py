@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.graph.lineage.counts import NO_LINEAGE, Count, Flow, Lineage
 from halflap.graph.lineage.values import SURE, Spots, telling
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
 
 __all__ = ["Trails"]
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from halflap.graph.paths import EACH, NAME, VALUE, Step, path_text
+from halflap.graph.paths import EACH, NAME, VALUE, Path, Step, path_text
 from halflap.graph.paths import key as key_step
 from halflap.learn import is_name
 from halflap.learn.formats import MATCHERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from halflap.graph.paths import Path
 
 __all__ = ["NOTHING", "SURE", "WEAK", "Spots", "telling"]
 

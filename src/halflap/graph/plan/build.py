@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,15 +10,11 @@ from halflap.graph.effects import may_change
 from halflap.graph.naming import place_identities
 from halflap.graph.paging import main_list, more_of, pages_of, takes_page
 from halflap.graph.paths import EACH, items_of, key, keys_of, many, slot_text
-from halflap.graph.plan.have import as_taken
-from halflap.graph.plan.search import GOAL
+from halflap.graph.plan.have import Have, as_taken
+from halflap.graph.plan.search import GOAL, Found, Node, Search
 from halflap.graph.workflow import Axis, Given, Match, Task, Wanted, Workflow, axes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from halflap.graph.plan.have import Have
-    from halflap.graph.plan.search import Found, Node, Search
     from halflap.graph.ports import Ports
 
 __all__ = ["workflow_of"]

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from halflap.graph.naming import NO_SUBJECT, slot_identities, words_of
-from halflap.graph.paths import keys_of, many, path_text
+from halflap.graph.paths import Path, keys_of, many, path_text
 from halflap.graph.types import admits
-from halflap.graph.workflow import Given
+from halflap.graph.workflow import Given, Workflow
 from halflap.schema import compact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.graph.naming import Identity
-    from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
-    from halflap.graph.workflow import Workflow
     from halflap.schema import Type
 
 __all__ = ["Have", "as_taken"]

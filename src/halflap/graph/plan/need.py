@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from halflap.graph.paths import Path, key, many
 from halflap.graph.workflow import Given
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from halflap.graph.plan.have import Have
     from halflap.graph.ports import Ports, Slot
 

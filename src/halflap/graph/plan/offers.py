@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.effects import destroys, may_change
@@ -12,8 +13,6 @@ from halflap.graph.paths import Path, items_of, keys_of, many
 from halflap.graph.workflow import Given
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from halflap.graph.edges import Link
     from halflap.graph.naming import Words
     from halflap.graph.plan.have import Have

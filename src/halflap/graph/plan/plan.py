@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from halflap.core.suggest import closest
 from halflap.graph.draw import workflow_mermaid
 from halflap.graph.effects import may_change as changes
 from halflap.graph.emit import program
-from halflap.graph.paths import many, path_text, slot_text
+from halflap.graph.paths import Path, many, path_text, slot_text
 from halflap.graph.plan.build import workflow_of
 from halflap.graph.plan.have import Have
 from halflap.graph.plan.search import Search
@@ -18,10 +19,7 @@ from halflap.graph.plan.want import field_places
 from halflap.schema import compact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from halflap.graph.edges import Graph
-    from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
     from halflap.graph.workflow import Target, Task, Workflow
 

@@ -16,25 +16,22 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.effects import may_change
 from halflap.graph.paths import key, many
-from halflap.graph.plan.need import need_of
+from halflap.graph.plan.need import Need, need_of
 from halflap.graph.plan.offers import FAN_OUT, Offer, link_cost, offers
 from halflap.graph.plan.want import field_places
-from halflap.graph.workflow import Given
+from halflap.graph.workflow import Given, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from halflap.graph.edges import Graph
     from halflap.graph.edges.evidence import Returned
     from halflap.graph.plan.have import Have
-    from halflap.graph.plan.need import Need
     from halflap.graph.ports import Slot
-    from halflap.graph.workflow import Target
 
 __all__ = ["GOAL", "Found", "Node", "Search"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from halflap.graph.naming import words_of
@@ -9,8 +10,6 @@ from halflap.graph.paths import many
 from halflap.graph.workflow import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from halflap.graph.edges import Graph
     from halflap.graph.edges.evidence import Returned
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from halflap.lint.rule import Problem, Rule
+from halflap.lint.rule import Limits, Problem, Rule
 from halflap.lint.rules.quantities import is_measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer
 
 

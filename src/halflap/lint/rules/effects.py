@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from halflap.graph.effects import name_reads
 from halflap.graph.naming import subject_of
-from halflap.lint.rule import Problem, Rule
+from halflap.lint.rule import Limits, Problem, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from halflap.graph.naming import place_identities, slot_identities, subject_of
-from halflap.lint.rule import Problem, Rule
+from halflap.lint.rule import Limits, Problem, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from halflap.graph.naming import Words
     from halflap.lint.fields import SchemaField
-    from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer, LintTool
 
 _OTHER_SYSTEMS = frozenset(["client", "correlation", "idempotency", "request", "session", "trace"])

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from halflap.core.text import visible
-from halflap.lint.rule import Problem, Rule
+from halflap.lint.rule import Limits, Problem, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer
 
 _REFUSED = re.compile(r"[^A-Za-z0-9_-]")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import plural, visible
 from halflap.lint.drafts import drafted_schema
-from halflap.lint.rule import Problem, Rule
+from halflap.lint.rule import Limits, Problem, Rule
 from halflap.schema import try_compile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.lint.rule import Limits
     from halflap.lint.server import LintServer, LintTool
     from halflap.schema import Type
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.suggest import did_you_mean
 from halflap.core.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from halflap.sandbox.check.answer import Argument, Place, ToolCall
     from halflap.schema import ToolSchema
 

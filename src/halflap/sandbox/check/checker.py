@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.calls import aside
 from halflap.core.errors import ToolNotFoundError
 from halflap.core.suggest import did_you_mean
-from halflap.sandbox.check.answer import CheckSkipped
+from halflap.sandbox.check.answer import CheckSkipped, Found
 from halflap.sandbox.check.arguments import Wrong, call_mistakes
 from halflap.sandbox.check.finding import Checked, Finding
 from halflap.sandbox.named import PREFIXES, names_in
@@ -22,11 +23,8 @@ from halflap.schema import parse_schema
 from halflap.schema.stub import TRACED_TYPES, make_stub, write_stubs
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-
     from halflap.catalog import Snapshot
     from halflap.core.values import Tool
-    from halflap.sandbox.check.answer import Found
     from halflap.sandbox.check.process import Examiner
     from halflap.schema import ToolSchema, Type
     from halflap.schema.stub import Source, Stub

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from halflap.core.codes import CheckCode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Checked", "Finding", "doubts_text", "mistakes_text"]
 

@@ -6,18 +6,17 @@ import asyncio
 import contextlib
 import json
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.check.answer import CheckSkipped, read_answer
+from halflap.sandbox.check.answer import Answer, CheckSkipped, read_answer
 from halflap.sandbox.check.inside.profile import LARGEST_ANSWER, LARGEST_QUESTION, QUESTION
 from halflap.sandbox.jail.pool import Pool
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Mapping
 
-    from halflap.sandbox.check.answer import Answer
     from halflap.sandbox.jail.fork_server import ForkServer
 
 __all__ = ["CheckSkipped", "Examiner", "Orders", "find_ty"]

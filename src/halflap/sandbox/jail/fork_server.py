@@ -18,14 +18,12 @@ import shutil
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.sandbox.jail.protocol import FORK, KILL, ORDER
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["Child", "Exit", "ForkServer"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,11 @@ from halflap.core.errors import SandboxError
 from halflap.sandbox.canary import Listener, escapes
 from halflap.sandbox.jail.pool import Pool
 from halflap.sandbox.jail.process import SandboxProcess
-from halflap.sandbox.sandbox import Ending, Program, Readiness
+from halflap.sandbox.sandbox import Ending, Host, Program, Readiness
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.config import ExecutionConfig
     from halflap.sandbox.jail.fork_server import Exit
-    from halflap.sandbox.sandbox import Host
 
 __all__ = ["Jail"]
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from halflap.sandbox.jail.fork_server import ForkServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from halflap.sandbox.jail.fork_server import Child
+from halflap.sandbox.jail.fork_server import Child, ForkServer
 
 __all__ = ["Pool"]
 

@@ -6,18 +6,16 @@ import asyncio
 import socket
 import struct
 import time
+from collections.abc import Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.sandbox.jail import protocol
 from halflap.sandbox.jail.protocol import MisuseError, frame
-from halflap.sandbox.sandbox import Ending, Host, Program, ToolRefusal
+from halflap.sandbox.sandbox import Ending, Failure, Host, Program, ToolRefusal
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from halflap.sandbox.jail.fork_server import Child
-    from halflap.sandbox.sandbox import Failure
 
 __all__ = ["SandboxProcess"]
 

@@ -9,15 +9,11 @@ import json
 import marshal
 import math
 import struct
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from halflap.sandbox.media import Media
-from halflap.sandbox.sandbox import Failure, ToolRefusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from halflap.sandbox.sandbox import Program
+from halflap.sandbox.sandbox import Failure, Program, ToolRefusal
 
 # To a fork server.
 ORDER: Final = struct.Struct("!cI")

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from halflap.core.environment import install_command
 from halflap.core.errors import SandboxError
 from halflap.sandbox.canary import Listener, escapes
-from halflap.sandbox.sandbox import Program, Readiness
+from halflap.sandbox.sandbox import Ending, Host, Program, Readiness
 
 if TYPE_CHECKING:
     import pydantic_monty as pm
 
     from halflap.config import ExecutionConfig
     from halflap.sandbox.monty.session import Session
-    from halflap.sandbox.sandbox import Ending, Host
 
 __all__ = ["Monty"]
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import keyword
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.sandbox.sandbox import Entry, ToolHelp
 
 __all__ = ["CALL", "CARRIER", "REFUSE", "SHOW", "call_main", "define"]

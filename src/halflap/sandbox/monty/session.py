@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import threading
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 import pydantic_monty as pm
@@ -17,13 +18,10 @@ from halflap.sandbox import messages
 from halflap.sandbox.media import Media, for_model, picture_of, value_text
 from halflap.sandbox.monty import prelude
 from halflap.sandbox.monty.failure import LACKS, describe
-from halflap.sandbox.sandbox import Ending, Failure, ToolHelp, ToolRefusal
+from halflap.sandbox.sandbox import Ending, Failure, Host, Program, ToolHelp, ToolRefusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from halflap.config import ExecutionConfig
-    from halflap.sandbox.sandbox import Host, Program
 
 __all__ = ["RECURSION", "Session"]
 

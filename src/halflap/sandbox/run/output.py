@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.media import for_model
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from halflap.config import ExecutionConfig
 
 __all__ = ["CUT", "Output", "fit"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -9,8 +10,6 @@ from halflap.core.codes import RunCode
 from halflap.sandbox.run.output import CUT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from halflap.config import ExecutionConfig
     from halflap.sandbox.sandbox import Ending
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -13,29 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
 from halflap.core.errors import HalflapError, ToolBlockedError, ToolNotFoundError
-from halflap.core.values import SCRIPTS
-from halflap.sandbox.check.finding import Checked, doubts_text, mistakes_text
+from halflap.core.values import SCRIPTS, CallContext, CallJournal, Result, Tool
+from halflap.sandbox.check.finding import Checked, Finding, doubts_text, mistakes_text
 from halflap.sandbox.media import Media
 from halflap.sandbox.named import PREFIXES, names_in
 from halflap.sandbox.run.output import Output, fit
 from halflap.sandbox.run.permissions import Permissions
-from halflap.sandbox.run.report import CallMade, Execution, failure_text, report_text
-from halflap.sandbox.sandbox import Ending, Program, ToolHelp, ToolRefusal
+from halflap.sandbox.run.report import CallMade, Execution, Kept, failure_text, report_text
+from halflap.sandbox.sandbox import Ending, Entry, Program, Sandbox, ToolHelp, ToolRefusal
 from halflap.schema import Reading, parse_schema, read_result, reading_of
 from halflap.store import MISTAKEN, TOOL_ERROR, RunRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
     from halflap.calls import Policy, Recorder
     from halflap.catalog import Snapshot
     from halflap.config import ExecutionConfig
     from halflap.core.codes import OtherCode
-    from halflap.core.values import CallContext, CallJournal, Result, Tool
     from halflap.sandbox.check.checker import Checker
-    from halflap.sandbox.check.finding import Finding
-    from halflap.sandbox.run.report import Kept
-    from halflap.sandbox.sandbox import Entry, Sandbox
     from halflap.schema import ToolSchema
 
 __all__ = ["Run", "Services", "stopping"]

@@ -7,16 +7,12 @@ import keyword
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from halflap.schema.read import LEFT_OUT
-from halflap.schema.types import ANY
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from halflap.schema.types import Field, Type
+from halflap.schema.types import ANY, Field, Type
 
 Source = Literal["input", "declared", "doubtful"]
 """Where a class comes from: a tool's parameters, its declared result, or a result that is only probable."""

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halflap.core.text import clean
 from halflap.schema.objects import extra_of, fields_of, is_cut, object_types
-from halflap.schema.stub.annotations import AnnotationWriter, Record, TitleNames, constant, is_name, name
+from halflap.schema.stub.annotations import (
+    AnnotationWriter,
+    Record,
+    Source,
+    TitleNames,
+    constant,
+    is_name,
+    name,
+)
 from halflap.schema.text import key
-from halflap.schema.types import ANY
+from halflap.schema.types import ANY, Field, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from halflap.schema.stub.annotations import Source
     from halflap.schema.tool import ToolSchema
-    from halflap.schema.types import Field, Type
 
 _MAX_TEXT = 4_000
 _MAX_LINE = 300

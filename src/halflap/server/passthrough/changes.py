@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,6 @@ from halflap.server.passthrough.results import protocol_errors
 from halflap.server.tokens import principal_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
-
     from mcp.server import ServerRequestContext
     from mcp.server.connection import Connection
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -16,8 +17,6 @@ from halflap.core.values import CallContext, Forwarded
 from halflap.server.tokens import principal_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mcp.server import ServerRequestContext
     from mcp.server.connection import Connection
 

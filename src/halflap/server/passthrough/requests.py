@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -24,8 +25,6 @@ from halflap.server.passthrough.client import ANSWER_SECONDS, LEVELS, Client, is
 from halflap.server.tokens import principal_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
     from mcp.server import ServerRequestContext
 
     Context = ServerRequestContext[Any, Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,8 +17,6 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from halflap.core.errors import HalflapError, InputRequiredError, ToolFailedError, UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
-
     from mcp.server import ServerRequestContext
     from mcp.server.context import CallNext, HandlerResult
     from mcp.server.lowlevel import Server

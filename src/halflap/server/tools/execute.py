@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
@@ -11,16 +12,13 @@ from mcp.shared.exceptions import MCPError
 from halflap.core.errors import RunNotFoundError, SandboxError, UsageError
 from halflap.core.values import OWN
 from halflap.server.confirm import confirm
-from halflap.server.passthrough.client import Word
+from halflap.server.passthrough.client import Client, Word
 from halflap.server.tools.tool import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway
     from halflap.sandbox.run.report import Execution
-    from halflap.server.passthrough.client import Client
     from halflap.server.tools.tool import Arguments
 
 __all__ = ["OUTPUT_TEMPLATE", "call_directly", "call_tool", "execute_program", "read_output"]

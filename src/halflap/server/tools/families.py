@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from halflap.server.tools.dspy import dspy_family
@@ -11,8 +12,6 @@ from halflap.server.tools.gepa import gepa_family
 from halflap.server.tools.tool import family
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from halflap.gateway import Gateway
     from halflap.server.tools.tool import FrontTool, Handler
 

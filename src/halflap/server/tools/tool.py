@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -12,13 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from halflap.core.errors import HalflapError, InvalidArgumentsError
+from halflap.core.errors import ArgumentProblem, HalflapError, InvalidArgumentsError, SeedCode
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
     from halflap.core.codes import OtherCode
-    from halflap.core.errors import ArgumentProblem, SeedCode
     from halflap.gateway import Gateway
     from halflap.server.passthrough.client import Client
 

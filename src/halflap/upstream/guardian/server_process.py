@@ -12,13 +12,10 @@ import os
 import socket
 import sys
 import termios
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 __all__ = ["GuardedProcess"]
 

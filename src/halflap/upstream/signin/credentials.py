@@ -7,10 +7,12 @@ import logging
 import os
 import threading
 import time
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -22,9 +24,6 @@ from halflap.core.files import read_limited, replacing
 from halflap.core.values import person_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
     from halflap.config import Config
 
 __all__ = ["CredentialStore", "Credentials", "SignedIn", "credential_store"]

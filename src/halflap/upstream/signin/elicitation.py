@@ -6,10 +6,9 @@ import secrets
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import ClientRefusedError, SignInError, SignInNeededError
-from halflap.core.values import person_of
+from halflap.core.values import CallContext, person_of
 
 if TYPE_CHECKING:
-    from halflap.core.values import CallContext
     from halflap.upstream.signin.redirect import Redirect
     from halflap.upstream.signin.signin import SignIn
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -19,8 +20,6 @@ from halflap.core.errors import SignInError
 from halflap.core.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
     from halflap.config import ServerConfig
     from halflap.upstream.signin.credentials import Credentials
     from halflap.upstream.signin.redirect import Redirect

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -15,17 +16,12 @@ from pydantic import ValidationError
 from halflap.core.errors import SignInError
 from halflap.core.text import visible
 from halflap.core.values import person_of
-from halflap.upstream.signin.credentials import Credentials
-from halflap.upstream.signin.provider import ClientProvider, PersonProvider, Storage, sign_in_client
-from halflap.upstream.signin.redirect import LoopbackRedirect
+from halflap.upstream.signin.credentials import Credentials, CredentialStore
+from halflap.upstream.signin.provider import ClientProvider, PersonProvider, Provider, Storage, sign_in_client
+from halflap.upstream.signin.redirect import LoopbackRedirect, Redirect
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
-
     from halflap.config import ServerConfig
-    from halflap.upstream.signin.credentials import CredentialStore
-    from halflap.upstream.signin.provider import Provider
-    from halflap.upstream.signin.redirect import Redirect
 
 __all__ = ["SignIn"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -19,14 +20,11 @@ from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
 from halflap.core.errors import SignInError, UpstreamUnavailableError
 from halflap.core.text import visible
-from halflap.upstream.connection import LOST, NOT_MCP, NOT_SENT, REFUSED, Failure
+from halflap.upstream.connection import LOST, NOT_MCP, NOT_SENT, REFUSED, Connection, Failure
 from halflap.upstream.json_rpc import read_message
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from halflap.config import ServerConfig
-    from halflap.upstream.connection import Connection
     from halflap.upstream.signin import SignIn
 
 _MAX_EVENT_BYTES = 64 * 1024 * 1024

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import signal
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,17 +18,14 @@ from mcp.shared.message import SessionMessage
 from halflap.core.environment import machine_environment
 from halflap.core.errors import UpstreamUnavailableError
 from halflap.core.text import visible
-from halflap.upstream.connection import Failure
+from halflap.upstream.connection import Connection, Failure
 from halflap.upstream.guardian import GuardedProcess
 from halflap.upstream.json_rpc import read_message
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from halflap.config import ServerConfig
-    from halflap.upstream.connection import Connection
     from halflap.upstream.log import ServerLog
 
 _MAX_MESSAGE_BYTES = 32 * 1024 * 1024

@@ -7,7 +7,7 @@ passes in no mode that needs it, and neither does a workflow that never complete
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from halflap.core.text import join
 from halflap.workflows.analysis.equivalence import equivalence
@@ -16,12 +16,7 @@ from halflap.workflows.analysis.order import data_by_label, first_order, reversa
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study, Unknown
 from halflap.workflows.answers import Anomaly, Counterexample, Mode, Verdict, Which
-from halflap.workflows.model.net import MAX_STATES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from halflap.workflows.model.net import Net
+from halflap.workflows.model.net import MAX_STATES, Net
 
 BALANCED, _LENIENT = 0.8, 0.5
 """The share of the footprint that has to agree."""

@@ -7,17 +7,15 @@ proof too, though without a trace.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from halflap.workflows.analysis.footprint import footprint
 from halflap.workflows.analysis.normal_form import Forms
-from halflap.workflows.analysis.states import explore, labels_of, unfolded
+from halflap.workflows.analysis.states import Space, explore, labels_of, unfolded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from halflap.workflows.analysis.states import Space
     from halflap.workflows.analysis.study import Study
 
 _FEW_STATES = 2_000

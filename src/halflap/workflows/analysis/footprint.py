@@ -7,21 +7,16 @@ have none. Sets of activities are numbers, with a bit for each.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Sequence as List
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from halflap.workflows.analysis.study import Unknown
+from halflap.workflows.analysis.study import Study, Unknown
 from halflap.workflows.answers import Difference
-from halflap.workflows.model.block import Branches, Loop, Sequence, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from collections.abc import Sequence as List
-
-    from halflap.workflows.analysis.study import Study
-    from halflap.workflows.model.block import Block
+from halflap.workflows.model.block import Block, Branches, Loop, Sequence, Step
 
 Relation = Literal["→", "←", "||", "#"]
 _RELATIONS: tuple[Relation, ...] = ("#", "←", "→", "||")

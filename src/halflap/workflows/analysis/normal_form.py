@@ -5,14 +5,12 @@ Every rule preserves the set of traces, so equal forms are a proof. Different fo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from halflap.workflows.model.block import Branches, Loop, Sequence, Step
+from halflap.workflows.model.block import Block, Branches, Loop, Sequence, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from halflap.workflows.model.block import Block
     from halflap.workflows.model.net import Net
 
 Form = tuple[str, tuple[int, ...]]

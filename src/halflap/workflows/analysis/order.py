@@ -7,19 +7,15 @@ complete trace in which `x` is done, `y` was not done before, and is done after.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from halflap.workflows.analysis.footprint import bits_of, others, part_of, spread, union
-from halflap.workflows.analysis.study import Unknown
-from halflap.workflows.model.block import Branches, Loop, Sequence, Step
+from halflap.workflows.analysis.footprint import Part, bits_of, others, part_of, spread, union
+from halflap.workflows.analysis.study import Study, Unknown
+from halflap.workflows.model.block import Block, Branches, Loop, Sequence, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from halflap.workflows.analysis.footprint import Part
-    from halflap.workflows.analysis.study import Study
-    from halflap.workflows.model.block import Block
     from halflap.workflows.model.net import Net
 
 

@@ -6,14 +6,13 @@ A block-structured net is sound by construction. Otherwise every state is explor
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from halflap.core.text import join
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from halflap.workflows.analysis.states import Space
     from halflap.workflows.analysis.study import Study
 

@@ -8,19 +8,17 @@ decides about its ways one after the other; a way that is not taken gets its tok
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from collections.abc import Sequence as List
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.workflows.model.block import Branches, Loop, Sequence, Step, sequence, steps_of
+from halflap.workflows.model.block import Block, Branches, Loop, Sequence, Step, sequence, steps_of
 from halflap.workflows.model.checks import or_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-    from collections.abc import Sequence as List
-
-    from halflap.workflows.model.block import Block
     from halflap.workflows.model.net import Flow, Net
 
 Marking = tuple[int, ...]

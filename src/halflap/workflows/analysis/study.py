@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from halflap.workflows.analysis.states import explore, machine_of
-from halflap.workflows.model.block import Tangle
-from halflap.workflows.model.net import MAX_STATES
+from halflap.workflows.analysis.states import Space, explore, machine_of
+from halflap.workflows.model.block import Block, Tangle
+from halflap.workflows.model.net import MAX_STATES, Net
 from halflap.workflows.model.reduce import tree_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from halflap.workflows.analysis.states import Space
-    from halflap.workflows.model.block import Block
-    from halflap.workflows.model.net import Net
 
 
 @dataclass(frozen=True, slots=True)

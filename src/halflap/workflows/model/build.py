@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from halflap.workflows.model.block import PLAIN, Branches, Choice, Loop, Sequence, Step, Tangle, steps_of
-from halflap.workflows.model.net import Flow, Net, Task
-
-if TYPE_CHECKING:
-    from halflap.workflows.model.block import Block
-    from halflap.workflows.model.net import Gate
+from halflap.workflows.model.block import (
+    PLAIN,
+    Block,
+    Branches,
+    Choice,
+    Loop,
+    Sequence,
+    Step,
+    Tangle,
+    steps_of,
+)
+from halflap.workflows.model.net import Flow, Gate, Net, Task
 
 _CLOSE = 1e-9
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from halflap.core.suggest import did_you_mean
 from halflap.workflows.predicates import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from halflap.workflows.model.net import Flow, Net, Specification
 
 _CLOSE = 1e-6

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from halflap.workflows.model.net import Net
 
 _LONGEST = 60

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, TypeVar
+from typing import Annotated, Any, ClassVar, NoReturn, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -23,9 +24,6 @@ from halflap.workflows.model.net import (
     Specification,
     Task,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 MISSING = "It is missing."
 _MANY = 10_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,24 +11,18 @@ from halflap.workflows.analysis.footprint import agreement, footprint
 from halflap.workflows.analysis.order import data_by_label, first_order, reversals
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study, Unknown
-from halflap.workflows.answers import Metrics
+from halflap.workflows.answers import Metrics, Target
 from halflap.workflows.model.build import build
 from halflap.workflows.score.facts import Facts
-from halflap.workflows.score.patterns import findings, pattern_score
+from halflap.workflows.score.patterns import Pattern, findings, pattern_score
 from halflap.workflows.score.rules import check_rule
 from halflap.workflows.score.score import Weights, compliance, maintainability, measures, total
-from halflap.workflows.score.timing import Timing, performance
-from halflap.workflows.transform.catalogue import TRANSFORMATIONS
+from halflap.workflows.score.timing import Performance, Timing, performance
+from halflap.workflows.transform.catalogue import TRANSFORMATIONS, Transformation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from halflap.workflows.answers import Target
     from halflap.workflows.model.block import Block
     from halflap.workflows.model.net import Net
-    from halflap.workflows.score.patterns import Pattern
-    from halflap.workflows.score.timing import Performance
-    from halflap.workflows.transform.catalogue import Transformation
     from halflap.workflows.transform.ground import Ground
 
 _CLOSE = 1e-9

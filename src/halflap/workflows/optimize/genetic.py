@@ -7,6 +7,7 @@ language model it may also reflect: the model sees the workflow and its measurem
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from halflap.workflows.model.form import write_net
 from halflap.workflows.optimize.search import Frontier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from halflap.workflows.model.block import Block
     from halflap.workflows.optimize.evaluate import Candidate, Evaluator
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict  # noqa: TC002 -- pydantic reads the annotations
 
@@ -15,20 +16,14 @@ from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import BeforeAndAfter, Change, Mode, Optimization, Pareto, Target, Verdict
 from halflap.workflows.model.form import validated, write_net
-from halflap.workflows.model.net import MAX_STATES, STRICT
+from halflap.workflows.model.net import MAX_STATES, STRICT, Net
 from halflap.workflows.model.reduce import tree_of
 from halflap.workflows.optimize import genetic
-from halflap.workflows.optimize.evaluate import Evaluator
+from halflap.workflows.optimize.evaluate import Candidate, Evaluator, Move
 from halflap.workflows.optimize.search import best_first_search
 from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.transform.constraints import Constraints
 from halflap.workflows.transform.ground import Ground
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from halflap.workflows.model.net import Net
-    from halflap.workflows.optimize.evaluate import Candidate, Move
 
 Engine = Literal["gepa", "beam"]
 TARGETS: tuple[Target, ...] = get_args(Target)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Iterator, Mapping
+from typing import Any
 
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
-from halflap.workflows.model.net import CANCELLATION, FIXING, ITEM
+from halflap.workflows.model.net import CANCELLATION, FIXING, ITEM, Net
 from halflap.workflows.predicates import names, parse
 from halflap.workflows.run.suggested import BEYOND
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
-
-    from halflap.workflows.model.net import Net
 
 _PREFIXES = ("mcp__", "script__", "dspy__")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -18,8 +19,6 @@ from halflap.workflows.score.score import Weights, score
 from halflap.workflows.yawl import read_yawl, write_yawl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from halflap.workflows.model.net import Net, Specification
 
 T = TypeVar("T")

@@ -10,6 +10,7 @@ import asyncio
 import json
 import re
 from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.calls import MARK
@@ -28,8 +29,6 @@ from halflap.core.values import Result
 from halflap.store import SENT, TOOL_ERROR
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-
     from halflap.store import CallRecord
     from halflap.workflows.model.net import Net, Task
 

@@ -9,13 +9,11 @@ import logging
 import math
 import sys
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.core.errors import WorkflowBusyError, WorkflowError, WorkflowFailedError, WorkflowTimeoutError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 logger = logging.getLogger(__name__)
 

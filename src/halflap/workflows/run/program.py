@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import ast
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from halflap.core.errors import WorkflowError
 from halflap.core.text import visible
 from halflap.workflows.model.checks import or_blocks
 from halflap.workflows.model.form import read_net, write_net
-from halflap.workflows.model.net import ITEM
+from halflap.workflows.model.net import ITEM, Flow, Net, Task
 from halflap.workflows.predicates import PRELUDE, parse, to_python
 from halflap.workflows.run.check import is_literal, reference, resolved, sources
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from halflap.workflows.model.net import Flow, Net, Task
 
 _DEFAULT_LIMIT = 100
 """How often a task is done in one run, if it states no limit."""

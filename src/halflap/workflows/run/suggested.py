@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.graph.paths import many, path_text, slot_text
+from halflap.graph.paths import Path, many, path_text, slot_text
 from halflap.workflows.model.net import ITEM, Condition, Flow, Kept, Net, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from halflap.graph.paths import Path
     from halflap.graph.workflow import Given, Workflow
     from halflap.graph.workflow import Task as Step
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ArgumentProblem, HalflapError, ToolNotFoundError, WorkflowError
 from halflap.schema import path_of
 from halflap.schema.stub import make_stub
-from halflap.workflows.model.net import ITEM
+from halflap.workflows.model.net import ITEM, Net, Task
 from halflap.workflows.run.check import is_literal, reference, resolved, sources
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
-
     from halflap.schema import ToolSchema
-    from halflap.workflows.model.net import Net, Task
 
 
 async def check_tools(

@@ -6,7 +6,7 @@ unless it is silent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.order import Data, depend, dependents
@@ -23,13 +23,8 @@ from halflap.workflows.model.block import (
     sequence,
     steps_of,
 )
-from halflap.workflows.model.net import CANCELLATION, FIXING
+from halflap.workflows.model.net import CANCELLATION, FIXING, Net
 from halflap.workflows.predicates import names, parse
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from halflap.workflows.model.net import Net
 
 UNKNOWN = Data(None, None)
 TIE = "\0"

@@ -6,6 +6,7 @@ should state. A pattern's score is the share of its findings that are good; each
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -15,6 +16,7 @@ from halflap.workflows.answers import Advice
 from halflap.workflows.model.block import (
     Block,
     Branches,
+    Choice,
     Loop,
     Sequence,
     Step,
@@ -26,18 +28,13 @@ from halflap.workflows.model.block import (
     steps_of,
 )
 from halflap.workflows.model.reduce import loose_gates, mismatches, unstructured_because
-from halflap.workflows.score.facts import TIE, Atoms, fused
-from halflap.workflows.score.rules import rule_text
+from halflap.workflows.score.facts import TIE, Atoms, Facts, fused
+from halflap.workflows.score.rules import RuleVerdict, rule_text
 from halflap.workflows.score.simulate import EndlessError
 from halflap.workflows.score.timing import Timing, way_back
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from halflap.workflows.analysis.soundness import Soundness
-    from halflap.workflows.model.block import Choice
-    from halflap.workflows.score.facts import Facts
-    from halflap.workflows.score.rules import RuleVerdict
 
 Pattern = Literal["sequential", "parallel", "choice", "loop"]
 PATTERNS: tuple[Pattern, ...] = ("sequential", "parallel", "choice", "loop")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
@@ -12,21 +13,14 @@ from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Compliance, Failed, Measure, RawScores, RuleResult, Scores, Times
-from halflap.workflows.model.block import Tangle, depth
+from halflap.workflows.model.block import Block, Tangle, depth
 from halflap.workflows.model.form import validated
-from halflap.workflows.model.net import MAX_STATES, STRICT
+from halflap.workflows.model.net import MAX_STATES, STRICT, Net
 from halflap.workflows.model.reduce import mismatches
 from halflap.workflows.score.facts import Facts
-from halflap.workflows.score.patterns import PATTERNS, Pattern, advice, findings, pattern_score
+from halflap.workflows.score.patterns import PATTERNS, Finding, Pattern, advice, findings, pattern_score
 from halflap.workflows.score.rules import check_rule
 from halflap.workflows.score.timing import performance
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from halflap.workflows.model.block import Block
-    from halflap.workflows.model.net import Net
-    from halflap.workflows.score.patterns import Finding
 
 Weight = Annotated[float | int, Field(ge=0, le=1)]
 _PATTERN_SHARE = 0.2

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -17,8 +18,6 @@ from halflap.workflows.model.block import Choice, shares
 from halflap.workflows.model.checks import or_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from halflap.workflows.analysis.study import Study
     from halflap.workflows.model.net import Flow
     from halflap.workflows.score.facts import Facts

@@ -7,6 +7,7 @@ something random runs in parallel, or parallel branches share a resource: then c
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -24,15 +25,12 @@ from halflap.workflows.model.block import (
     parts_of,
     remembered,
 )
-from halflap.workflows.score.facts import fused
+from halflap.workflows.score.facts import Facts, fused
 from halflap.workflows.score.simulate import EndlessError, Simulation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from halflap.workflows.analysis.order import Data
     from halflap.workflows.analysis.study import Study
-    from halflap.workflows.score.facts import Facts
 
 Method = Literal["exact", "simulated", "estimated"]
 _NEARLY_ALWAYS = 1 - 1e-6

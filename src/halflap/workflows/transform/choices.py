@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from collections.abc import Sequence as List
 from dataclasses import replace
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING
 
 from halflap.workflows.analysis.order import depend
 from halflap.workflows.model.block import (
+    Block,
     Branches,
     Choice,
     Sequence,
@@ -18,14 +20,7 @@ from halflap.workflows.model.block import (
     sequence,
 )
 from halflap.workflows.score.facts import fused
-from halflap.workflows.transform.ground import named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Sequence as List
-
-    from halflap.workflows.model.block import Block
-    from halflap.workflows.transform.ground import Ground
+from halflap.workflows.transform.ground import Ground, named
 
 
 def merge_identical(ground: Ground, block: Block) -> Iterator[tuple[Block, str]]:

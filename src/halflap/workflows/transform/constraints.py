@@ -6,23 +6,18 @@ An order to keep is expressed as data: tasks that share a tie depend on each oth
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
 from halflap.workflows.analysis.order import Data, depend
-from halflap.workflows.model.block import Branches, Loop, Step, Tangle, blocks_in, is_choice
-from halflap.workflows.model.net import STRICT, Amount
+from halflap.workflows.model.block import Block, Branches, Loop, Step, Tangle, blocks_in, is_choice
+from halflap.workflows.model.net import STRICT, Amount, Net
 from halflap.workflows.score.facts import TIE, Facts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.workflows.model.block import Block
-    from halflap.workflows.model.net import Net
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from halflap.core.text import join
 from halflap.workflows.score.timing import Timing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from halflap.workflows.model.block import Block
     from halflap.workflows.model.net import Net
     from halflap.workflows.score.facts import Facts

@@ -5,19 +5,13 @@ The atoms of a stretch are arranged by what each needs: unconnected groups in pa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from halflap.workflows.analysis.footprint import bits_of
-from halflap.workflows.model.block import Branches, Step, depth, mapped, parallel, parts_of, sequence
+from halflap.workflows.model.block import Block, Branches, Step, depth, mapped, parallel, parts_of, sequence
 from halflap.workflows.score.facts import Atoms, fused
 from halflap.workflows.score.timing import critical_path
-from halflap.workflows.transform.ground import named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.workflows.model.block import Block
-    from halflap.workflows.transform.ground import Ground
+from halflap.workflows.transform.ground import Ground, named
 
 _ALL_WINDOWS = 8
 """Up to this many parts every stretch is looked at."""

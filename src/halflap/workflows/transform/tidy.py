@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -12,6 +13,7 @@ from halflap.workflows.analysis.order import Data, depend
 from halflap.workflows.model.block import (
     NOTHING,
     PLAIN,
+    Block,
     Branches,
     Choice,
     Loop,
@@ -24,14 +26,10 @@ from halflap.workflows.model.block import (
     sequence,
     shares,
 )
-from halflap.workflows.transform.ground import named
+from halflap.workflows.transform.ground import Ground, named
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from halflap.workflows.model.block import Block
     from halflap.workflows.model.net import Task
-    from halflap.workflows.transform.ground import Ground
 
 Changed = tuple["Block", str]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree.ElementTree import Element
 
 from halflap.core.errors import WorkflowError
@@ -21,12 +22,7 @@ from halflap.workflows.model.net import (
     Specification,
     Task,
 )
-from halflap.workflows.yawl.xml import attributes_of, children, local, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from halflap.workflows.yawl.xml import Document
+from halflap.workflows.yawl.xml import Document, attributes_of, children, local, text_of
 
 NODES = ("inputCondition", "task", "condition", "outputCondition")
 _BEHAVIOUR = FIXING | CANCELLATION

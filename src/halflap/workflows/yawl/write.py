@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement
 
@@ -10,8 +11,6 @@ from halflap.workflows.yawl.read import FLOW_KEYS, NET_KEYS, NODES, TASK_KEYS, i
 from halflap.workflows.yawl.xml import children, extended, local, read_xml, text_of, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from halflap.workflows.model.net import Condition, Flow, Net, Specification, Task
 
 _SPACE = "http://www.yawlfoundation.org/yawlschema"

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from halflap.sandbox.check.inside.tree import FUNCTIONS, is_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.sandbox.check.inside.tree import Tree
+from halflap.sandbox.check.inside.tree import FUNCTIONS, Tree, is_text
 
 __all__ = ["Context"]
 

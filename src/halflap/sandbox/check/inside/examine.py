@@ -6,6 +6,7 @@ import ast
 import io
 import tokenize
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.check.inside.awaits import unawaited_calls
@@ -22,12 +23,9 @@ from halflap.sandbox.check.inside.reads import (
 )
 from halflap.sandbox.check.inside.rewrite import DECLARATIONS, as_plain_functions, rewrite
 from halflap.sandbox.check.inside.tool_calls import calls_in, unbound_names
-from halflap.sandbox.check.inside.tree import Tree
+from halflap.sandbox.check.inside.tree import Place, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from halflap.sandbox.check.inside.tree import Place
     from halflap.sandbox.check.inside.ty import Diagnostic
 
 __all__ = ["examine"]

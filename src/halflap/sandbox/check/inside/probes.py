@@ -8,17 +8,11 @@ whatever it calls that. A control that must fail shows that ty looked at the pla
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
-from halflap.sandbox.check.inside.rewrite import call, name
-from halflap.sandbox.check.inside.tree import Positions
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from halflap.sandbox.check.inside.rewrite import Edits, Rewritten
-    from halflap.sandbox.check.inside.tree import Place
+from halflap.sandbox.check.inside.rewrite import Edits, Rewritten, call, name
+from halflap.sandbox.check.inside.tree import Place, Positions
 
 __all__ = ["Probes", "Types"]
 

@@ -12,16 +12,13 @@ import socket
 import struct
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.sandbox.check.inside import system_calls
 from halflap.sandbox.check.inside.examine import examine
 from halflap.sandbox.check.inside.toolchain import Toolchain
-from halflap.sandbox.check.inside.ty import Ty, TyError, read_report
+from halflap.sandbox.check.inside.ty import Diagnostic, Ty, TyError, read_report
 from halflap.sandbox.jail.inside import locks, seccomp, server
-
-if TYPE_CHECKING:
-    from halflap.sandbox.check.inside.ty import Diagnostic
 
 __all__ = ["LARGEST_ANSWER", "LARGEST_QUESTION", "QUESTION", "Profile"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,8 +11,6 @@ from halflap.core.text import visible
 from halflap.sandbox.missing import missing_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from halflap.sandbox.check.inside.context import Context
     from halflap.sandbox.check.inside.probes import Probes, Types
     from halflap.sandbox.check.inside.tree import Tree

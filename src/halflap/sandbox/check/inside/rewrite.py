@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from halflap.sandbox.check.inside.tree import Place, Positions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from halflap.sandbox.check.inside.tree import Tree
+from halflap.sandbox.check.inside.tree import Place, Positions, Tree
 
 __all__ = ["DECLARATIONS", "Edits", "Rewritten", "as_plain_functions", "call", "name", "rewrite"]
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from halflap.sandbox.check.inside.tree import PREFIXES, is_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halflap.sandbox.check.inside.tree import Tree
+from halflap.sandbox.check.inside.tree import PREFIXES, Tree, is_text
 
 __all__ = ["calls_in", "unbound_names"]
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from halflap.sandbox.check.inside.tree import Place
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Diagnostic", "Ty", "TyError", "read_report"]
 

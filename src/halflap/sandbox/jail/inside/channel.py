@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable, Mapping
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,8 +19,6 @@ from halflap.sandbox.jail import protocol
 from halflap.sandbox.jail.protocol import NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from _typeshed import ReadableBuffer
 
 __all__ = ["Channel", "Console", "ToolError", "no_input"]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import linecache
 import re
+from collections.abc import Iterator, Mapping
 from traceback import TracebackException
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.sandbox.jail.inside.hint import hint
 from halflap.sandbox.messages import FILE, exit_text, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["describe", "show_source"]
 

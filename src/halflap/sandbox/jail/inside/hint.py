@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
 from urllib.error import URLError
 
 from halflap.sandbox.messages import FILE, NO_FILES, NO_HELP, NOT_AWAITED
 from halflap.sandbox.missing import explain
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import TracebackType
 
 __all__ = ["hint"]
 

@@ -19,12 +19,10 @@ import tempfile
 import time
 import warnings
 import zoneinfo
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from types import ModuleType
+from types import ModuleType
+from typing import Any
 
 __all__ = ["preload", "show_figures"]
 

@@ -13,14 +13,12 @@ import platform
 import resource
 import signal
 import struct
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halflap.sandbox.jail.inside import seccomp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 EXECUTE, WRITE, READ, LIST, MAKE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 8
 """Landlock's rights over files: run, write, read; over folders: list, make plain files in."""

@@ -14,9 +14,10 @@ import mmap
 import socket
 import sys
 import warnings
+from collections.abc import Awaitable, Callable
 from json import dumps
 from types import CoroutineType, ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from halflap.sandbox import messages
 from halflap.sandbox.jail import protocol
@@ -25,10 +26,6 @@ from halflap.sandbox.jail.inside.failure import describe, show_source
 from halflap.sandbox.jail.inside.library import show_figures
 from halflap.sandbox.media import Media, for_model, picture_of, value_text
 from halflap.sandbox.messages import FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
 
 __all__ = ["prepare", "run", "warm_up"]
 
