@@ -141,8 +141,8 @@ class Parts:
             lambda: self.pool.made or (),
             refresh_stale=host.refresh_stale,
         )
-        finder = Finder(self.catalog)
-        self.tools = Tools(self.catalog, self.listings, finder, self.pool, self.calls, self.learned)
+        self.finder = Finder(self.catalog, self.learned.schema_of)
+        self.tools = Tools(self.catalog, self.listings, self.pool, self.calls, self.learned)
         self.passing = PassThrough(config, self.catalog, self.listings, self.pool, self.calls)
 
         # Programs
@@ -201,7 +201,7 @@ class Parts:
             store=store,
             catalog=self.catalog,
             listings=self.listings,
-            finder=finder,
+            finder=self.finder,
             policy=policy,
             sync=self._sync,
             learned=self.learned,

@@ -7,6 +7,7 @@ definitions and what is on record.
 
 from halflap.lint.definitions import read_definitions, server_of
 from halflap.lint.drafts import Draft, drafts_of
+from halflap.lint.evidence import evidence_of
 from halflap.lint.ignores import RULES
 from halflap.lint.linter import lint
 from halflap.lint.report import Finding, Report, ServerReport
@@ -25,6 +26,7 @@ __all__ = [
     "Rule",
     "ServerReport",
     "drafts_of",
+    "evidence_of",
     "lint",
     "read_definitions",
     "rule_texts",
