@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from halflap.core.values import Changes, ClientChannel, RegisteredTool, Result, ServerEvent, Tool
     from halflap.gateway.build import Parts
     from halflap.gateway.learned import LearnedSchemas
-    from halflap.gateway.linter import Linted
     from halflap.graph.edges import Explanation, Graph
+    from halflap.lint.live import Linted
     from halflap.sandbox import Checked, Execution
     from halflap.schema import ToolSchema
     from halflap.scripts import Scripts
@@ -321,7 +321,7 @@ class Gateway:
 
     async def lint(self, servers: Collection[str] = ()) -> Linted:
         """List the tools of these servers, or all, and apply the linter's rules to them."""
-        return await (await self.prepare()).linter.lint(servers)
+        return await (await (await self.prepare()).linter()).lint(servers)
 
     async def statuses(self) -> tuple[Status, ...]:
         """Return every server's state, in the order of the configuration."""

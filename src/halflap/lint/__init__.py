@@ -1,13 +1,12 @@
 """Lint MCP servers for problems that make their tools hard to compose.
 
 Read `rules/outputs.py` for what a rule looks like and `linter.py` for how rules are applied; `rules.yaml` has the text
-and examples of every rule, from which `rules_page.py` writes docs/lint.md. Nothing here calls a server: the gateway hands in
-definitions and what is on record.
+and examples of every rule, from which `rules_page.py` writes docs/lint.md. Rules see definitions and what is on record;
+only `live.py` asks servers, for their tools.
 """
 
 from halflap.lint.definitions import read_definitions, server_of
 from halflap.lint.drafts import Draft, drafts_of
-from halflap.lint.evidence import evidence_of
 from halflap.lint.ignores import RULES
 from halflap.lint.linter import lint
 from halflap.lint.report import Finding, Report, ServerReport
@@ -26,7 +25,6 @@ __all__ = [
     "Rule",
     "ServerReport",
     "drafts_of",
-    "evidence_of",
     "lint",
     "read_definitions",
     "rule_texts",

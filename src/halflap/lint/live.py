@@ -1,4 +1,4 @@
-"""Lint the tools of the configured servers, with what is on record about their results."""
+"""Lint running servers, with what is on record about the results of their tools."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.errors import ServerNotFoundError, StoreError, UpstreamError
+from halflap.lint.definitions import server_of
+from halflap.lint.evidence import evidence_of
+from halflap.lint.linter import lint
+from halflap.lint.server import LintServer, LintTool
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
     from halflap.catalog import Catalog
     from halflap.config import Config
     from halflap.core.values import Listing, Tool
-    from halflap.gateway.lazy import Lazy
-    from halflap.gateway.learned import LearnedSchemas
-    from halflap.lint import Evidence, LintServer, Report
-    from halflap.store import Store
+    from halflap.lint.report import Report
+    from halflap.lint.server import Evidence
+    from halflap.observe import Known
+    from halflap.store import Breach, Store
     from halflap.upstream import Pool
 
 __all__ = ["Linted", "Linter"]
@@ -43,13 +49,13 @@ class Linter:
     config: Config
     store: Store
     catalog: Catalog
-    pool: Lazy[Pool]
-    learned: LearnedSchemas
+    pool: Callable[[], Awaitable[Pool]]
+    known: Callable[[Iterable[Tool]], Awaitable[Mapping[str, Known]]]
+    """Returns what was learned of tools, by name."""
+    breaches: Callable[[], Awaitable[Sequence[Breach]]]
 
     async def lint(self, servers: Collection[str] = ()) -> Linted:
         """List the tools of these servers, or of all, and apply the rules."""
-        from halflap.lint import LintServer, LintTool, lint, server_of  # noqa: PLC0415 -- see the top of `build`
-
         enabled = [one.name for one in self.config.servers if not one.disabled]
         if unknown := [name for name in servers if name not in enabled]:
             raise ServerNotFoundError(unknown[0], enabled)
@@ -59,7 +65,7 @@ class Linter:
 
         async def list_one(name: str) -> None:
             try:
-                listings[name] = await (await self.pool.get())[name].list()
+                listings[name] = await (await self.pool())[name].list()
             except UpstreamError as error:
                 unavailable[name] = error.reason
 
@@ -82,11 +88,9 @@ class Linter:
         return Linted(report, read, unavailable, warnings)
 
     async def _evidence(self, tools: Sequence[Tool]) -> dict[str, Evidence]:
-        from halflap.lint import evidence_of  # noqa: PLC0415 -- see the top of `build`
-
-        known = await self.learned.of_all(tools)
+        known = await self.known(tools)
         try:
-            _, breaches = await self.learned.drift()
+            breaches = await self.breaches()
             calls = await self.store.small_results(_MAX_RESULT_BYTES, _MAX_RESULTS)
         except StoreError:
             breaches, calls = (), ()  # the report says what could not be judged
