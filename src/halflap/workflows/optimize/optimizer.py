@@ -93,9 +93,9 @@ def optimize(
     *,
     seed: int = 0,
     engine: Engine | None = None,
-    reflect: Callable[[str], str] | None = None,
+    reflect: genetic.Reflect | None = None,
 ) -> Optimized:
-    """Optimise a workflow, with gepa where it is installed. `reflect` is a language model that gepa may ask."""
+    """Optimise a workflow, with gepa where it is installed. `reflect` asks a language model."""
     asked: dict[str, Any] = {"optimization_target": target, "reference_patterns": reference_patterns}
     goal = validated(Goal, asked | {"constraints": constraints or {}})
     return search(net, goal, seed=seed, engine=engine, reflect=reflect)
@@ -107,7 +107,7 @@ def search(
     *,
     seed: int = 0,
     engine: Engine | None = None,
-    reflect: Callable[[str], str] | None = None,
+    reflect: genetic.Reflect | None = None,
     bound: int = MAX_STATES,
 ) -> Optimized:
     """Optimise a workflow for a goal."""
@@ -125,7 +125,7 @@ def search(
     if ground.facts.untouchable is not None:
         notes.append(f"Nothing was changed. {ground.facts.untouchable}")
     elif used == "gepa":
-        genetic.genetic_search(evaluator, seed, reflect)
+        notes += genetic.genetic_search(evaluator, seed, reflect)
     else:
         best_first_search(evaluator)
     if evaluator.cut_short:
