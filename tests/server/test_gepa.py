@@ -237,7 +237,7 @@ def test_a_configured_model_chooses_changes_and_an_unavailable_one_is_only_a_not
     tasks = [{"reads": [], "writes": []}, {"reads": [], "writes": []}, {"reads": ["c"], "writes": ["c"]}]
     workflow = chain("a", "b", "c")
     for task, data in zip(workflow["tasks"], tasks, strict=True):
-        task |= data
+        task.update(data)
     given = {"workflow_spec": workflow, "optimization_target": "performance"}
     answers: list[Any] = []
 
