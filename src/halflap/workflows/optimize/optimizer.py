@@ -22,8 +22,7 @@ from halflap.workflows.optimize import genetic
 from halflap.workflows.optimize.evaluate import Candidate, Evaluator, Move
 from halflap.workflows.optimize.search import best_first_search
 from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
-from halflap.workflows.transform.constraints import Constraints
-from halflap.workflows.transform.ground import Ground
+from halflap.workflows.transform.constraints import Constraints, Ground
 
 Engine = Literal["gepa", "beam"]
 TARGETS: tuple[Target, ...] = get_args(Target)

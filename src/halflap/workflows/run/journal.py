@@ -1,6 +1,6 @@
 """The calls of a workflow run by task: those recorded before an interruption are answered from the store, new ones are tracked.
 
-Every call is recorded under an identifier that ends with its mark, which states its task, how many times the task was done, and the item. A resumed
+Every call is recorded under an identifier that ends with its mark, which states its task and how many times the task was done. A resumed
 run plays the same program again: what returned is handed out, and nothing new is called until all of that was asked for.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +23,6 @@ from halflap.core.errors import (
     UpstreamUnavailableError,
     WorkflowError,
 )
-from halflap.core.text import join
 from halflap.core.values import Result
 from halflap.store import SENT, TOOL_ERROR
 
@@ -42,19 +40,16 @@ _UNSENT = (
 )
 """Raised before the server was asked anything."""
 _UNSENT_CODES = {error.code for error in _UNSENT}
-_MARKED = re.compile(r"(\w+)#([0-9]{1,9})\.([1-9][0-9]{0,8})(?:\.([0-9]{1,9})\.([0-9]{1,9}))?", re.ASCII)
+_MARKED = re.compile(r"(\w+)#([0-9]{1,9})\.([1-9][0-9]{0,8})", re.ASCII)
 _QUIET_SECONDS = 30.0
 """A replayed program that asks for nothing for so long will not ask for what it did before."""
-_MAX_NAMED = 20
 
 
 class _Occurrence(NamedTuple):
-    """A task, which time it is done, and for which of how many items."""
+    """A task, and which time it is done."""
 
     task: str
     time: int
-    item: int | None = None
-    items: int | None = None
 
 
 class Journal:
@@ -68,7 +63,7 @@ class Journal:
         self.net = net
         self.recalled = 0
         """How many calls were answered from the record."""
-        self.results: dict[str, Result | list[Result]] = {}
+        self.results: dict[str, Result] = {}
         """What each task returned last."""
         self.ended: list[str] = []
         """The tasks that called a tool, in the order they ended."""
@@ -82,7 +77,6 @@ class Journal:
         """Arguments and results on record that were not handed out yet."""
         self._open: dict[_Occurrence, str] = {}
         """Calls without a usable result, and what became of each."""
-        self._items: dict[tuple[str, int], dict[int, Result]] = defaultdict(dict)
         self._again: frozenset[str] = frozenset()
         self._repeatable: frozenset[str] = frozenset()
         self._turn = asyncio.Condition()
@@ -113,19 +107,16 @@ class Journal:
         if found is None or int(found[2]) >= len(self._tasks):
             return None
         task = self._tasks[int(found[2])]
-        if task.tool is None or found[1] not in {"x", task.tool} or (task.each is None) != (found[4] is None):
+        if task.tool is None or found[1] not in {"x", task.tool}:
             return None
-        item, items = (None if text is None else int(text) for text in found.group(4, 5))
-        return _Occurrence(task.id, int(found[3]), item, items)
+        return _Occurrence(task.id, int(found[3]))
 
     # State --------------------------------------------------------------------------------------------
 
     @property
     def done(self) -> frozenset[str]:
         """Tasks with a known result."""
-        return frozenset(
-            {one.task for one in self._returned} | {task for task, _ in self._items} | self.results.keys()
-        )
+        return frozenset({one.task for one in self._returned} | self.results.keys())
 
     @property
     def under_way(self) -> list[str]:
@@ -138,18 +129,10 @@ class Journal:
 
     def doubtful(self, again: Collection[str] = ()) -> dict[str, str]:
         """Return the tasks that may have been done, must not be done twice, and what became of each."""
-        found: dict[str, dict[str, list[int]]] = {}
-        for one, what in self._open.items():
-            if one.task not in again and not self._is_repeatable(self.net.tasks[one.task]):
-                found.setdefault(one.task, {}).setdefault(what, []).extend(
-                    [] if one.item is None else [one.item]
-                )
         return {
-            task: " and ".join(
-                f"{what} for item {join(map(str, sorted(items)), limit=_MAX_NAMED)}" if items else what
-                for what, items in states.items()
-            )
-            for task, states in found.items()
+            one.task: what
+            for one, what in self._open.items()
+            if one.task not in again and not self._is_repeatable(self.net.tasks[one.task])
         }
 
     def _is_repeatable(self, task: Task) -> bool:
@@ -238,14 +221,7 @@ class Journal:
         return result
 
     def _note_end(self, one: _Occurrence, result: Result) -> None:
-        if one.item is None:
-            self.results[one.task] = result
-        else:
-            items = self._items[one.task, one.time]
-            items[one.item] = result
-            if len(items) != one.items:
-                return
-            self.results[one.task] = [items[at] for at in sorted(items)]
+        self.results[one.task] = result
         self.ended.append(one.task)
 
     def _diverge(self, one: _Occurrence, why: str) -> None:
