@@ -89,7 +89,12 @@ class Journal:
         self._open.pop(call, None)
         self._returned.pop(call, None)
         if record.outcome == "ok":
-            if record.result is None or record.result_cut or MARK in record.result or record.arguments is None:
+            if (
+                record.result is None
+                or record.result_cut
+                or MARK in record.result
+                or record.arguments is None
+            ):
                 self._open[call] = "ended, but its result is not recorded in full"
             else:
                 result = Result.from_wire(json.loads(record.result))
