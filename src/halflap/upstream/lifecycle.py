@@ -21,7 +21,7 @@ from halflap.upstream.definitions import list_tools
 from halflap.upstream.failure import explain, explain_timeout
 from halflap.upstream.questions import Questions
 from halflap.upstream.session import Session
-from halflap.upstream.transports import InMemoryTransport, http_streams, sse_streams, stdio_streams
+from halflap.upstream.transports import InMemoryTransport, http_streams, stdio_streams
 
 if TYPE_CHECKING:
     from halflap.config import ServerConfig
@@ -239,8 +239,7 @@ class Lifecycle:
             return stdio_streams(self._config, connection, self._log)
         if self._transport == "memory":
             return InMemoryTransport(self._in_process)
-        connect = sse_streams if self._transport == "sse" else http_streams
-        return connect(self._config, connection, self.sign_in)
+        return http_streams(self._config, connection, self.sign_in, is_sse=self._transport == "sse")
 
     def _session(self, streams: tuple[Any, Any], connection: Connection) -> Session:
         is_local = self._config.url is None

@@ -46,10 +46,10 @@ class SignedIn(BaseModel):
 
     url: str
     principal: str
-    issuer: str | None
-    scope: str | None
+    issuer: str | None = None
+    scope: str | None = None
     signed_in_at: float
-    expires_at: float | None
+    expires_at: float | None = None
     """When the access token expires; None if the server didn't say."""
     renews_itself: bool
     missing_scope: str | None = None
