@@ -27,6 +27,8 @@ SUITE = MODULES / "@modelcontextprotocol" / "conformance"
 RESULTS = HERE / "results"
 REVISIONS = {"2025-11-25": "legacy", "2026-07-28": "modern"}
 """With the era that the test server is spoken to in."""
+TIMEOUT = "300000"
+"""Milliseconds for one scenario, on a busy machine."""
 WRONG: dict[str, str] = {}
 """Scenarios in which the suite is wrong, with the reason; docs/pass-through.md has them, too."""
 _LINE = re.compile(r"^([✓✗]) (\S+):", re.MULTILINE)
@@ -66,7 +68,7 @@ def client_leg(revision: str) -> set[str]:
     command = f"{sys.executable} -W ignore {HERE / 'client.py'}"
     passed = set()
     for name in required(revision, "client"):
-        given = ("--command", command, "--scenario", name, "--spec-version", revision)
+        given = ("--command", command, "--scenario", name, "--spec-version", revision, "--timeout", TIMEOUT)
         code, _ = suite(f"client-{revision}-{name.replace('/', '-')}", "client", *given)
         if code == 0:
             passed.add(name)

@@ -142,7 +142,7 @@ class Upstream:
             async with self._signing_in:
                 held = await lifecycle.sign_in.held()
                 # Another call may have signed in while this one waited.
-                if held is None or held.signed_in_at < began:
+                if held is None or held.signed_in.signed_in_at < began:
                     await sign_in_through_client(lifecycle.sign_in, context)
             return await send()
 
