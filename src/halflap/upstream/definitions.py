@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp.shared.exceptions import MCPError
@@ -36,23 +36,55 @@ _TOO_LONG = (
 
 
 async def list_tools(session: Session, server: str) -> Listing:
-    """Return all tools of a server."""
+    """Return the usable tools of a server, and note which arguments the newer era wants as HTTP headers, too."""
     listed = _Listed([], None)
     if session.capabilities.tools is not None:
         listed = await _list(session, "tools/list", "tools", _MAX_TOOLS, MAX_MESSAGE_BYTES)
-    tools = read_tools(listed.entries, check_headers=session.is_modern)
-    session.send_as_headers(tools.param_headers)
+    tools: dict[str, Mapping[str, Any]] = {}
+    again, warnings, headers = [], [], {}
+    for definition in listed.entries:
+        if not _is_named(definition, "name"):
+            warnings.append("a tool without a name was left out")
+            continue
+        name = definition["name"]
+        shown = visible(name, _MAX_SHOWN)
+        if name in tools:
+            warnings.append(f"tool {shown!r} is listed twice; the second was left out")
+            again.append(definition)
+            continue
+        if not isinstance(definition.get("inputSchema"), dict):
+            warnings.append(f"tool {shown!r} has no input schema; any arguments are accepted")
+        tool = _completed(definition)
+        if session.is_modern:
+            problem, headers[name] = _param_headers(tool["inputSchema"])
+            if problem is not None:
+                warnings.append(f"tool {shown!r} was left out: {visible(problem, 2 * _MAX_SHOWN)}")
+                continue
+        tools[name] = tool
+    session.send_as_headers(headers)
     info = session.server_info
     return Listing(
         server=server,
-        tools=tools.usable,
+        tools=tuple(tools.values()),
         instructions=(session.instructions or "")[:_MAX_INSTRUCTIONS] or None,
         protocol_version=session.protocol_version,
         server_info=None if info is None else _describe(info),
         ttl_seconds=listed.ttl_seconds,
-        again=tools.again,
-        warnings=(*tools.warnings, _TOO_LONG) if listed.is_cut else tools.warnings,
+        again=tuple(again),
+        warnings=(*warnings, _TOO_LONG) if listed.is_cut else tuple(warnings),
     )
+
+
+def _completed(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a definition whose parts have the types that they should have."""
+    tool = {"inputSchema": {"type": "object"}, "description": "", **definition}
+    if not isinstance(tool["inputSchema"], dict):
+        tool["inputSchema"] = {"type": "object"}
+    if not isinstance(tool["description"], str):
+        tool["description"] = ""
+    if not isinstance(tool.get("outputSchema"), dict):
+        tool.pop("outputSchema", None)
+    return tool
 
 
 def _describe(info: types.Implementation) -> str:
@@ -127,49 +159,6 @@ def _size(entry: Any) -> int:
 
 def _is_named(entry: Any, key: str) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get(key), str) and entry[key] != ""
-
-
-class Tools(NamedTuple):
-    """The tools of one listing."""
-
-    usable: tuple[Mapping[str, Any], ...]
-    again: tuple[Mapping[str, Any], ...]
-    """Further definitions under a name that was listed before."""
-    warnings: tuple[str, ...]
-    param_headers: dict[str, dict[tuple[str, ...], str]]
-    """By tool: which arguments are sent as HTTP headers, too."""
-
-
-def read_tools(listed: Iterable[Any], *, check_headers: bool) -> Tools:
-    """Return the usable tools; with `check_headers`, as the newer era demands."""
-    names: set[str] = set()
-    tools, again, warnings, headers = [], [], [], {}
-    for definition in listed:
-        if not _is_named(definition, "name"):
-            warnings.append("a tool without a name was left out")
-            continue
-        name = definition["name"]
-        shown = visible(name, _MAX_SHOWN)
-        if name in names:
-            warnings.append(f"tool {shown!r} is listed twice; the second was left out")
-            again.append(definition)
-            continue
-        names.add(name)
-        tool = dict(definition)
-        if not isinstance(tool.get("inputSchema"), dict):
-            warnings.append(f"tool {shown!r} has no input schema; any arguments are accepted")
-            tool["inputSchema"] = {"type": "object"}
-        if check_headers:
-            problem, headers[name] = _param_headers(tool["inputSchema"])
-            if problem is not None:
-                warnings.append(f"tool {shown!r} was left out: {visible(problem, 2 * _MAX_SHOWN)}")
-                continue
-        if not isinstance(tool.get("outputSchema"), dict):
-            tool.pop("outputSchema", None)
-        if not isinstance(tool.get("description"), str):
-            tool["description"] = ""
-        tools.append(tool)
-    return Tools(tuple(tools), tuple(again), tuple(warnings), headers)
 
 
 def _param_headers(schema: Mapping[str, Any]) -> tuple[str | None, dict[tuple[str, ...], str]]:

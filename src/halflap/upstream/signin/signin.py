@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
@@ -13,9 +15,9 @@ from mcp.client.auth import OAuthClientProvider, OAuthFlowError
 from mcp.client.auth.utils import extract_field_from_www_auth, union_scopes
 from pydantic import ValidationError
 
-from halflap.core.errors import SignInError
+from halflap.core.errors import ClientRefusedError, SignInError, SignInNeededError
 from halflap.core.text import visible
-from halflap.core.values import person_of
+from halflap.core.values import CallContext, person_of
 from halflap.upstream.signin.credentials import Credentials, CredentialStore, SignedIn
 from halflap.upstream.signin.provider import PersonProvider, client_provider, sign_in_client
 from halflap.upstream.signin.redirect import LoopbackRedirect, Redirect
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from halflap.config import ServerConfig
 
-__all__ = ["SignIn"]
+__all__ = ["SignIn", "can_open_links", "sign_in_through_client"]
 
 _PING = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 _PING_HEADERS = {
@@ -44,6 +46,8 @@ class SignIn(httpx2.Auth):
         person = person_of(principal)
         self.command = f"halflap login {server.name}" + ("" if person is None else f" --for {person}")
         """What a person runs to sign in."""
+        self.in_client = asyncio.Lock()
+        """Held while a client shows the link, so that it shows one for all calls."""
         self._url = server.url
         self._principal = principal
         self._store = store
@@ -189,3 +193,41 @@ def _listening(port: int | None, held: Credentials | None) -> LoopbackRedirect:
         with suppress(OSError, OverflowError):
             return LoopbackRedirect(uri.port or 0)
     return LoopbackRedirect(0)
+
+
+def can_open_links(context: CallContext) -> bool:
+    """Return whether the client can show the person a link that leads back to this machine.
+
+    Not where several people share the gateway: one could let another sign in, and get their tokens.
+    """
+    if context.client is None or person_of(context.principal) is not None:
+        return False
+    elicitation = context.client.capabilities.get("elicitation")
+    return isinstance(elicitation, dict) and "url" in elicitation
+
+
+async def sign_in_through_client(sign_in: SignIn, context: CallContext, began: float) -> None:
+    """Sign in, unless another call has done so since this one `began`."""
+    client = context.client
+    assert client is not None
+
+    async def show(url: str, _: Redirect) -> None:
+        question = {
+            "mode": "url",
+            "message": f"Sign in to {sign_in.server.name}. The call goes on after that.",
+            "url": url,
+            "elicitationId": secrets.token_urlsafe(12),
+        }
+        answers = await client.ask({"sign-in": {"method": "elicitation/create", "params": question}})
+        if answers["sign-in"].get("action") != "accept":
+            raise SignInError("The sign-in was declined.")
+
+    async with sign_in.in_client:
+        held = await sign_in.held()
+        if held is not None and held.signed_in.signed_in_at >= began:
+            return
+        try:
+            await sign_in.sign_in(show)
+        except (SignInError, ClientRefusedError) as error:
+            message = f"{str(error).rstrip('.')}. To sign in without the client, run `{sign_in.command}`."
+            raise SignInNeededError(sign_in.server.name, message) from error
