@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
     from pathlib import Path
 
-    from halflap.sandbox import Execution
+    from halflap.sandbox.run.report import Execution
 
 _T = TypeVar("_T")
 

@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from halflap.sandbox import Execution
+    from halflap.sandbox.run.report import Execution
     from sandbox.desk import Desk
 
 RESULT = '{"totalRevenue": 5, "rows": [{"name": "a", "id": 1}, {"name": "b", "id": 2, "more": 1}]}'

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.dspy.programs import DspyPrograms
     from halflap.gateway.tools import Tools
-    from halflap.sandbox import Checked, Execution, Programs
+    from halflap.sandbox.check.finding import Checked
+    from halflap.sandbox.programs import Programs
+    from halflap.sandbox.run.report import Execution
     from halflap.scripts import Scripts
 
 __all__ = ["Executor"]

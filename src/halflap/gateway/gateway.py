@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from halflap.gateway.learned import LearnedSchemas
     from halflap.gateway.linter import Linted
     from halflap.graph.edges import Edge, Explanation, Graph
-    from halflap.sandbox import Checked, Execution
+    from halflap.sandbox.check.finding import Checked
+    from halflap.sandbox.run.report import Execution
     from halflap.schema import ToolSchema
     from halflap.scripts import Scripts
     from halflap.store import Activity, CallRecord, Purged, RunRecord, Store
