@@ -50,6 +50,14 @@ class Desk:
         """Run a program to its end."""
         return self.do(self.gateway.execute(code, CallContext(**context)))
 
+    def run_all(self, *codes: str) -> list[Execution]:
+        """Run programs side by side."""
+
+        async def every() -> list[Execution]:
+            return await asyncio.gather(*map(self.gateway.execute, codes))
+
+        return self.do(every())
+
     def output(self, code: str) -> str:
         """Run a program that must not fail, and give what it printed."""
         execution = self.run(code)
