@@ -191,12 +191,9 @@ def _report(
             result, reading, lambda block: f"[{block.get('type')} {block.get('mimeType') or ''}]"
         )
 
-    def values(task: str, found: Result | list[Result]) -> Any:
-        return [value(task, one) for one in found] if isinstance(found, list) else value(task, found)
-
     data = _printed(execution)
     if data is None:
-        results = {task: values(task, found) for task, found in journal.results.items()}
+        results = {task: value(task, found) for task, found in journal.results.items()}
         data = {"failed": None, "trace": journal.ended, "results": results}
     is_ok = execution.ok
     fails_again = not is_ok and bool(journal.fails_again or data.get("fails_again"))
