@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from halflap.gateway.learned import LearnedSchemas
     from halflap.graph.edges import Explanation, Graph
     from halflap.lint.live import Linted
-    from halflap.sandbox import Checked, Execution
+    from halflap.sandbox.check.finding import Checked
+    from halflap.sandbox.run.report import Execution
     from halflap.schema import ToolSchema
     from halflap.scripts import Scripts
     from halflap.store import CallRecord, Purged, RunRecord, Store

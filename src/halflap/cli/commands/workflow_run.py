@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.core.values import CallContext, Result, Tool
     from halflap.gateway import Gateway
-    from halflap.sandbox import Execution
+    from halflap.sandbox.run.report import Execution
     from halflap.workflows.model.net import Net
 
 _KIND = "workflow"
