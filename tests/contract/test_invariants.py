@@ -104,4 +104,4 @@ async def later(value: Any) -> bool:
 
 def test_an_async_rule_is_refused() -> None:
     with pytest.raises(TypeError, match="total_revenue"):
-        invariant("total_revenue", later)
+        invariant("total_revenue", later)  # type: ignore[arg-type]
