@@ -81,8 +81,13 @@ def _pieces(values: Sequence[float | None], top: float) -> tuple[str, ...]:
         else:
             x, y = (at + 0.5) * width, HEIGHT - value / top * (HEIGHT - 4) - 2
             pieces[-1].append(f"{x:.1f},{y:.1f}")
-    # A single minute is drawn as a short stroke: a line needs two points.
-    return tuple(" ".join(one if len(one) > 1 else [one[0], one[0]]) for one in pieces if one)
+    # A single minute is drawn as a dash: a line needs two points.
+    return tuple(" ".join(one if len(one) > 1 else _dash(one[0])) for one in pieces if one)
+
+
+def _dash(point: str) -> list[str]:
+    x, _, y = point.partition(",")
+    return [f"{float(x) - 2:.1f},{y}", f"{float(x) + 2:.1f},{y}"]
 
 
 def timeline(spans: Sequence[tuple[float, float]]) -> list[Span]:

@@ -15,19 +15,19 @@
         color: css("--text"),
         "font-family": "ui-sans-serif, system-ui, sans-serif",
         "font-size": 11,
-        height: "label",
+        height: (node) => 14 * node.data("label").split("\n").length + 2,
         label: "data(label)",
         padding: "8px",
         shape: "round-rectangle",
         "text-max-width": "180px",
         "text-valign": "center",
         "text-wrap": "wrap",
-        width: "label",
+        width: (node) => Math.min(180, 6.6 * Math.max(...node.data("label").split("\n").map((line) => line.length)) + 6),
       },
     },
     { selector: "node[kind = 'server']", style: { "background-color": css("--accent-soft"), "border-color": css("--accent"), "font-size": 13, padding: "14px" } },
     { selector: "node[kind = 'tool'][own = 0]", style: { "border-style": "dashed", color: css("--faint") } },
-    { selector: "node[kind = 'condition']", style: { shape: "ellipse", width: 26, height: 26, padding: 0 } },
+    { selector: "node[kind = 'condition']", style: { shape: "ellipse", width: 24, height: 24, padding: 0 } },
     { selector: "node[kind = 'silent']", style: { "border-style": "dashed", color: css("--faint") } },
     { selector: "node[kind = 'change']", style: { "border-color": css("--bad"), "background-color": css("--bad-soft") } },
     {
@@ -41,6 +41,7 @@
         "line-color": css("--line-strong"),
         "target-arrow-color": css("--line-strong"),
         "target-arrow-shape": "triangle",
+        "text-margin-y": -8,
         "text-background-color": css("--page"),
         "text-background-opacity": 0.85,
         width: 1.2,
@@ -54,10 +55,10 @@
     { selector: ".stuck", style: { "background-color": css("--bad"), color: css("--page"), "border-color": css("--bad") } },
   ];
 
-  const layout = (kind, count) => {
-    if (kind === "net") return { name: "breadthfirst", directed: true, spacingFactor: 1.1, transform: (_, at) => ({ x: at.y * 1.6, y: at.x * 0.6 }) };
+  const layout = (kind, count, labelled) => {
+    if (kind === "net") return { name: "breadthfirst", directed: true, spacingFactor: 1.1, transform: (_, at) => ({ x: at.y * (labelled ? 2.6 : 1.5), y: at.x * 0.6 }) };
     if (count > 60) return { name: "concentric", minNodeSpacing: 24, concentric: (node) => node.degree(), levelWidth: () => 4 };
-    return { name: "cose", animate: false, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, padding: 30, randomize: true };
+    return { name: "cose", animate: false, nodeRepulsion: () => 400000, idealEdgeLength: () => 140, nodeDimensionsIncludeLabels: true, padding: 30, randomize: true };
   };
 
   const draw = (place, data, kind) => {
@@ -65,11 +66,10 @@
     const picture = window.cytoscape({
       container: place,
       elements: { nodes: data.nodes, edges: data.edges },
-      layout: layout(kind, data.nodes.length),
+      layout: layout(kind, data.nodes.length, data.edges.some((edge) => edge.data.label)),
       maxZoom: 2.5,
       minZoom: 0.05,
       style: style(),
-      wheelSensitivity: 0.3,
     });
     if (picture.zoom() > 1.4) picture.zoom(1.4).center();
     drawings.set(place.id, picture);

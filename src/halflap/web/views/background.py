@@ -20,6 +20,8 @@ async def task(visit: Visit) -> Response:
         raise UsageError("This is over and forgotten. Runs are kept under Runs.")
     if not found.is_done:
         return visit.render("waiting.html", task=found)
+    if visit.is_fragment:
+        return Response(headers={"HX-Refresh": "true"})
     if found.work.cancelled():
         raise UsageError("It was stopped.")
     error = found.work.exception()
@@ -29,10 +31,7 @@ async def task(visit: Visit) -> Response:
         return visit.render("outcome.html", task=found, problem=error, values={})
     outcome = found.work.result()
     if isinstance(outcome, Execution):
-        address = f"/runs/{outcome.run}"
-        if visit.is_fragment:
-            return Response(headers={"HX-Redirect": address})
-        return RedirectResponse(address, 303)
+        return RedirectResponse(f"/runs/{outcome.run}", 303)
     return visit.render("outcome.html", task=found, problem=None, values=shown_answer(found.about, outcome))
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-from halflap.core.errors import HalflapError
+from halflap.core.errors import HalflapError, UsageError
 from halflap.web.forms import inputs_of, read_inputs
 from halflap.web.schema_tree import tree
 
@@ -103,10 +103,13 @@ async def post_call(visit: Visit) -> Response:
     """Call a tool with what was typed into its form."""
     visit.expect_calls_allowed()
     tool = visit.gateway.snapshot.find(visit.path("name"))
-    confirmed = frozenset({tool.name}) if visit.form.get("confirm") == "yes" else frozenset[str]()
+    is_confirmed = visit.form.get("confirm") == "yes"
+    confirmed = frozenset({tool.name}) if is_confirmed else frozenset[str]()
     result: Result | None = None
     problem: HalflapError | None = None
     try:
+        if visit.gateway.parts.executor.policy.is_destructive(tool) and not is_confirmed:
+            raise UsageError("This tool destroys something. Tick the box to confirm the call.")
         arguments = read_inputs(inputs_of(tool.input_schema), visit.form)
         result = await visit.gateway.call_tool(tool.name, arguments, visit.context(confirmed))
     except HalflapError as error:
