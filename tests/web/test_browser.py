@@ -62,7 +62,7 @@ class Served:
             await gateway.settle()
             self.run = (await gateway.execute(PROGRAM, CallContext("local"))).run
             self.page = await asyncio.to_thread(WebPage, gateway, Tokens(TOKENS), HOSTS)
-            server = uvicorn.Server(uvicorn.Config(self.page, port=0, log_level="error"))  # type: ignore[arg-type]
+            server = uvicorn.Server(uvicorn.Config(self.page, port=0, log_level="error"))
             serving = asyncio.create_task(server.serve())
             while not server.started:
                 await asyncio.sleep(0.01)
@@ -88,8 +88,8 @@ class Served:
 
 @pytest.fixture
 def served(home: Path) -> Iterator[Served]:
-    assert home
     one = Served()
+    assert home.is_dir()
     one.thread.start()
     assert one.ready.wait(60)
     yield one
@@ -106,9 +106,9 @@ def browsing(served: Served, **options: Any) -> Iterator[tuple[Any, list[str]]]:
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = browser.new_context(viewport={"width": 1280, "height": 900}, **options).new_page()
-        page.on("console", lambda one: complaints.append(one.text) if _is_complaint(one) else None)
+        page.on("console", lambda one: complaints.extend([one.text] if _is_complaint(one) else []))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (complaints.append("a dialog"), dialog.dismiss()))
+        page.on("dialog", lambda dialog: (complaints.extend(["a dialog"]), dialog.dismiss()))
         page.goto(served.link())
         page.wait_for_url(served.address + "/")
         yield page, complaints

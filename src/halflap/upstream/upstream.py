@@ -341,8 +341,8 @@ class Pool:
     def __iter__(self) -> Iterator[Upstream]:
         return iter(self._upstreams.values())
 
-    def get(self, name: str) -> Upstream | None:
-        return self._upstreams.get(name)
+    def __getitem__(self, name: str) -> Upstream:
+        return self._upstreams[name]
 
     async def sign_ins(self) -> dict[str, list[SignedIn]]:
         """Return who is signed in to each server."""

@@ -85,16 +85,18 @@ class Site:
         self.kinds: Shared[dict[str, str]] = Shared(self._kinds, 5.0)
         """Whether the output of each tool is declared, learned or unknown."""
         self.health: Shared[dict[str, Any]] = Shared(self._health, 3.0)
-        self.edges: Shared[Sequence[Edge]] = Shared(gateway.edges, 30.0)
+        self.edges: Shared[Sequence[Edge]] = Shared(self._edges, 30.0)
         self.jobs = Jobs(gateway.config.workflows.timeout_seconds)
 
     async def _health(self) -> dict[str, Any]:
-        await self.gateway.prepare()
-        return await self.gateway.health()
+        return await (await self.gateway.prepare()).doctor.health()
 
     async def _kinds(self) -> dict[str, str]:
         await self.gateway.prepare()
         return await self.gateway.learned.output_kinds()
+
+    async def _edges(self) -> Sequence[Edge]:
+        return await (await self.gateway.prepare()).composer.edges()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import RedirectResponse, Response
 
 from halflap.core.errors import HalflapError, UsageError
-from halflap.sandbox import Execution
+from halflap.sandbox.run.report import Execution
 from halflap.web.views.nets import shown_answer
 
 if TYPE_CHECKING:

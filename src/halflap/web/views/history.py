@@ -104,7 +104,7 @@ def _call_lines(code: str, names: set[str]) -> dict[str, tuple[int, ...]]:
 
 
 async def one_call(visit: Visit) -> Response:
-    call = await visit.gateway.recorded_call(visit.path("id"), visit.sees)
+    call = await (await visit.gateway.records()).call(visit.path("id"), principal=visit.sees)
     if call is None:
         raise RunNotFoundError(visit.path("id"))
     return visit.render("call.html", call=call, name=_names(visit, [call])[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import StoreError
@@ -44,8 +45,11 @@ async def _live(visit: Visit) -> dict[str, Any]:
 
 
 async def _activity(visit: Visit) -> Activity | None:
+    since = (time.time() // 60 - MINUTES + 1) * 60
+    limit = visit.gateway.config.execution.max_output_bytes
     try:
-        return await visit.gateway.activity(MINUTES, principal=visit.sees)
+        records = await visit.gateway.records()
+        return await records.activity(since, 60.0, MINUTES, output_limit=limit, principal=visit.sees)
     except StoreError:
         return None
 

@@ -46,7 +46,7 @@ async def post_run(visit: Visit) -> Response:
     if visit.form.get("confirm") == "yes":
         destructive = await visit.gateway.parts.executor.dspy_needing_confirmation(name)
         confirmed = frozenset(tool.name for tool in destructive)
-    work = _answered(visit.gateway.execute_dspy(name, inputs, visit.context(confirmed)))
+    work = _answered(visit.gateway.parts.executor.execute_dspy(name, inputs, visit.context(confirmed)))
     task = visit.site.tasks.start(visit.session.principal, "dspy", work)
     return RedirectResponse(f"/tasks/{task.id}", 303)
 
