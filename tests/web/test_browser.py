@@ -108,7 +108,7 @@ def browsing(served: Served, **options: Any) -> Iterator[tuple[Any, list[str]]]:
         page = browser.new_context(viewport={"width": 1280, "height": 900}, **options).new_page()
         page.on("console", lambda one: complaints.extend([one.text] if _is_complaint(one) else []))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (complaints.extend(["a dialog"]), dialog.dismiss()))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
         page.goto(served.link())
         page.wait_for_url(served.address + "/")
         yield page, complaints
