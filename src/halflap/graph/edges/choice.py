@@ -86,7 +86,7 @@ def _shared(path: Path, others: Iterable[Path]) -> int:
     best = 0
     for other in others:
         size = 0
-        for mine, theirs in zip(path, other):
+        for mine, theirs in zip(path, other, strict=False):
             if mine != theirs:
                 break
             size += 1
