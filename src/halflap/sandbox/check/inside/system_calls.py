@@ -1,4 +1,4 @@
-"""Which system calls ty can make: it reads its folder and its libraries, computes with threads, and prints."""
+"""Which system calls ty can make: those of programs, and what it takes to read files, use threads, and be started."""
 
 from __future__ import annotations
 
@@ -8,27 +8,16 @@ from halflap.sandbox.jail.inside.seccomp import EVERY, NEXT, PROGRAMS, Check, Ru
 
 __all__ = ["TY"]
 
-_ALLOWED = (
-    "read", "write", "readv", "writev", "pread64", "close", "lseek", "fstat", "poll", "ppoll",
-    "munmap", "mremap", "brk", "set_robust_list", "rseq", "set_tid_address", "arch_prctl",
-    "nanosleep", "gettimeofday", "time", "times",
-    "getrandom", "getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getrusage",
-    "getrlimit", "sysinfo", "sched_yield", "uname",
-    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall",
-    "exit", "exit_group",
+_READING = (
+    "pread64", "set_tid_address", "arch_prctl", "uname",
     # Looking at paths. What is at them is Landlock's and the namespace's to say.
     "stat", "lstat", "newfstatat", "statx", "statfs", "access", "faccessat", "faccessat2", "getcwd", "readlink",
     "readlinkat", "getdents64", "fadvise64",
     # By the first of these ty is started; what else could be is Landlock's to say.
     "execveat", "execve",
 )  # fmt: skip
-
-_CHANGES = (
-    "creat", "openat2", "rename", "renameat", "renameat2", "mkdirat", "rmdir", "link", "linkat", "unlink",
-    "unlinkat", "symlink", "symlinkat", "chmod", "fchmodat", "chown", "lchown", "fchownat", "mknod", "mknodat",
-    "truncate", "utimensat", "mkdir", "chdir",
-)  # fmt: skip
-
+_OPENING = ("open", "openat")
+_NOT_FOR_TY = ("socketpair", "sendto", "recvfrom", "getsockopt")
 _PROT_WRITE, _PROT_EXEC, _MAP_HUGETLB = 2, 4, 0x40000
 _WRITING = 0o1 | 0o2 | 0o100 | 0o1000 | 0o2000
 """O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND."""
@@ -37,26 +26,21 @@ _NEW_NAMESPACES = 0x7E020000 | 0x80
 _SET_NAME, _SET_VMA = 15, 0x53564D41
 _DUPLICATE = 1030
 
-_FROM_PROGRAMS = {
-    "madvise", "futex", "clock_gettime", "clock_getres", "clock_nanosleep", "sched_getaffinity", "ioctl", "mprotect",
-    "prlimit64",
-}  # fmt: skip
-
 TY = Rules(
-    allowed=_ALLOWED,
-    paths=_CHANGES,
+    allowed=(*PROGRAMS.allowed, *_READING),
+    paths=tuple(name for name in PROGRAMS.paths if name not in {*_OPENING, *_READING}),
     checked=(
-        *(rule for rule in PROGRAMS.checked if rule[0] in _FROM_PROGRAMS),
+        ("open", (Check(1, _WRITING, 0),), errno.EACCES),
+        ("openat", (Check(2, _WRITING, 0),), errno.EACCES),
         # The loader maps libraries as code; nothing is ever both written and run.
         ("mmap", (Check(2, _PROT_EXEC, 0), Check(3, _MAP_HUGETLB, 0)), NEXT),
         ("mmap", (Check(2, _PROT_WRITE, 0), Check(3, _MAP_HUGETLB, 0)), errno.EPERM),
-        ("fcntl", (Check(1, EVERY, _DUPLICATE),), NEXT),
-        *(rule for rule in PROGRAMS.checked if rule[0] == "fcntl"),
-        ("open", (Check(1, _WRITING, 0),), errno.EACCES),
-        ("openat", (Check(2, _WRITING, 0),), errno.EACCES),
         # Threads, and no processes.
         ("clone", (Check(0, _THREAD | _NEW_NAMESPACES, _THREAD),), errno.EPERM),
         ("prctl", (Check(0, EVERY, _SET_NAME),), NEXT),
         ("prctl", (Check(0, EVERY, _SET_VMA),), errno.EPERM),
+        ("fcntl", (Check(1, EVERY, _DUPLICATE),), NEXT),
+        *(rule for rule in PROGRAMS.checked if rule[0] not in _NOT_FOR_TY),
     ),
 )
+"""It takes the first entry that fits, so what programs may do with `mmap` adds nothing."""
