@@ -202,4 +202,4 @@ async def stubs(
             await list_unlisted(gateway)
         warn_about_servers(gateway, server)
         name = None if name is None else await resolve(gateway, name)
-        write(await gateway.stubs(server, name=name), exact=True)
+        write(await gateway.parts.tools.stubs(server, name), exact=True)

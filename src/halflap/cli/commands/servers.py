@@ -257,7 +257,7 @@ async def _accept(gateway: Gateway, names: list[str], *, yes: bool) -> list[dict
             _show_definition(name, gateway.snapshot)
     if any(name in changed for name in wanted):
         confirm("Accept it?" if len(wanted) == 1 else "Accept them?", "Not accepted.", yes=yes)
-    accepted = await gateway.accept(wanted)
+    accepted = await gateway.parts.catalog.accept(wanted)
     for name in wanted:
         note(f"{name}: {'accepted' if name in accepted else 'has not changed'}.")
     return [{"tool": name, "accepted": name in accepted} for name in wanted]
