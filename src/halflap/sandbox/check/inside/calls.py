@@ -53,7 +53,7 @@ def _call(
             # A dict written out in the program counts as the arguments in it.
             for key, inner in zip(read.keys, read.values, strict=True):
                 assert isinstance(key, ast.Constant)
-                arguments.append(Argument(key.value, tree.place(key), _values(tree, node, key, inner)))
+                arguments.append(Argument(str(key.value), tree.place(key), _values(tree, node, key, inner)))
         else:
             more = True
     return ToolCall(name, tree.place(node), not tree.is_tool(node), more, arguments)

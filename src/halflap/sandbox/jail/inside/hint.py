@@ -109,17 +109,17 @@ def _about_value(
         if type(error.obj) is dict and _has(error.obj, error.name):
             return f"The value is a dict: write [{error.name!r}] instead of .{error.name}."
         return _describe(error.obj, error.name)
-    if trace.tb_frame.f_code.co_filename != FILE or not _is(error, KeyError, TypeError, IndexError):
-        return None
-    read = _failing_read(source, trace)
-    if read is None:
-        return None
-    try:
-        value, where = _find(read.value, trace, results)
-    except (LookupError, TypeError, ValueError):
-        return None
-    args = BaseException.__dict__["args"].__get__(error)
+    is_own = trace.tb_frame.f_code.co_filename == FILE and _is(error, KeyError, TypeError, IndexError)
+    read = _failing_read(source, trace) if is_own else None
+    return None if read is None else _about_read(error, read, trace, results)
+
+
+def _about_read(
+    error: BaseException, read: ast.Subscript, trace: TracebackType, results: Mapping[str, Any]
+) -> str | None:
+    value, where = _find(read.value, trace, results)
     if type(value) is dict:
+        args = BaseException.__dict__["args"].__get__(error)
         # If it has the key, it is another value than the one that failed.
         is_known = len(args) == 1 and type(error) is KeyError and not _has(value, args[0])
         return _describe(value, args[0], where) if is_known else None
