@@ -52,8 +52,8 @@ async def login(
 
     credentials = await sign_in.sign_in(show)
     if invocation.as_json:
-        print_json({"server": name, **credentials.summary.to_json()})
-    note(f"Signed in to {name!r}: {describe_sign_in(credentials.summary.to_json())}.")
+        print_json({"server": name, **credentials.signed_in.to_json()})
+    note(f"Signed in to {name!r}: {describe_sign_in(credentials.signed_in.to_json())}.")
 
 
 @command(shared=_SHARED)
