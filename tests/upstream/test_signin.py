@@ -259,7 +259,7 @@ async def test_halflap_signs_in_as_itself_when_it_is_needed(server: Protected, h
 
 
 class Keyring(KeyringBackend):
-    priority = 1  # type: ignore[assignment]  # a property of the class there
+    priority = 1
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str, str], str] = {}
