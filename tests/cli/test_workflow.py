@@ -61,7 +61,7 @@ def saved(folder: Path, name: str, value: Any) -> str:
 def test_a_sound_workflow_is_shown_with_its_footprint(order: str) -> None:
     found = called("validate", order)
     assert found.exit_code == 0
-    assert "1 check_credit #   ||  ←   →   →" in map(str.strip, found.stdout.splitlines())
+    assert "1 check_credit\t#\t||\t←\t→\t→" in found.stdout.splitlines()
 
 
 def test_a_deadlock_exits_with_1_and_shows_its_trace(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_an_optimised_workflow_is_written(tmp_path: Path) -> None:
     slow, fast = saved(tmp_path, "slow.json", chain("a", "b")), tmp_path / "fast.json"
     found = called("optimize", slow, "--target", "performance", "--output", str(fast))
     assert (found.exit_code, found.stdout) == (0, "")
-    assert "expected makespan: 20 → 10\n" in found.stderr
+    assert "transformation: parallelise\n" in found.stderr
     assert called("validate", str(fast)).exit_code == 0
     to_stdout = called("optimize", slow, "--target", "performance")
     assert json.loads(to_stdout.stdout) == json.loads(fast.read_text())
