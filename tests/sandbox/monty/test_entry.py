@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,9 @@ from halflap.config import ExecutionConfig
 from halflap.sandbox.sandbox import Ending, Entry, Program, ToolHelp
 from sandboxing import Stage
 
-pytest.importorskip("pydantic_monty", reason="needs `pip install 'halflap[monty]'`")
+pytestmark = pytest.mark.skipif(
+    find_spec("pydantic_monty") is None, reason="needs `pip install 'halflap[monty]'`"
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

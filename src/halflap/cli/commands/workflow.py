@@ -142,7 +142,9 @@ def optimize(
     file: FileArgument,
     target: Annotated[
         Literal["performance", "behavioral", "balanced"],
-        Option("--target", "-t", help="behavioral keeps the traces, balanced most of the footprint."),
+        Option(
+            "--target", "-t", help="What stays: behavioral keeps the traces, balanced most of the footprint."
+        ),
     ] = "balanced",
     pattern: PatternsOption = None,
     constraint: Annotated[
@@ -150,7 +152,7 @@ def optimize(
         Option(
             "--constraint",
             metavar="NAME=JSON",
-            help='max_cost=9, max_parallel=2, keep_order=true or [["first", "then"]], fixed=["task"].',
+            help='One of max_cost=9, max_parallel=2, keep_order=true or [["first", "then"]], fixed=["task"].',
         ),
     ] = None,
     engine: Annotated[
