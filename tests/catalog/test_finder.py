@@ -10,13 +10,20 @@ from catalog.worlds import catalog, listing
 from halflap.catalog import Catalog, Finder, Hit, Snapshot
 from halflap.core.errors import ServerNotFoundError, UsageError
 from halflap.core.values import Tool
+from halflap.schema import ToolSchema, parse_schema
 
 
 def found(query: str, *tools: Tool) -> list[Hit]:
     """Search a snapshot. Of a catalogue, a finder wants only that."""
     snapshot = Snapshot(number=1, tools={tool.name: tool for tool in tools})
-    finder = Finder(cast("Catalog", SimpleNamespace(snapshot=snapshot)))
-    return asyncio.run(finder.search(query, 10, None))
+    return asyncio.run(finder(cast("Catalog", SimpleNamespace(snapshot=snapshot))).search(query, 10, None))
+
+
+def finder(catalog: Catalog) -> Finder:
+    async def schema_of(tool: Tool) -> ToolSchema:
+        return parse_schema(tool)
+
+    return Finder(catalog, schema_of)
 
 
 def tool(name: str, **parameter: Any) -> Tool:
@@ -46,16 +53,16 @@ def test_a_schema_that_cannot_be_shown_whole_takes_no_hit_away(hostile: dict[str
 @pytest.mark.parametrize(("query", "limit"), [("a", 0), ("a", -1), (" ", 10)])
 async def test_an_empty_query_or_limit_is_refused(query: str, limit: int) -> None:
     with pytest.raises(UsageError):
-        await Finder(await catalog(listing("s", "a"))).search(query, limit, None)
+        await finder(await catalog(listing("s", "a"))).search(query, limit, None)
 
 
 async def test_an_unknown_server_is_an_error_that_names_the_servers() -> None:
     with pytest.raises(ServerNotFoundError) as caught:
-        await Finder(await catalog(listing("one", "a"), listing("two"))).search("a", 10, "nope")
+        await finder(await catalog(listing("one", "a"), listing("two"))).search("a", 10, "nope")
     assert caught.value.known == ("one", "two")
 
 
 async def test_a_server_without_tools_is_not_called_unknown() -> None:
     with pytest.raises(UsageError, match="halflap doctor two") as caught:
-        await Finder(await catalog(listing("one", "a"), listing("two"))).search("a", 10, "two")
+        await finder(await catalog(listing("one", "a"), listing("two"))).search("a", 10, "two")
     assert caught.value.code == "usage"

@@ -116,7 +116,9 @@ def test_the_time_limit_of_the_calling_program_holds_and_a_cancellation_is_recor
         served.chat.answer = lambda _: Answer("", delay=1_000.0)
         assert (await executed(served.client, CALLED)).startswith("[Script execution failed]")
         before = served.chat.count
-        under_way = asyncio.create_task(served.gateway.execute_dspy("worklet_selector", WORKLET_INPUTS))
+        under_way = asyncio.create_task(
+            served.gateway.parts.executor.execute_dspy("worklet_selector", WORKLET_INPUTS)
+        )
         while served.chat.count == before:
             await asyncio.sleep(0.01)
         under_way.cancel()

@@ -149,7 +149,7 @@ async def test_a_held_tool_is_refused_until_it_is_accepted_also_after_a_restart(
         assert (described["description"], described["changed"]) == ("Tool a, changed.", ["description"])
         assert described["accepted"] == {"description": "Tool a."}
         assert "halflap trust --tool mcp__one__a" in described["held"]
-        assert await gateway.accept(["mcp__one__a"]) == ("mcp__one__a",)
+        assert await gateway.parts.catalog.accept(["mcp__one__a"]) == ("mcp__one__a",)
         assert (await gateway.call("mcp__one__a")).text == "called a"
     assert list(await listed({"one": server}, **hold)) == ["mcp__one__a", "mcp__one__b"]
 

@@ -187,7 +187,7 @@ async def test_noise_on_stdout_is_logged_and_disturbs_nothing() -> None:
         assert len((await gateway.call("mcp__echo__big", bytes=5_000_000)).text) == 5_000_000
 
         async def logged() -> bool:
-            (row,) = (await gateway.health())["servers"]
+            (row,) = (await gateway.parts.doctor.health())["servers"]
             return {"[stdout] this is not JSON", "noise on stderr"} <= {*row["log"]}
 
         assert await comes(logged)

@@ -15,7 +15,7 @@ from support import ROOT
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from halflap.gateway.linter import Linted
+    from halflap.lint.live import Linted
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 

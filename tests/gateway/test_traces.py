@@ -52,15 +52,13 @@ async def test_calls_are_counted_and_listed_for_those_who_may_see_them() -> None
     async with Gateway.open({}, servers=echo()) as gateway:
         identifier = await ran(gateway, "ann", output_bytes=7)
         await gateway.call("mcp__echo__add", a="1", b="2")
-        counted = {who: await gateway.activity(principal=who) for who in (None, "ann", "bob")}
-        assert {who: sum(one.calls) for who, one in counted.items()} == {None: 2, "ann": 1, "bob": 0}
-        assert (counted["ann"].output_bytes, len(counted["ann"].calls)) == (7, 60)
         (own,) = await gateway.recent_calls(tool="mcp__echo__add", principal="ann", values=False)
         assert (own.run, own.arguments) == (identifier, None)
-        whole = await gateway.recorded_call(own.id, "ann")
+        records = await gateway.records()
+        whole = await records.call(own.id, principal="ann")
         assert whole is not None
         assert whole.arguments == '{"a": "1", "b": "2"}'
-        assert await gateway.recorded_call(own.id, "bob") is None
+        assert await records.call(own.id, principal="bob") is None
         assert (await gateway.run(identifier, values=False))[1] == [own]
 
 

@@ -45,7 +45,7 @@ async def everything(gateway: Gateway) -> str:
     told = [
         await gateway.inspect(ODD),
         await gateway.learned.export(),
-        await gateway.stubs("r"),
+        await gateway.parts.tools.stubs("r"),
         str(await gateway.learned.rows()),
         str(known),
         (await gateway.get_schema(ODD)).format_compact(),

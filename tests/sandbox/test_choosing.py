@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -112,16 +111,3 @@ def test_off_is_off(run: Run) -> None:
     assert found.trouble is not None
     with pytest.raises(SandboxError):
         run(Stage().play(sandbox, "print(1)"))
-
-
-def test_choosing_loads_nothing_heavy() -> None:
-    code = (
-        "import sys\n"
-        "from halflap.config import ExecutionConfig\n"
-        "from halflap.sandbox.choose import choose\n"
-        "for sandbox in ('auto', 'jail', 'monty', 'off'):\n"
-        "    choose(ExecutionConfig(sandbox=sandbox))\n"
-        "print([name for name in ('pydantic_monty', 'mcp', 'sqlite3') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

@@ -8,12 +8,15 @@ from __future__ import annotations
 import asyncio
 import json
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 import pytest
 from blockbuster import blockbuster_ctx
 
+from dspy_programs.chat_server import Answer
+from dspy_programs.serving import serve, told
 from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import read_net
 from halflap.workflows.model.net import Specification
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp import Client
+
+    from dspy_programs.chat_server import Asked
+    from dspy_programs.serving import Served
 
     Ask = Callable[[Client], Awaitable[Any]]
 
@@ -217,3 +223,40 @@ def test_a_worker_that_dies_is_an_error(home: Path, monkeypatch: pytest.MonkeyPa
     found = asked(home, lambda client: client.call_tool("gepa_validate_footprint", arguments))
     assert (found.is_error, found.structured_content["code"]) == (True, "EXECUTION_ERROR")
     assert found.meta["halflap"]["code"] == "workflow-failed"
+
+
+# A configured model -----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(
+    find_spec("dspy") is None or find_spec("gepa") is None, reason="needs halflap[dspy] and halflap[gepa]"
+)
+def test_a_configured_model_chooses_changes_and_an_unavailable_one_is_only_a_note(
+    tmp_path: Path, run: Any
+) -> None:
+    tasks = [{"reads": [], "writes": []}, {"reads": [], "writes": []}, {"reads": ["c"], "writes": ["c"]}]
+    workflow = chain("a", "b", "c")
+    for task, data in zip(workflow["tasks"], tasks, strict=True):
+        task.update(data)
+    given = {"workflow_spec": workflow, "optimization_target": "performance"}
+    answers: list[Any] = []
+
+    async def scenario(served: Served) -> None:
+        for failing in (False, True):
+            broken.append(failing)
+            answers.append(await told(served.client, "gepa_optimize_workflow", **given))
+            workflow["id"] = "another"
+        recorded = await served.gateway.runs()
+        assert {(one.kind, one.name) for one in recorded} == {("dspy", "workflow_reflection")}
+
+    broken: list[bool] = []
+
+    def say(asked: Asked) -> Any:
+        assert '"id": "chain"' in asked.inputs["question"] or broken[-1]
+        return Answer(status=400) if broken[-1] else {"reply": "2"}
+
+    chat = serve(run, tmp_path, say, scenario, server={"families": ["gepa"]})
+    assert chat.count > 1
+    assert [one["metrics"]["after"]["expected_makespan"] for one in answers] == [10, 10]
+    assert ["asked" in one["notes"][0] for one in answers] == [True, True]
+    assert ["could not be asked" in " ".join(one["notes"]) for one in answers] == [False, True]

@@ -51,10 +51,8 @@ async def upstream(script: str, *args: str, last_version: str | None = None) -> 
     )
     complaints: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
-    found = pool.get("x")
-    assert found is not None
     try:
-        yield found
+        yield pool["x"]
     finally:
         await pool.close()
     assert complaints == []

@@ -194,7 +194,6 @@ _KEPT = st.sampled_from(
         Kept("odd", "of a flow that may be there", "t0 -> t1"),
     ]
 )
-EACH: list[Any] = [None, [], ["x", {"y": 1}], {"from": "orders.items"}]
 PREDICATES = ["x > 3", "order.total >= 10.5 and not paid", 'state == "new" or state == null', "true", "ok"]
 
 
@@ -218,7 +217,6 @@ def told_nets(draw: DrawFn, base: SearchStrategy[Net] | None = None) -> Net:
                 st.one_of(st.none(), st.dictionaries(_TEXTS, st.one_of(_TEXTS, _AMOUNTS), max_size=2))
             ),
             limit=draw(st.one_of(st.none(), st.integers(1, 9))),
-            each=draw(st.sampled_from(EACH)),
         )
     flows: list[Flow] = []
     out = one.outgoing()

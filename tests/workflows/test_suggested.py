@@ -85,28 +85,3 @@ def test_what_a_net_has_no_word_for_is_named_and_not_run() -> None:
     assert net.notes
     with pytest.raises(WorkflowError, match="--program"):
         check_runnable(net, {})
-
-
-def test_what_is_called_for_each_of_a_list_says_so_and_so_does_what_takes_what_those_return() -> None:
-    orders = ports("list_orders", "customer_id", "order_id")
-    ship = ports("get_order", "order_id", "state")
-    net = suggested(graph_of(FIND, orders, ship), "get_order", email="a@b")
-    by_label = {task.label: task for task in net.tasks.values()}
-    find, found, shipped = (by_label[name] for name in ("find_customers", "list_orders", "get_order"))
-    assert (found.each, found.arguments) == (
-        {"from": f"{find.id}.customers"},
-        {"customer_id": {"from": "each.customer_id"}},
-    )
-    assert (shipped.each, shipped.arguments) == (
-        {"from": found.id},
-        {"order_id": {"from": "each.order_id"}},
-    )
-    assert net.kept == ()
-    assert read_net(write_net(net)) == net
-    check_runnable(net, {})
-
-
-def test_a_list_at_hand_is_gone_through() -> None:
-    graph = graph_of(ports("get_order", "order_id", "state"))
-    (step,) = suggested(graph, "get_order", order_id=["o1", "o2"]).tasks.values()
-    assert (step.each, step.arguments) == (["o1", "o2"], {"order_id": {"from": "each"}})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.workflows.model.form import read_net
-from halflap.workflows.model.net import Kept
+from halflap.workflows.model.net import Flow, Kept
 from halflap.workflows.transform.catalogue import transformed
 from halflap.workflows.transform.constraints import Constraints
 from workflows.nets import block_net, net, rule
@@ -24,10 +24,6 @@ LOOK = {"label": "look", "duration": 2, "reads": ["x"], "writes": ["y"], "idempo
 def only(name: str, one: Net) -> Net:
     ((new, _),) = transformed(name, one)
     return new
-
-
-def made(one: Net, what: str) -> list[Net]:
-    return [new for new, text in transformed("merge_identical", one) if what in text]
 
 
 def flows(one: Net) -> set[str]:
@@ -46,10 +42,6 @@ def choice(*branches: tuple[dict[str, Any], list[dict[str, Any]]]) -> Net:
     tasks.append(task("z", 1))
     listed.append({"from": "z", "to": "o"})
     return read_net({"id": "choice", "input": "i", "output": "o", "tasks": tasks, "flows": listed})
-
-
-def same(name: str) -> dict[str, Any]:
-    return {**task(name, 2, "s", "x"), "label": "same"}
 
 
 def twice(*between: dict[str, Any], **more: Any) -> Net:
@@ -71,32 +63,6 @@ def beside_writer(writes: str) -> Net:
     return replace(
         one, tasks={name: replace(each, **known.get(each.label, {})) for name, each in one.tasks.items()}
     )
-
-
-def filtered(
-    *after: dict[str, Any], writes: str | None = None, predicate: str = "check.ok", reads: str = "work"
-) -> Net:
-    """Make work, then a check, then what needs the work or nothing, then what comes after."""
-    work = task("work", 20, writes=writes)
-    tasks = [
-        work,
-        {**task("check", 1), "split": "xor"},
-        task("use", 5, reads),
-        {**task("end", 1, "", "end"), "join": "xor"},
-    ]
-    names = ["end", *(one["id"] for one in after), "o"]
-    return read_net(
-        {
-            "id": "filtered", "input": "i", "output": "o", "tasks": [*tasks, *after],
-            "flows": [
-                {"from": "i", "to": "work"}, {"from": "work", "to": "check"},
-                {"from": "check", "to": "use", "predicate": predicate, "probability": 0.1},
-                {"from": "check", "to": "end", "default": True, "probability": 0.9},
-                {"from": "use", "to": "end"},
-                *({"from": one, "to": other} for one, other in pairwise(names)),
-            ],
-        }
-    )  # fmt: skip
 
 
 # What they do ---------------------------------------------------------------------------------------------
@@ -121,53 +87,20 @@ def test_nested_blocks_of_a_kind_are_merged_and_probabilities_multiplied() -> No
     assert found == {"a": 0.5, "b": pytest.approx(0.1), "c": pytest.approx(0.4)}
 
 
-def test_identical_branches_are_merged() -> None:
-    rest = [task("c", 3)]
-    one = choice(
-        ({"probability": 0.2}, [same("a")]),
-        ({"probability": 0.3}, [same("b")]),
-        ({"probability": 0.5}, rest),
-    )
-    new = made(one, "identical")[0]
-    assert {flow.target: flow.probability for flow in new.flows if flow.source == "s"} == {"a": 0.5, "c": 0.5}
-    # Predicates are evaluated in order.
-    one = choice(
-        ({"predicate": "s == 1"}, [same("a")]),
-        ({"predicate": "s > 1"}, rest),
-        ({"default": True}, [same("b")]),
-    )
-    assert made(one, "identical") == []
-
-
-def test_a_common_end_moves_behind_the_choice_and_a_common_beginning_before_it() -> None:
-    (new,) = made(choice(({}, [task("a", 1), same("x")]), ({}, [task("b", 1), same("y")])), "behind")
-    assert {"a>x", "b>x", "x>z"} <= flows(new)
-    assert "y" not in new.tasks
-
-    def begins(predicate: str) -> list[Net]:
-        first = ({"predicate": predicate}, [same("x"), task("a", 1)])
-        return made(choice(first, ({"default": True}, [same("y"), task("b", 1)])), "before")
-
-    assert {"s>x", "x>a", "x>b"} <= flows(begins("s > 1")[0])
-    # It writes what the choice reads.
-    assert begins("x > 1") == []
-
-
 def test_an_idempotent_task_is_not_repeated() -> None:
     assert list(only("drop_duplicates", twice(task("m", 1))).tasks) == ["a", "m"]
     assert len(transformed("drop_duplicates", before_choice({"id": "a", **LOOK}, {"id": "c", **LOOK}))) == 1
     assert len(transformed("drop_duplicates", beside_writer("z"))) == 1
 
 
-def test_work_that_one_way_needs_is_done_there() -> None:
-    new = only("filter_first", filtered())
-    assert flows(new) == {"i>check", "check>work", "work>use", "use>end", "check>end", "end>o"}
-    stated = {flow.target: (flow.predicate, flow.probability) for flow in new.flows if flow.source == "check"}
-    assert stated == {"work": ("check.ok", 0.1), "end": (None, 0.9)}
-
-
 def test_a_choice_moves_with_the_task_that_decides_it() -> None:
-    one = filtered(writes="else", reads="")
+    one = line(task("work", 20, writes="else"), task("check", 1), task("use", 5, "check"), task("end", 1))
+    tasks = {
+        **one.tasks,
+        "check": replace(one.tasks["check"], split="xor"),
+        "end": replace(one.tasks["end"], join="xor"),
+    }
+    one = replace(one, tasks=tasks, flows=(*one.flows, Flow("check", "end")))
     whole = max((new for new, _ in transformed("parallelise", one)), key=lambda new: len(new.flows))
     assert "check>use" in flows(whole)
 
@@ -175,7 +108,6 @@ def test_a_choice_moves_with_the_task_that_decides_it() -> None:
 # What prevents them ---------------------------------------------------------------------------------------
 
 TWO = line(task("a", 5), task("b", 5))
-BOTH = choice(({}, [same("a")]), ({}, [same("b")]))
 
 
 @pytest.mark.parametrize(
@@ -188,9 +120,6 @@ BOTH = choice(({}, [same("a")]), ({}, [same("b")]))
         ("remove_silent", line({"id": "a"}, {"id": "s", "label": None}, rules=[{"kind": "required", "task": "s"}]), {}),
         # Something outside decides at a condition.
         ("remove_silent", net("a b c", "i>a a>p p>b p>c b>o c>o", conditions="p"), {}),
-        ("merge_identical", choice(({}, [same("a")]), ({}, [{**same("b"), "duration": 9}])), {}),
-        ("merge_identical", BOTH, {"fixed": ("a", "b")}),
-        ("merge_identical", replace(BOTH, rules=(rule("required", "b"),)), {}),
         # Something in between changes what it reads or wrote, or may.
         *(
             ("drop_duplicates", twice(between), {})
@@ -202,16 +131,6 @@ BOTH = choice(({}, [same("a")]), ({}, [same("b")]))
         ("drop_duplicates", before_choice({"id": "a", **LOOK}, task("c", 1)), {}),
         ("drop_duplicates", beside_writer("x"), {}),
         ("drop_duplicates", replace(twice(), rules=(rule("required", "b"),)), {}),
-        # The choice, or a later task, needs the work, or may.
-        ("filter_first", filtered(predicate="work > 1"), {}),
-        ("filter_first", filtered(task("later", 1, "work")), {}),
-        ("filter_first", filtered({"id": "later"}), {}),
-        # It has another effect.
-        ("filter_first", filtered(writes="mail"), {}),
-        ("filter_first", filtered(writes="work mail"), {}),
-        ("filter_first", replace(filtered(), rules=(rule("required", "work"),)), {}),
-        ("filter_first", filtered(), {"fixed": ("work",)}),
-        ("filter_first", filtered(), {"keep_order": True}),
         ("parallelise", line(task("a", 5), {"id": "b", "duration": 5}, task("c", 5)), {}),
         ("parallelise", line(task("a", 5, resource="bob"), task("b", 5, resource="bob")), {}),
         ("parallelise", replace(TWO, kept=(Kept("timer", "<timer/>", "a"),)), {}),
@@ -223,5 +142,4 @@ def test_nothing_is_changed_that_could_matter(name: str, one: Net, constraints: 
 
 
 def test_without_those_reasons_it_is_changed() -> None:
-    assert transformed("merge_identical", BOTH)
     assert transformed("parallelise", TWO)

@@ -182,8 +182,7 @@ class Refresher:
         return task
 
     async def _list(self, server: str) -> None:
-        upstream = (await self._connections()).get(server)
-        assert upstream is not None
+        upstream = (await self._connections())[server]
         try:
             await upstream.list()
         except UpstreamError as error:

@@ -9,6 +9,8 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
@@ -16,6 +18,7 @@ from halflap.core.errors import HalflapError, ProgramBrokenError, ProgramNotFoun
 from halflap.core.values import DSPY, CallContext, Listing, Result, Tool
 from halflap.dspy.library import Library, SavedProgram, SavedPrograms
 from halflap.dspy.runner import check_inputs
+from halflap.dspy.spec import Field, Predictor, ProgramSpec
 from halflap.sandbox.run.permissions import Permissions, check_depth
 from halflap.store import RunRecord
 
@@ -275,6 +278,28 @@ class DspyPrograms:
             has_structured_content=True,
             meta={"halflap": {"run": record.id, "metadata": {**outcome.metadata(), "program": program.name}}},
         )
+
+    async def ask(self, name: str, instructions: str, question: str, context: CallContext) -> str:
+        """Ask the configured model one question; it is recorded like a run of a program with this name."""
+        step = Predictor(
+            name="answer",
+            kind="Predict",
+            instructions=instructions,
+            inputs=(Field(name="question"),),
+            outputs=(Field(name="reply"),),
+        )
+        spec = ProgramSpec(
+            name=name,
+            version="1.0.0",
+            dspy_version="0",
+            optimizer="none",
+            validation_score=None,
+            serialized_at="2026-01-01T00:00:00Z",
+            predictors=(step,),
+        )
+        key = sha256(instructions.encode()).hexdigest()
+        result = await self._run(SavedProgram(spec, key, Path()), {"question": question}, context)
+        return str(result.structured_content["reply"])
 
     async def close(self) -> None:
         await self.runner.close()

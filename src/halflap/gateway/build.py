@@ -7,7 +7,6 @@ questions meanwhile. The MCP library takes longest, and is loaded when the first
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from importlib import import_module
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from halflap import __version__
 from halflap.calls import Breaches, Calls, Policy, Recorder, Redactor, Retention, configured_secrets
 from halflap.catalog import Catalog, Finder, Refresher
-from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.dspy.library import Library
 from halflap.dspy.programs import DspyPrograms
 from halflap.dspy.runner import Runner
@@ -25,7 +23,6 @@ from halflap.gateway.doctor import Doctor
 from halflap.gateway.execution import Executor
 from halflap.gateway.lazy import Closable, Lazy
 from halflap.gateway.learned import LearnedSchemas
-from halflap.gateway.linter import Linter
 from halflap.gateway.passing import PassThrough
 from halflap.gateway.tools import Tools
 from halflap.observe import GraphSync, Knowledge, Learner
@@ -34,19 +31,18 @@ from halflap.sandbox.check.process import Examiner
 from halflap.sandbox.choose import choose
 from halflap.sandbox.programs import Programs, Services
 from halflap.scripts import ScriptFolder, Scripts
-from halflap.store import open_store
+from halflap.store import open_store_or_memory
 
 if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.config import Config
     from halflap.core.values import ClientChannel, Listing, ServerEvent, Tool
+    from halflap.lint.live import Linter
     from halflap.sandbox.run.report import Kept
     from halflap.store import Store
     from halflap.upstream import Pool
 
 __all__ = ["Host", "Parts", "build"]
-
-logger = logging.getLogger(__name__)
 
 
 class Host(NamedTuple):
@@ -61,7 +57,9 @@ class Host(NamedTuple):
 
 async def build(config: Config, host: Host) -> Parts:
     """Open the store and the catalogue, and connect all parts; no server is started."""
-    store = await _open_store(config)
+    store = await open_store_or_memory(
+        config.store.url or config.store.path or config.data_dir / "halflap.db"
+    )
     opened: Closable = store
     try:
         opened = parts = Parts(config, store, host)
@@ -70,21 +68,6 @@ async def build(config: Config, host: Host) -> Parts:
         await opened.close()
         raise
     return parts
-
-
-async def _open_store(config: Config) -> Store:
-    """Open the store; if it cannot be opened, one in memory that says why."""
-    place = config.store.url or config.store.path or config.data_dir / "halflap.db"
-    try:
-        return await open_store(place)
-    except (StoreTooNewError, StoreBrokenError):
-        raise
-    except StoreError as error:
-        # People can use their tools even where the home folder cannot be written to.
-        logger.warning("%s Continuing in memory: the next start will not remember this one.", error)
-        store = await open_store(None)
-        store.trouble = str(error)
-        return store
 
 
 class Parts:
@@ -126,9 +109,7 @@ class Parts:
                 before_writing=self.recorder.flush,
                 on_learned=self._sync.learned,
             )
-        self.learned = LearnedSchemas(
-            config, store, self.catalog, self._breaches, knowledge, self._learner, self.recorder
-        )
+        self.learned = LearnedSchemas(config, store, self.catalog, knowledge, self._learner, self.recorder)
 
         # Tools and calls
         observe = None if self._learner is None else self._learner.take
@@ -141,8 +122,8 @@ class Parts:
             lambda: self.pool.made or (),
             refresh_stale=host.refresh_stale,
         )
-        finder = Finder(self.catalog)
-        self.tools = Tools(self.catalog, self.listings, finder, self.pool, self.calls, self.learned)
+        self.finder = Finder(self.catalog, self.learned.schema_of)
+        self.tools = Tools(self.catalog, self.listings, self.pool, self.calls, self.learned)
         self.passing = PassThrough(config, self.catalog, self.listings, self.pool, self.calls)
 
         # Programs
@@ -201,12 +182,11 @@ class Parts:
             store=store,
             catalog=self.catalog,
             listings=self.listings,
-            finder=finder,
+            finder=self.finder,
             policy=policy,
             sync=self._sync,
             learned=self.learned,
         )
-        self.linter = Linter(config, store, self.catalog, self.pool, self.learned)
         self.doctor = Doctor(
             config=config,
             store=store,
@@ -237,6 +217,14 @@ class Parts:
         async with AsyncExitStack() as closing:
             for part in opened:
                 closing.push_async_callback(part.close)
+
+    async def linter(self) -> Linter:
+        """Return what lints servers; few ask for it, so it is loaded here."""
+        module = await asyncio.to_thread(import_module, "halflap.lint.live")
+        made: Linter = module.Linter(
+            self._config, self.store, self.catalog, self.pool.get, self.learned.of_all, self.learned.breaches
+        )
+        return made
 
     async def _open_pool(self) -> Pool:
         upstream = await asyncio.to_thread(import_module, "halflap.upstream")

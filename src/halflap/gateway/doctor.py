@@ -6,7 +6,7 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from halflap.gateway.compose import Composer
     from halflap.gateway.lazy import Lazy
     from halflap.gateway.learned import LearnedSchemas
-    from halflap.sandbox import Programs
+    from halflap.sandbox.programs import Programs
     from halflap.scripts import Scripts
     from halflap.store import Store
     from halflap.upstream import Pool, SignedIn, Upstream
@@ -82,32 +82,41 @@ class Doctor:
         """Start every server, or only these, and return what `halflap doctor --json` prints.
 
         `on_progress` gets the names of the servers that are still awaited, and how many there are in all. Once `stop`
-        is set, nothing more is waited for, and what is known by then is the answer.
+        is set, servers are no longer waited for.
         """
         every = [server.name for server in self.config.servers]
         if unknown := [name for name in servers if name not in every]:
             raise ServerNotFoundError(unknown[0], every)
-        names = set(servers or every)
-        examination = _Examination(stop or asyncio.Event())
-        await examination.run("servers", self._start(names, on_progress, examination.stop), seconds=None)
+        names, stop = set(servers or every), stop or asyncio.Event()
+        await self._start(names, on_progress, stop)
         snapshot = self.catalog.snapshot
         tools = {name for name, tool in snapshot.tools.items() if not servers or tool.server in names}
-        parts: dict[str, Coroutine[Any, Any, Any]] = {
+        parts: dict[str, Awaitable[Any]] = {
             "outputs": self.learned.output_kinds(),
             "drift": self.learned.drift_of(
                 map(snapshot.tools.__getitem__, tools), time.time() - _DRIFT_SECONDS
             ),
-            "scripts": self._broken_scripts(skip=bool(servers)),
-            "programs": self._broken_programs(skip=bool(servers)),
             "sandbox": self._sandbox(),
             "store": self._store_state(),
+            "edges": self.composer.counts(tools if servers else None, seconds=_EDGE_SECONDS),
         }
-        results = await asyncio.gather(*(examination.run(part, work) for part, work in parts.items()))
-        known = dict(zip(parts, results, strict=True))
-        kinds = known["outputs"] or {}
-        # Last, because the graph of very many tools may take long, and would slow the others down.
-        counting = self.composer.counts(tools if servers else None, seconds=_EDGE_SECONDS)
-        counts = await examination.run("edges", counting) or {}
+        if not servers:
+            parts["scripts"] = self.scripts.saved()
+            if self.config.uses_programs:
+                parts["programs"] = self.dspy.usable()
+        known: dict[str, Any] = {}
+        unfinished: dict[str, str] = {}
+
+        async def look_at(part: str, work: Awaitable[Any]) -> None:
+            try:
+                known[part] = await asyncio.wait_for(work, _PART_SECONDS)
+            except TimeoutError:
+                unfinished[part] = f"it took more than {_PART_SECONDS:g} s"
+            except HalflapError as error:
+                unfinished[part] = str(error)
+
+        await asyncio.gather(*(look_at(part, work) for part, work in parts.items()))
+        kinds, counts = known.get("outputs", {}), known.get("edges", {})
         examined: dict[str, Any] = {
             "version": __version__,
             "python": sys.version.split()[0],
@@ -125,52 +134,44 @@ class Doctor:
             ],
             "drift": [
                 {"tool": name, "server": snapshot.tools[name].server, **one}
-                for name, drift in sorted((known["drift"] or {}).items())
+                for name, drift in sorted(known.get("drift", {}).items())
                 for one in drift
             ],
-            "brokenScripts": known["scripts"] or {},
-            "brokenPrograms": known["programs"] or {},
-            "sandbox": known["sandbox"],
-            "store": known["store"],
+            "brokenScripts": dict(known["scripts"].broken) if "scripts" in known else {},
+            "brokenPrograms": known["programs"][1] if "programs" in known else {},
+            "sandbox": known.get("sandbox"),
+            "store": known.get("store"),
             "edges": counts.get("edges"),
             "learning": {"enabled": self.config.learning.enabled, **counts.get("learning", {})},
-            "unfinished": examination.unfinished,
-            "interrupted": examination.stop.is_set(),
+            "unfinished": unfinished,
+            "interrupted": stop.is_set(),
         }
         found = await asyncio.to_thread(findings, examined, self.config)
         healthy = not examined["interrupted"] and not any(one["severity"] == "problem" for one in found)
         return {"healthy": healthy, "summary": summary(examined, found), "findings": found, **examined}
 
     async def _start(
-        self,
-        names: set[str],
-        on_progress: Callable[[Sequence[str], int], None] | None,
-        stop: asyncio.Event,
+        self, names: set[str], on_progress: Callable[[Sequence[str], int], None] | None, stop: asyncio.Event
     ) -> None:
         """List all servers at once, each within its own time."""
-        wanted = [one for one in self.config.servers if one.name in names and not one.disabled]
-        waiting = {
+        waiting: dict[asyncio.Future[Any], str] = {
             asyncio.ensure_future(
                 asyncio.wait(
                     [self.listings.ask(one.name)], timeout=one.start_timeout_seconds + _BEYOND_START_SECONDS
                 )
             ): one.name
-            for one in wanted
+            for one in self.config.servers
+            if one.name in names and not one.disabled
         }
+        total, stopped = len(waiting), asyncio.ensure_future(stop.wait())
         while waiting and not stop.is_set():
             if on_progress is not None:
-                on_progress(list(waiting.values()), len(wanted))
-            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            for one in done:
+                on_progress(list(waiting.values()), total)
+            done, _ = await asyncio.wait({*waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            for one in done & waiting.keys():
                 del waiting[one]
-
-    async def _broken_scripts(self, *, skip: bool) -> dict[str, str]:
-        return {} if skip else dict((await self.scripts.saved()).broken)
-
-    async def _broken_programs(self, *, skip: bool) -> dict[str, str]:
-        if skip or not self.config.uses_programs:
-            return {}
-        return (await self.dspy.usable())[1]
+        for task in (stopped, *waiting):
+            task.cancel()
 
     async def _sandbox(self) -> dict[str, Any]:
         """Start the sandbox and the check, and return which of their locks are in force."""
@@ -206,33 +207,6 @@ class Doctor:
             "learnedTools": now and now.learned,
             "oldest": now and iso(now.oldest),
         }
-
-
-class _Examination:
-    """Runs the parts of an examination; one that fails or takes too long is left out, with the reason."""
-
-    def __init__(self, stop: asyncio.Event) -> None:
-        self.stop = stop
-        self.unfinished: dict[str, str] = {}
-
-    async def run(
-        self, part: str, work: Coroutine[Any, Any, Any], *, seconds: float | None = _PART_SECONDS
-    ) -> Any:
-        task = asyncio.ensure_future(work)
-        stopped = asyncio.ensure_future(self.stop.wait())
-        await asyncio.wait({task, stopped}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        if not task.done():
-            task.cancel()
-            self.unfinished[part] = (
-                "interrupted" if self.stop.is_set() else f"it took more than {seconds:g} s"
-            )
-            return None
-        try:
-            return task.result()
-        except HalflapError as error:
-            self.unfinished[part] = str(error)
-            return None
 
 
 def _row(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.dspy.programs import DspyPrograms
     from halflap.gateway.tools import Tools
-    from halflap.sandbox import Checked, Execution, Programs
+    from halflap.sandbox.programs import Programs
     from halflap.scripts import Scripts
 
 __all__ = ["Executor"]
@@ -22,7 +22,7 @@ __all__ = ["Executor"]
 
 @dataclass(frozen=True)
 class Executor:
-    """Makes sure that scripts and DSPy programs are current before a program that names them is looked at."""
+    """Prepares programs, and runs DSPy programs by name."""
 
     config: Config
     catalog: Catalog
@@ -32,29 +32,18 @@ class Executor:
     programs: Programs
     dspy: DspyPrograms
 
-    async def execute(
-        self, code: str, context: CallContext | None, *, kind: str, name: str | None
-    ) -> Execution:
-        await self._look_at_named(code)
-        return await self.programs.execute(code, context or CallContext(), kind=kind, name=name)
-
-    async def check(self, code: str) -> Checked:
-        await self._look_at_named(code)
-        return await self.programs.check(code)
-
-    async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
-        await self._look_at_named(code)
-        return await self.programs.destructive(code)
-
-    async def _look_at_named(self, code: str) -> None:
+    async def programs_for(self, code: str) -> Programs:
+        """Return what runs programs, once the scripts and DSPy programs that the code names are read again."""
         if f"{SCRIPTS}__" in code:
             await self.scripts.look()
         if f"{DSPY}__" in code and self.config.uses_programs:
             await self.dspy.look()
+        return self.programs
 
     async def execute_dspy(
-        self, name: str, inputs: Mapping[str, Any], context: CallContext | None
+        self, name: str, inputs: Mapping[str, Any], context: CallContext | None = None
     ) -> dict[str, Any]:
+        """Run a saved DSPy program; raises `ProgramError` if it is missing or fails, or inputs do not fit."""
         (await self.dspy.find(name)).check(inputs)
         context = self.under_rule(context or CallContext())
         if self.config.uses_programs:

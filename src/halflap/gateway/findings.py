@@ -105,8 +105,7 @@ def _of_parts(examined: Mapping[str, Any], config: Config) -> Iterator[Finding]:
         elif check is not None and config.execution.check != "off":
             yield Finding("programs-not-checked", f"Programs are not checked before they run: {check}")
     for part, why in examined["unfinished"].items():
-        if why != "interrupted":
-            yield Finding("examination-incomplete", f"{part}: {why}")
+        yield Finding("examination-incomplete", f"{part}: {why}")
     for path in examined["untrustedProjectFiles"]:
         yield Finding("file-not-trusted", f"{path} is not trusted, so its servers are not used.")
     for warning in examined["configurationWarnings"]:

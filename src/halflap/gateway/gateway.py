@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -13,27 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.config import Config, ServerConfig, load_config
 from halflap.core.errors import ArgumentProblem, RunNotFoundError, StoreError, UsageError
+from halflap.core.values import CallContext
 from halflap.gateway.lazy import Lazy
 
 if TYPE_CHECKING:
     from halflap.catalog import Hit, Snapshot
-    from halflap.core.values import (
-        CallContext,
-        Changes,
-        ClientChannel,
-        RegisteredTool,
-        Result,
-        ServerEvent,
-        Tool,
-    )
+    from halflap.core.values import Changes, ClientChannel, RegisteredTool, Result, ServerEvent, Tool
     from halflap.gateway.build import Parts
     from halflap.gateway.learned import LearnedSchemas
-    from halflap.gateway.linter import Linted
-    from halflap.graph.edges import Edge, Explanation, Graph
-    from halflap.sandbox import Checked, Execution
+    from halflap.graph.edges import Explanation, Graph
+    from halflap.lint.live import Linted
+    from halflap.sandbox.check.finding import Checked
+    from halflap.sandbox.run.report import Execution
     from halflap.schema import ToolSchema
     from halflap.scripts import Scripts
-    from halflap.store import Activity, CallRecord, Purged, RunRecord, Store
+    from halflap.store import CallRecord, Purged, RunRecord, Store
     from halflap.upstream import Status
 
 __all__ = ["Gateway"]
@@ -130,7 +123,7 @@ class Gateway:
     async def tools(self) -> tuple[RegisteredTool, ...]:
         """Return all callable tools, sorted by name. Servers that were never listed are awaited for a few seconds."""
         await self.settle()
-        return await (await self.prepare()).tools.all()
+        return (await self.prepare()).tools.all()
 
     async def settle(self) -> None:
         """List the servers that were never listed, and wait for them for a few seconds."""
@@ -161,28 +154,23 @@ class Gateway:
 
     async def search(self, query: str, *, limit: int = 10, server: str | None = None) -> list[Hit]:
         """Find callable tools by what they do, best first; an exact name is always first."""
-        return await (await self.prepare()).tools.search(query, limit, server)
+        parts = await self.prepare()
+        await parts.listings.ensure_listed()
+        return await parts.finder.search(query, limit, server)
 
     async def get_schema(self, tool_name: str) -> ToolSchema:
         """Return a tool's parsed schema. A stale one is marked so, and refreshed in the background."""
         return await (await self.prepare()).tools.schema(tool_name)
 
     async def get_schemas(self, tool_names: Iterable[str]) -> dict[str, ToolSchema]:
-        """Return several schemas by name; an unknown name raises `ToolNotFoundError` after the others are resolved."""
-        return await (await self.prepare()).tools.schemas(tool_names)
-
-    async def stubs(self, server: str | None = None, *, name: str | None = None) -> str:
-        """Return the callable tools, all or of one server or name, as a module of typed Python functions."""
-        return await (await self.prepare()).tools.stubs(server, name)
+        """Return several schemas by name; raises `ToolNotFoundError` for a name that is unknown."""
+        found = await asyncio.gather(*map(self.get_schema, dict.fromkeys(tool_names)))
+        return {schema.tool_name: schema for schema in found}
 
     async def validate_arguments(self, tool_name: str, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
         """Return everything that is wrong with these arguments, without calling anything."""
         schema = await self.get_schema(tool_name)
         return await asyncio.to_thread(schema.validate_arguments, arguments)
-
-    async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Accept the changed definitions of these tools; returns those that had changed."""
-        return await (await self.prepare()).catalog.accept(names)
 
     # Calls and programs
 
@@ -203,26 +191,21 @@ class Gateway:
 
         A program that fails is an answer too: see `Execution.outcome`. Raises `SandboxError` where no program can run.
         """
-        return await (await self.prepare()).executor.execute(code, context, kind=kind, name=name)
+        programs = await (await self.prepare()).executor.programs_for(code)
+        return await programs.execute(code, context or CallContext(), kind=kind, name=name)
 
     async def check(self, code: str) -> Checked:
         """Return what is wrong with a program without running it: certain mistakes, and doubts."""
-        return await (await self.prepare()).executor.check(code)
+        return await (await (await self.prepare()).executor.programs_for(code)).check(code)
 
     async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
         """Return the tools that a program, or a script it names, may call only after the person confirmed it."""
-        return await (await self.prepare()).executor.needing_confirmation(code)
+        return await (await (await self.prepare()).executor.programs_for(code)).destructive(code)
 
     @property
     def scripts(self) -> Scripts:
         """The saved scripts; only once the gateway is prepared."""
         return self.parts.scripts
-
-    async def execute_dspy(
-        self, name: str, inputs: Mapping[str, Any], context: CallContext | None = None
-    ) -> dict[str, Any]:
-        """Run a saved DSPy program by its own name; raises `ProgramError` if it is missing or fails, or inputs do not fit."""
-        return await (await self.prepare()).executor.execute_dspy(name, inputs, context)
 
     # What servers offer besides tools
 
@@ -236,32 +219,35 @@ class Gateway:
 
     # Records
 
+    async def records(self) -> Store:
+        """Return the store once it has everything that happened so far."""
+        parts = await self.prepare()
+        await parts.recorder.flush()
+        await parts.recorder.mark_interrupted()
+        return parts.store
+
     async def runs(
         self, limit: int = 20, principal: str | None = None, before: float | None = None
     ) -> Sequence[RunRecord]:
         """Return the newest runs, newest first and without their output: all, or one principal's."""
-        return await (await self._traces()).runs(limit, principal=principal, before=before)
+        return await (await self.records()).runs(limit, principal=principal, before=before)
 
     async def run(
         self, identifier: str, principal: str | None = None, *, values: bool = True
     ) -> tuple[RunRecord, Sequence[CallRecord]]:
         """Return a run and its calls, by its identifier or the beginning of it; a principal sees only its own.
 
-        Without `values`, the calls come without arguments and results, which may be large: see `recorded_call`.
+        Without `values`, the calls come without arguments and results, which may be large: see `Store.call`.
         """
-        store = await self._traces()
+        store = await self.records()
         found = await store.run(identifier, principal=principal)
         if found is None:
             raise RunNotFoundError(identifier)
         return found, await store.calls_of_run(found.id, values=values)
 
-    async def recorded_call(self, identifier: str, principal: str | None = None) -> CallRecord | None:
-        """Return a call with its arguments and result, by its identifier; a principal sees only its own."""
-        return await (await self._traces()).call(identifier, principal=principal)
-
     async def purge_runs(self, *, older_than: float | None = None, everything: bool = False) -> Purged:
         """Delete runs and calls: those that began before a time, or all; by default what retention would delete."""
-        store = await self._traces()
+        store = await self.records()
         if store.trouble is not None:
             raise StoreError(f"{store.trouble} Nothing was deleted.")
         if everything or older_than is not None:
@@ -277,7 +263,7 @@ class Gateway:
         values: bool = True,
     ) -> Sequence[CallRecord]:
         """Return the newest calls, newest first: all, or those of one tool or principal."""
-        store = await self._traces()
+        store = await self.records()
         key = None if tool is None else self.snapshot.find(tool)
         return await store.recent_calls(
             limit,
@@ -286,13 +272,6 @@ class Gateway:
             principal=principal,
             values=values,
         )
-
-    async def activity(self, minutes: int = 60, *, principal: str | None = None) -> Activity:
-        """Count the calls of each of the last minutes, and what programs kept away from the model."""
-        since = (time.time() // 60 - minutes + 1) * 60
-        limit = self.config.execution.max_output_bytes
-        store = await self._traces()
-        return await store.activity(since, 60.0, minutes, output_limit=limit, principal=principal)
 
     @property
     def store_trouble(self) -> str | None:
@@ -311,10 +290,6 @@ class Gateway:
     async def graph(self) -> Graph:
         """Return the data-flow graph over all callable tools, as it is now."""
         return await (await self.prepare()).composer.graph()
-
-    async def edges(self) -> Sequence[Edge]:
-        """Return the edges to every tool, from the best few tools for each of its parameters. Takes long for thousands."""
-        return await (await self.prepare()).composer.edges()
 
     async def explain_edge(self, source: str, target: str) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""
@@ -347,7 +322,7 @@ class Gateway:
 
     async def lint(self, servers: Collection[str] = ()) -> Linted:
         """List the tools of these servers, or all, and apply the linter's rules to them."""
-        return await (await self.prepare()).linter.lint(servers)
+        return await (await (await self.prepare()).linter()).lint(servers)
 
     async def statuses(self) -> tuple[Status, ...]:
         """Return every server's state, in the order of the configuration."""
@@ -360,10 +335,6 @@ class Gateway:
         pool = await (await self.prepare()).pool.get()
         found = await pool.sign_ins()
         return {server: [one.to_json() for one in held] for server, held in found.items() if held}
-
-    async def health(self) -> dict[str, Any]:
-        """Return each server's state and what is wrong with it, as `examine` does, but start none of them."""
-        return await (await self.prepare()).doctor.health()
 
     async def examine(
         self,
@@ -404,13 +375,6 @@ class Gateway:
         host = module.Host(self._in_process, self._list_roots, self._announce, self._refresh_stale)
         parts: Parts = await module.build(self.config, host)
         return parts
-
-    async def _traces(self) -> Store:
-        """Return the store once it has everything that happened so far."""
-        parts = await self.prepare()
-        await parts.recorder.flush()
-        await parts.recorder.mark_interrupted()
-        return parts.store
 
 
 async def _close_after(parts: Lazy[Parts], seconds: float) -> None:

@@ -19,7 +19,7 @@ from halflap.schema import parse_schema, result_type
 
 if TYPE_CHECKING:
     from halflap.backfill import Backfill
-    from halflap.calls import Breaches, Recorder
+    from halflap.calls import Recorder
     from halflap.catalog import Catalog
     from halflap.config import Config
     from halflap.core.values import Tool
@@ -42,7 +42,6 @@ class LearnedSchemas:
     config: Config
     store: Store
     catalog: Catalog
-    breaches: Breaches
     knowledge: Knowledge | None
     learner: Learner | None
     recorder: Recorder
@@ -112,33 +111,34 @@ class LearnedSchemas:
     ) -> tuple[Sequence[DriftEvent], Sequence[Breach]]:
         """Return how results drifted from what was learned, and which declarations they broke."""
         await self.catch_up()
-        await self.recorder.flush()
         events = [] if self.knowledge is None else await self.store.drift(server=server, tool=tool)
-        breaches = [
-            one
-            for one in await self.store.breaches()
-            if server in {None, one.server} and tool in {None, one.tool}
+        return events, [
+            one for one in await self.breaches() if server in {None, one.server} and tool in {None, one.tool}
         ]
-        return events, breaches
+
+    async def breaches(self) -> Sequence[Breach]:
+        """Return where results broke the declared schemas."""
+        await self.recorder.flush()
+        return await self.store.breaches()
 
     async def drift_of(self, tools: Iterable[Tool], since: float = 0.0) -> dict[str, list[dict[str, Any]]]:
         """Return by name what contradicted the output of these tools, as they are defined now, since a time."""
-        wanted = list(tools)
-        only = (wanted[0].server, wanted[0].original_name) if len(wanted) == 1 else ()
-        events, breaches = await self.drift(*only)
+        names = {
+            (tool.server, tool.original_name, digest): tool.name
+            for tool in tools
+            for digest in (tool.schema_hash, "")
+        }
+        events, breaches = await self.drift()
         drifted, broken = defaultdict(list), defaultdict(list)
         for event in events:
             if event.at >= since:
-                drifted[event.server, event.tool, event.definition_hash].append(event)
+                drifted[names.get((event.server, event.tool, event.definition_hash))].append(event)
         for breach in breaches:
             if breach.last_at >= since:
-                broken[breach.server, breach.tool, breach.definition_hash].append(breach)
-        found = {}
-        for tool in wanted:
-            name = tool.server, tool.original_name
-            key = (*name, tool.schema_hash)
-            found[tool.name] = drift_json([*drifted[key], *drifted[*name, ""]], broken[key])
-        return found
+                broken[names.get((breach.server, breach.tool, breach.definition_hash))].append(breach)
+        return {
+            name: drift_json(drifted[name], broken[name]) for name in (drifted | broken) if name is not None
+        }
 
     async def described(self, tool: Tool) -> tuple[dict[str, Any] | None, str | None]:
         """Return what `inspect_tool` shows of what was learned, and the note on it."""

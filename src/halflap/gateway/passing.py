@@ -115,9 +115,7 @@ class PassThrough:
 
     async def _upstream(self, name: str) -> Upstream:
         self._enabled(name)
-        upstream = (await self.pool.get()).get(name)
-        assert upstream is not None
-        return upstream
+        return (await self.pool.get())[name]
 
     def _offered(self, server: str, kind: Kind, name: str) -> Tool:
         feature = self._feature(server, kind, name)

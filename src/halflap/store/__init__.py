@@ -9,10 +9,12 @@ redaction, retention and learning happen above it.
 from __future__ import annotations
 
 import asyncio
+import logging
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.store.records import (
     INTERRUPTED,
     LIVE,
@@ -62,7 +64,10 @@ __all__ = [
     "ToolKey",
     "WatermarkChange",
     "open_store",
+    "open_store_or_memory",
 ]
+
+logger = logging.getLogger(__name__)
 
 
 async def open_store(location: Path | str | None) -> Store:
@@ -72,3 +77,17 @@ async def open_store(location: Path | str | None) -> Store:
     store: Store = module.Store(location)
     await store.open()
     return store
+
+
+async def open_store_or_memory(location: Path | str) -> Store:
+    """Open a store; if it cannot be opened, one in memory whose `trouble` is the reason."""
+    try:
+        return await open_store(location)
+    except (StoreTooNewError, StoreBrokenError):
+        raise
+    except StoreError as error:
+        # People can use their tools even where the home folder cannot be written to.
+        logger.warning("%s Continuing in memory: the next start will not remember this one.", error)
+        store = await open_store(None)
+        store.trouble = str(error)
+        return store

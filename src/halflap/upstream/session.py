@@ -138,9 +138,7 @@ class Session(ClientSession):
         """Note which arguments of which tools the newer era wants as HTTP headers, too."""
         self._x_mcp_header_maps = arguments
 
-    async def request(
-        self, method: str, params: Mapping[str, Any], pending: Pending, progress: Progress | None = None
-    ) -> dict[str, Any]:
+    async def request(self, method: str, params: Mapping[str, Any], pending: Pending) -> dict[str, Any]:
         """Send a client's request and return the raw result; `RequestFailedError` if there is none.
 
         A server of the newer era may answer with questions. They are asked, or returned if the client takes them so.
@@ -150,7 +148,7 @@ class Session(ClientSession):
         if forwarded is not None:
             sent |= _given(forwarded.answers, forwarded.state)
         for _ in range(_MAX_ROUNDS):
-            raw = await self.send(method, sent, pending, progress)
+            raw = await self.send(method, sent, pending, pending.on_progress)
             if raw.get("resultType") != "input_required":
                 return raw
             questions = raw.get("inputRequests") or {}

@@ -83,11 +83,14 @@ class Site:
         self.tasks = Tasks()
         self.kinds: Shared[dict[str, str]] = Shared(self._kinds, 5.0)
         """Whether the output of each tool is declared, learned or unknown."""
-        self.edges: Shared[Sequence[Edge]] = Shared(gateway.edges, 30.0)
+        self.edges: Shared[Sequence[Edge]] = Shared(self._edges, 30.0)
 
     async def _kinds(self) -> dict[str, str]:
         await self.gateway.prepare()
         return await self.gateway.learned.output_kinds()
+
+    async def _edges(self) -> Sequence[Edge]:
+        return await (await self.gateway.prepare()).composer.edges()
 
 
 @dataclass(frozen=True)

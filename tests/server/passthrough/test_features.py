@@ -331,7 +331,7 @@ async def test_a_prompt_that_changed_is_held_until_it_is_accepted(home: Path) ->
         upstream = await passing._upstream("s")
         await upstream.features_known(60)
         assert gateway.snapshot.changed[name] == ("description",)
-        assert await gateway.accept([name]) == (name,)
+        assert await gateway.parts.catalog.accept([name]) == (name,)
         assert name not in gateway.snapshot.held
 
 

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 from halflap.core.errors import ServerNotFoundError, UsageError
 from halflap.core.text import clean, visible
-from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from halflap.catalog.catalog import Catalog
     from halflap.catalog.search.index import Index
     from halflap.catalog.search.semantic import Embedding
     from halflap.catalog.snapshot import Snapshot
+    from halflap.core.values import Tool
+    from halflap.schema import ToolSchema
 
 _MAX_SERVER_TEXT = 1_000
 _MAX_LINE = 200
@@ -35,8 +38,9 @@ class Hit:
 class Finder:
     """Keeps an index of the catalogue, and rebuilds it in a thread when the catalogue has changed."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, schema_of: Callable[[Tool], Awaitable[ToolSchema]]) -> None:
         self._catalog = catalog
+        self._schema_of = schema_of
         self._lock = asyncio.Lock()
         self._index: tuple[int, Index] | None = None
 
@@ -59,7 +63,7 @@ class Finder:
         for found in index.search(query, limit, server):
             tool = snapshot.tools[found.name]
             line = next((line.strip() for line in tool.description.splitlines() if line.strip()), "")
-            signature = parse_schema(tool).format_compact()
+            signature = (await self._schema_of(tool)).format_compact()
             hits.append(Hit(found.name, clean(line, _MAX_LINE), signature, round(found.score, 4)))
         return hits
 

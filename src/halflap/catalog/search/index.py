@@ -11,7 +11,6 @@ Scores go from 0 to 1 and are comparable within one answer only:
     0.99          the name that its server gave it
     0.98          one of the two, or "server tool", apart from case, separators, quotes and arguments
     0.97          the query mentions the name with separators, as only names are written
-    0.95, 0.93    a name with one typo; with two, from eight letters on
     up to 0.90    by words: the best tool has the share of the query's weight that it covers (or, with
                   `halflap[semantic]`, its similarity in meaning if that is more), the others less
 """
@@ -33,6 +32,7 @@ from halflap.catalog.search.words import terms, words
 MAX_FOUND = 100
 _MAX_QUERY = 2_000
 _MAX_QUERY_TERMS = 64
+_MAX_CORRECTED = 4
 _MAX_SEMANTIC_TEXT = 500
 _BY_WORDS = 0.9
 _KIN_SHARE = 0.5
@@ -62,7 +62,7 @@ class Index:
             for pair in pairwise(terms(document.original_name[:MAX_NAME])):
                 self._pairs[pair].append(number)
         self._terms = Terms(self._documents)
-        self._names = Names(self._documents, self._terms)
+        self._names = Names(self._documents)
         texts = [] if embedding is None else [_summary(document) for document in self._documents]
         self._semantic = None if embedding is None else SemanticIndex(embedding, texts)
 
@@ -119,18 +119,13 @@ class Index:
         return gains.items()
 
     def _asked(self, query: str) -> list[str]:
-        """Return the terms of a query, each once; of very many the rarest, which say most."""
-        asked = list(dict.fromkeys(terms(query)))
-        if not asked and len(written := words(query)) == 1:
-            # It may be the first letters of another word: "is" of "issue".
-            asked = written
-        if not any(term in self._terms or self._terms.kin(term) for term in asked):
-            asked = self._terms.corrected(asked)
-        return (
-            nlargest(_MAX_QUERY_TERMS, asked, key=self._terms.weight)
-            if len(asked) > _MAX_QUERY_TERMS
-            else asked
-        )
+        """Return the terms of a query, each once; those that nothing has with a typo corrected."""
+        written = words(query)
+        # A single small word may be the first letters of another: "is" of "issue".
+        asked = list(dict.fromkeys(terms(query) or (written if len(written) == 1 else ())))[:_MAX_QUERY_TERMS]
+        if any(term in self._terms or self._terms.kin(term) for term in asked):
+            return asked
+        return [self._terms.corrected(term) for term in asked[:_MAX_CORRECTED]]
 
     def _with_neighbours(self, covered: list[float]) -> list[float]:
         """Add to every tool that fits a share of the best tool of its server."""

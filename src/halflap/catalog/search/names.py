@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from halflap.catalog.search.document import MAX_NAME, Document
-from halflap.catalog.search.terms import TypoIndex
-from halflap.catalog.search.words import letters, term, words
+from halflap.catalog.search.words import letters, words
 
 # The scores that `index` explains.
 _EXACT = 1.0
 _ORIGINAL = 0.99
 _SAME_LETTERS = 0.98
 _MENTIONED = 0.97
-_TYPOS = (0.95, 0.95, 0.93)
 
-_MIN_FOR_TYPOS = 2
-_MIN_FOR_TWO_TYPOS = 8
 _ARGUMENTS = re.compile(r"\([^()]*\)\W*$")
 _TOKEN = re.compile(r"[\w@.:/-]+")
 _SEPARATOR = re.compile(r"[^\W_][_@.:/-]+[^\W_]")
 
 
 class Names:
-    """The names of all tools. `known_terms` has every term of their texts."""
+    """The names of all tools."""
 
-    def __init__(self, documents: Sequence[Document], known_terms: Container[str]) -> None:
-        self._known_terms = known_terms
+    def __init__(self, documents: Sequence[Document]) -> None:
         self._exact = {document.name: number for number, document in enumerate(documents)}
         self._originals: dict[str, set[int]] = defaultdict(set)
         self._letters: dict[str, set[int]] = defaultdict(set)
@@ -42,10 +37,9 @@ class Names:
             if len(words(original, wholes=False)) == 1:
                 self._single_words.add(letters(original))
         self._letters.pop("", None)
-        self._typos = TypoIndex(self._letters)
 
     def match(self, query: str) -> dict[int, float]:
-        """Score the tools whose name the query is, contains, or nearly is."""
+        """Score the tools whose name the query is or contains."""
         asked = query.strip()
         scores = dict.fromkeys(self._mentioned(asked), _MENTIONED)
         whole = _ARGUMENTS.sub("", asked) if len(asked) <= 2 * MAX_NAME else ""
@@ -55,7 +49,7 @@ class Names:
         exact = self._exact.get(query, self._exact.get(asked))
         if exact is not None:
             scores[exact] = _EXACT
-        return scores or self._with_typos(whole)
+        return scores
 
     def _mentioned(self, sentence: str) -> Iterator[int]:
         """Find tools named by words that can hardly be anything but a name: this_one, server.this-one."""
@@ -64,16 +58,3 @@ class Names:
             # An e-mail is no mention of the tool `email`.
             if _SEPARATOR.search(name) and letters(name) not in self._single_words:
                 yield from self._letters.get(letters(name), ())
-
-    def _with_typos(self, name: str) -> dict[int, float]:
-        key, written = letters(name), words(name, wholes=False)
-        is_known = all(found in self._known_terms for word in written if (found := term(word)))
-        if len(key) < _MIN_FOR_TYPOS:
-            return {}
-        # Known words, unless written like a name, are one only if the verb is right: `get user` is not `set_user`.
-        verb = written[0] if is_known and (len(written) == 1 or len(name.split()) > 1) else ""
-        scores: dict[int, float] = {}
-        for near, distance in self._typos.find(key, 1 if is_known or len(key) < _MIN_FOR_TWO_TYPOS else 2):
-            for number in self._letters[near] if near.startswith(verb) else ():
-                scores.setdefault(number, _TYPOS[distance])
-        return scores

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from heapq import nsmallest
 from math import ceil, log
 
 from rapidfuzz import process
-from rapidfuzz.distance import OSA
+from rapidfuzz.distance import OSA, Prefix
 
 from halflap.catalog.search.document import MAX_NAME, Document
 from halflap.catalog.search.words import terms
@@ -26,33 +26,8 @@ _COMMON_SHARE = 0.55
 """Words that share this much of their beginning count as inflections of each other."""
 _MAX_KIN = 16
 _LAST_CHARACTER = "\U0010ffff"
-_MIN_FOR_ONE_TYPO = 5
-_MIN_FOR_TWO_TYPOS = 8
-_MAX_SIMILAR = 100
-_MAX_CORRECTED = 4
-
-
-class TypoIndex:
-    """Texts by length, since only texts of about the same length can be a typo or two apart."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._by_length: dict[int, list[str]] = defaultdict(list)
-        for text in texts:
-            self._by_length[len(text)].append(text)
-
-    def find(self, text: str, typos: int) -> list[tuple[str, int]]:
-        """Return the texts at most this many typos away, each with its distance, nearest first."""
-        found: list[tuple[str, int]] = []
-        for length in range(len(text) - typos, len(text) + typos + 1):
-            near = process.extract(
-                text,
-                self._by_length.get(length, ()),
-                scorer=OSA.distance,
-                score_cutoff=typos,
-                limit=_MAX_SIMILAR,
-            )
-            found += [(candidate, int(distance)) for candidate, distance, _ in near]
-        return sorted(found, key=lambda one: (one[1], one[0]))[:_MAX_SIMILAR]
+_MIN_FOR_TYPOS = 4
+_MAX_TYPOS = 1
 
 
 class Terms:
@@ -81,7 +56,6 @@ class Terms:
             for term, (numbers, gains) in postings.items()
         }
         self._sorted = sorted(self._postings)
-        self._typos = TypoIndex(self._sorted)
 
     def __contains__(self, term: object) -> bool:
         return term in self._postings
@@ -107,7 +81,7 @@ class Terms:
             return []
         inflects = not term.isascii() or term not in self
         beginning = term[: max(shortest, ceil(_COMMON_SHARE * len(term)))] if inflects else term
-        shared = {word: _shared(term, word) for word in self._beginning(beginning) if word != term}
+        shared = {word: Prefix.similarity(term, word) for word in self._beginning(beginning) if word != term}
         kin = [
             word
             for word, length in shared.items()
@@ -119,15 +93,12 @@ class Terms:
         """Return the most frequent terms that begin with an unfinished word, however short."""
         return nsmallest(_MAX_KIN, self._beginning(beginning), key=lambda word: (self._weights[word], word))
 
-    def corrected(self, asked: Sequence[str]) -> list[str]:
-        """Return the known words that were probably meant. Only for queries that find nothing otherwise."""
-        return [self._corrected(term) for term in asked[:_MAX_CORRECTED]]
-
-    def _corrected(self, term: str) -> str:
-        if len(term) < _MIN_FOR_ONE_TYPO:
+    def corrected(self, term: str) -> str:
+        """Return the known word that was probably meant. Only for queries that find nothing otherwise."""
+        if len(term) < _MIN_FOR_TYPOS:
             return term
-        near = self._typos.find(term, 2 if len(term) >= _MIN_FOR_TWO_TYPOS else 1)
-        return near[0][0] if near else term
+        near = process.extractOne(term, self._sorted, scorer=OSA.distance, score_cutoff=_MAX_TYPOS)
+        return term if near is None else near[0]
 
     def _beginning(self, beginning: str) -> list[str]:
         start = bisect_left(self._sorted, beginning)
@@ -147,9 +118,3 @@ def _fields(document: Document) -> tuple[str, ...]:
         document.parameters,
         document.parameter_texts,
     )
-
-
-def _shared(one: str, other: str) -> int:
-    """Count the letters with which both begin."""
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -112,7 +112,7 @@ async def run(
             await gateway.parts.executor.dspy_needing_confirmation(name), f"{DSPY}__{name}", yes=yes
         )
         with working(f"Running {one_line(name)}"):
-            result = await gateway.execute_dspy(name, given, context)
+            result = await gateway.parts.executor.execute_dspy(name, given, context)
     if not invocation.as_json:
         metadata = result.pop("_metadata")
         cached = "; all answers were cached" if metadata["cache_hit"] else ""

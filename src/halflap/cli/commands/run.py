@@ -35,7 +35,8 @@ from halflap.scripts import decode, read_definition, read_file
 
 if TYPE_CHECKING:
     from halflap.gateway import Gateway
-    from halflap.sandbox import Checked, Execution
+    from halflap.sandbox.check.finding import Checked
+    from halflap.sandbox.run.report import Execution
     from halflap.scripts import Script
 
 scripts = group("scripts", "List, save, show and remove scripts (saved programs).")

@@ -197,7 +197,7 @@ async def stubs(invocation: Invocation, name: OptionalTool = None, server: Serve
             await list_unlisted(gateway)
         warn_about_servers(gateway, server)
         name = None if name is None else await resolve(gateway, name)
-        write(await gateway.stubs(server, name=name), exact=True)
+        write(await gateway.parts.tools.stubs(server, name), exact=True)
 
 
 @command(shared=("config", "json"))

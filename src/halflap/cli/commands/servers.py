@@ -261,7 +261,7 @@ async def _accept(gateway: Gateway, names: list[str], *, yes: bool) -> list[dict
             _show_definition(name, gateway.snapshot)
     if any(name in changed for name in wanted):
         confirm("Accept it?" if len(wanted) == 1 else "Accept them?", "Not accepted.", yes=yes)
-    accepted = await gateway.accept(wanted)
+    accepted = await gateway.parts.catalog.accept(wanted)
     for name in wanted:
         note(f"{name}: {'accepted' if name in accepted else 'has not changed'}.")
     return [{"tool": name, "accepted": name in accepted} for name in wanted]
@@ -312,8 +312,8 @@ async def login(
 
     credentials = await sign_in.sign_in(show)
     if invocation.as_json:
-        print_json({"server": name, **credentials.summary.to_json()})
-    note(f"Signed in to {name!r}: {describe_sign_in(credentials.summary.to_json())}.")
+        print_json({"server": name, **credentials.signed_in.to_json()})
+    note(f"Signed in to {name!r}: {describe_sign_in(credentials.signed_in.to_json())}.")
 
 
 @command(shared=_SHARED)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.core.values import CallContext, Result, Tool
     from halflap.gateway import Gateway
-    from halflap.sandbox import Execution
+    from halflap.sandbox.run.report import Execution
     from halflap.workflows.model.net import Net
 
 _KIND = "workflow"
@@ -171,12 +171,9 @@ def _report(
         reading = Reading() if tool is None else reading_of(tool)
         return read_result(result, reading, lambda block: f"[{block.get('type')}]")
 
-    def values(task: str, found: Result | list[Result]) -> Any:
-        return [value(task, one) for one in found] if isinstance(found, list) else value(task, found)
-
     data = _printed(execution)
     if data is None:
-        results = {task: values(task, found) for task, found in journal.results.items()}
+        results = {task: value(task, found) for task, found in journal.results.items()}
         data = {"failed": None, "trace": journal.ended, "results": results}
     is_ok = execution.ok
     fails_again = not is_ok and bool(journal.fails_again or data.get("fails_again"))

@@ -22,9 +22,9 @@ class Output:
     def __init__(self, config: ExecutionConfig) -> None:
         self._config = config
         self._decoder = getincrementaldecoder("utf-8")(errors="replace")
-        self._pieces: list[str] = []
-        self._notes: list[tuple[int, str]] = []
-        """What was shown, before which piece, as text for the record."""
+        self._printed: list[str] = []
+        self._recorded: list[str] = []
+        """The same, with a note where something was shown."""
         self._kept = 0
         self._data = 0
         self._left_out: dict[str, int] = {}
@@ -34,7 +34,9 @@ class Output:
         """Keep what was printed, up to the limit; False beyond it."""
         room = self._config.max_kept_output_bytes - self._kept
         self._kept += len(data)
-        self._pieces.append(self._decoder.decode(data[: max(room, 0)] if len(data) > room else data))
+        text = self._decoder.decode(data[: max(room, 0)])
+        self._printed.append(text)
+        self._recorded.append(text)
         return len(data) <= room
 
     def show(self, block: Mapping[str, Any]) -> bool:
@@ -54,7 +56,8 @@ class Output:
             self._data += data
             self._kept += text
             self.shown.append(cleaned)
-            self._notes.append((len(self._pieces), _note(cleaned, data)))
+            is_new_line = not self._recorded or self._recorded[-1].endswith("\n")
+            self._recorded.append(("" if is_new_line else "\n") + _note(cleaned, data))
         return True
 
     def _leave_out(self, limit: str) -> None:
@@ -63,17 +66,12 @@ class Output:
     @property
     def text(self) -> str:
         """Everything printed, with a note about what was not shown."""
-        return self._with_note("".join(self._pieces))
+        return self._with_note("".join(self._printed))
 
     @property
     def recorded(self) -> str:
         """The same, with notes where something was shown."""
-        parts, at = [], 0
-        for index, note in self._notes:
-            before = "".join(self._pieces[at:index])
-            parts += [before, "" if not before or before.endswith("\n") else "\n", note]
-            at = index
-        return self._with_note("".join([*parts, *self._pieces[at:]]))
+        return self._with_note("".join(self._recorded))
 
     def _with_note(self, text: str) -> str:
         if not self._left_out:

@@ -35,7 +35,7 @@ async def _execute(gateway: Gateway, arguments: Arguments, client: Client) -> di
     about = f"await dspy__{name}(**{json.dumps(inputs, ensure_ascii=False)})\n# {version}"
     destructive = await gateway.parts.executor.dspy_needing_confirmation(name)
     word = await confirm(client, destructive, about, saved=name)
-    return await gateway.execute_dspy(name, inputs, client.on_behalf(word))
+    return await gateway.parts.executor.execute_dspy(name, inputs, client.on_behalf(word))
 
 
 async def _list(gateway: Gateway, _arguments: Arguments, _client: Client) -> dict[str, Any]:

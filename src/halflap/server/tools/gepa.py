@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.server.tools.tool import family
 from halflap.workflows.answers import Optimization, Scores, Verdict
-from halflap.workflows.run.process import Jobs
+from halflap.workflows.run.process import INSTRUCTIONS, Jobs
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from halflap.gateway import Gateway
     from halflap.server.passthrough.client import Client
     from halflap.server.tools.tool import Arguments, FrontTool, Handler
+    from halflap.workflows.run.process import Reflect
 
 _JOBS: dict[str, tuple[str, type[BaseModel]]] = {
     "gepa_optimize_workflow": ("optimize", Optimization),
@@ -28,7 +30,8 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
 
     def handler(job: str) -> Handler:
         async def run(_gateway: Gateway, arguments: Arguments, client: Client) -> dict[str, Any]:
-            return await jobs.run(job, arguments, client.principal)
+            reflect = _reflection(gateway, client) if job == "optimize" else None
+            return await jobs.run(job, arguments, client.principal, reflect)
 
         return run
 
@@ -37,6 +40,18 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
     return family(
         gateway, handlers, outputs, error_codes=("INVALID_INPUTS", "EXECUTION_ERROR", "TIMEOUT_ERROR")
     )
+
+
+def _reflection(gateway: Gateway, client: Client) -> Reflect | None:
+    """Return what asks the configured model, if there is one."""
+    if gateway.config.programs.lm is None:
+        return None
+
+    async def reflect(question: str, deadline: float) -> str:
+        context = replace(client.on_behalf(), deadline=deadline)
+        return await gateway.parts.dspy.ask("workflow_reflection", INSTRUCTIONS, question, context)
+
+    return reflect
 
 
 def _output_schema(answer: type[BaseModel]) -> dict[str, Any]:

@@ -222,14 +222,6 @@ def mapped(block: Block, change: Callable[[Block], Block]) -> Block:
     return change(block.with_parts(mapped(part, change) for part in block.parts) if block.parts else block)
 
 
-def rewritten(block: Block, change: Change) -> Iterator[tuple[Block, str]]:
-    """Yield the block with each change of itself, then of anything within it, one at a time."""
-    yield from change(block)
-    for at, part in enumerate(block.parts):
-        for new, what in rewritten(part, change):
-            yield block.with_parts(replaced(block.parts, at, new)), what
-
-
 def stretches(block: Block, change: Change) -> Iterator[tuple[Block, str]]:
     """Yield the block with each change of the whole of it, then of the whole of each branch within it."""
     yield from change(block)

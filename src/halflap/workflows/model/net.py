@@ -15,8 +15,6 @@ Names = frozenset[Annotated[str, Field(pattern=r"\S")]]
 
 MAX_STATES = 100_000
 """States that are explored before an answer is inconclusive."""
-ITEM = "each"
-"""The name of the current item in the arguments of a task that is done for each item of a list."""
 FIXING = frozenset(
     {"timer", "minimum", "maximum", "threshold", "creationMode", "miDataInput", "miDataOutput"}
 )
@@ -59,10 +57,6 @@ class Task:
     limit: Annotated[
         int | None, Field(ge=1, description="How often a run may do it: the bound of its loops.")
     ] = None
-    each: Annotated[
-        list[Any] | dict[Literal["from"], str] | None,
-        Field(description="A list, or a reference to one: the tool is called for each item."),
-    ] = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         if self.label == "":

@@ -23,7 +23,7 @@ from halflap.workflows.transform.catalogue import TRANSFORMATIONS, Transformatio
 if TYPE_CHECKING:
     from halflap.workflows.model.block import Block
     from halflap.workflows.model.net import Net
-    from halflap.workflows.transform.ground import Ground
+    from halflap.workflows.transform.constraints import Ground
 
 _CLOSE = 1e-9
 _ENDLESS = 1e12

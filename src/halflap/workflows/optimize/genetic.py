@@ -1,17 +1,19 @@
 """The search by gepa (Genetic-Pareto): it keeps a pool of workflows and chooses which to continue from; what may become of one is ours.
 
 The proposer offers the best unseen workflow that one change, or a few, make of a candidate, so the same seed gives the same answer. With a
-language model it may also reflect: the model sees the workflow and its measurements, and names the transformation to try next.
+language model it may also reflect: the model sees the workflow, its measurements and the changes that can be made, and chooses one.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.text import plural
 from halflap.workflows.model.form import write_net
 from halflap.workflows.optimize.search import Frontier
 
@@ -24,7 +26,10 @@ _OBJECTIVES = ("goal", "time", "size", "cost")
 _PATIENCE = 60
 _LOOK_AHEAD = 8
 _GOAL = 1_000.0
-_MAX_REFLECTIONS = 20
+_MAX_REFLECTIONS, _MAX_OFFERED = 10, 10
+"""How often a model is asked, and how many changes it is offered each time."""
+Reflect = Callable[[str], Mapping[str, str]]
+"""Asks a model: its `reply`, or the `problem` because of which it is not asked again."""
 
 
 def is_installed() -> bool:
@@ -44,10 +49,12 @@ class _Adapter:
 
     evaluator: Evaluator
     frontier: Frontier
-    reflect: Callable[[str], str] | None
+    reflect: Reflect | None
     trees: list[Block] = field(default_factory=list)
     taken: set[Block] = field(default_factory=set)
-    reflections: int = 0
+    asked: int = 0
+    problem: str | None = None
+    """Why the model is not asked any more."""
     propose_new_texts: None = None
 
     def numbered(self, tree: Block) -> dict[str, str]:
@@ -104,24 +111,30 @@ class _Adapter:
         return [one for one in self.frontier.expand(tree) if one.tree not in self.taken]
 
     def _reflected(self, candidate: Candidate, dataset: Mapping[str, Any]) -> Candidate | None:
-        """Ask the model which transformation to try, and offer the best unseen workflow it leads to."""
-        if self.reflect is None or self.reflections >= _MAX_REFLECTIONS:
+        """Let the model choose among the unseen workflows that one change makes of a candidate."""
+        if self.reflect is None or self.asked >= _MAX_REFLECTIONS:
             return None
-        by_name: dict[str, Candidate] = {}
-        for one in self._unseen(candidate.tree):
-            if one.tree in self.evaluator.came:
-                by_name.setdefault(self.evaluator.came[one.tree].transformation.name, one)
-        if len(by_name) <= 1:
+        offered = [one for one in self._unseen(candidate.tree) if one.tree in self.evaluator.came]
+        offered = offered[:_MAX_OFFERED]
+        if len(offered) <= 1:
             return None
-        self.reflections += 1
+        changes = [
+            f"{at}. {self.evaluator.came[one.tree].what} Then: {json.dumps(one.metrics().response())}"
+            for at, one in enumerate(offered, 1)
+        ]
+        self.asked += 1
         answer = self.reflect(
-            f"A workflow is being optimised for {self.evaluator.target}. It is this net:\n"
+            f"A workflow is optimised for {self.evaluator.target}. It is this net:\n"
             f"{json.dumps(write_net(candidate.net), ensure_ascii=False)}\n"
-            f"Its measurements: {json.dumps(dataset, default=str)}\n"
-            f"Which of these transformations should be tried next? {', '.join(by_name)}\n"
-            "Answer with the name only."
+            f"Its measurements: {json.dumps(dataset, default=str)}\nThese changes can be made:\n"
+            + "\n".join(changes)
+            + "\nWhich should be tried next? Reply with its number only."
         )
-        return next((one for name, one in by_name.items() if name in answer), None)
+        if "problem" in answer:
+            self.reflect, self.problem = None, answer["problem"]
+        number = re.search(r"[0-9]{1,4}", answer.get("reply", ""))
+        at = 0 if number is None else int(number[0])
+        return offered[at - 1] if 1 <= at <= len(offered) else None
 
     def _best(self, candidate: Candidate) -> Candidate | None:
         """Find something better than a workflow, elsewhere if need be; else the best that is unseen."""
@@ -138,8 +151,8 @@ class _Adapter:
         return best
 
 
-def genetic_search(evaluator: Evaluator, seed: int, reflect: Callable[[str], str] | None = None) -> None:
-    """Fill the evaluator with candidates."""
+def genetic_search(evaluator: Evaluator, seed: int, reflect: Reflect | None = None) -> list[str]:
+    """Fill the evaluator with candidates; return notes about the model."""
     import gepa  # noqa: PLC0415 -- an extra, needed only here
     from gepa.utils import NoImprovementStopper  # noqa: PLC0415
 
@@ -163,3 +176,6 @@ def genetic_search(evaluator: Evaluator, seed: int, reflect: Callable[[str], str
         raise_on_exception=True,
     )
     evaluator.cut_short |= frontier.next() is not None
+    notes = [f"The language model was asked {plural(adapter.asked, 'time')} which change to try."]
+    notes += [] if adapter.problem is None else [f"It could not be asked further: {adapter.problem}"]
+    return notes if adapter.asked else []

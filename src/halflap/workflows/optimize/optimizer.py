@@ -22,8 +22,7 @@ from halflap.workflows.optimize import genetic
 from halflap.workflows.optimize.evaluate import Candidate, Evaluator, Move
 from halflap.workflows.optimize.search import best_first_search
 from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
-from halflap.workflows.transform.constraints import Constraints
-from halflap.workflows.transform.ground import Ground
+from halflap.workflows.transform.constraints import Constraints, Ground
 
 Engine = Literal["gepa", "beam"]
 TARGETS: tuple[Target, ...] = get_args(Target)
@@ -93,9 +92,9 @@ def optimize(
     *,
     seed: int = 0,
     engine: Engine | None = None,
-    reflect: Callable[[str], str] | None = None,
+    reflect: genetic.Reflect | None = None,
 ) -> Optimized:
-    """Optimise a workflow, with gepa where it is installed. `reflect` is a language model that gepa may ask."""
+    """Optimise a workflow, with gepa where it is installed. `reflect` asks a language model."""
     asked: dict[str, Any] = {"optimization_target": target, "reference_patterns": reference_patterns}
     goal = validated(Goal, asked | {"constraints": constraints or {}})
     return search(net, goal, seed=seed, engine=engine, reflect=reflect)
@@ -107,7 +106,7 @@ def search(
     *,
     seed: int = 0,
     engine: Engine | None = None,
-    reflect: Callable[[str], str] | None = None,
+    reflect: genetic.Reflect | None = None,
     bound: int = MAX_STATES,
 ) -> Optimized:
     """Optimise a workflow for a goal."""
@@ -125,7 +124,7 @@ def search(
     if ground.facts.untouchable is not None:
         notes.append(f"Nothing was changed. {ground.facts.untouchable}")
     elif used == "gepa":
-        genetic.genetic_search(evaluator, seed, reflect)
+        notes += genetic.genetic_search(evaluator, seed, reflect)
     else:
         best_first_search(evaluator)
     if evaluator.cut_short:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
-from halflap.workflows.model.net import CANCELLATION, FIXING, ITEM, Net
+from halflap.workflows.model.net import CANCELLATION, FIXING, Net
 from halflap.workflows.predicates import names, parse
 from halflap.workflows.run.suggested import BEYOND
 
@@ -17,10 +17,7 @@ _PREFIXES = ("mcp__", "script__", "dspy__")
 
 def check_runnable(net: Net, arguments: Mapping[str, Any]) -> None:
     """Raise a `WorkflowError` with every reason why a workflow cannot be run."""
-    problems = list(_nested(net, arguments))
-    if not problems:
-        problems += _names(net, arguments)
-    problems += [*_tasks(net), *_choices(net), *_kept(net)]
+    problems = [*_names(net, arguments), *_tasks(net), *_choices(net), *_kept(net)]
     try:
         judged = soundness(Study(net))
     except WorkflowError as error:
@@ -41,22 +38,11 @@ def _tasks(net: Net) -> Iterator[tuple[str, str]]:
                     f"tasks[{at}].tool",
                     f"'{task.id}' has no tool. Name one, or make it silent with a label of null.",
                 )
-            elif task.each is not None:
-                yield f"tasks[{at}].each", f"'{task.id}' has no tool to call for each item."
         elif not task.tool.startswith(_PREFIXES) or not task.tool.isidentifier():
             message = (
                 f"{task.tool!r} is not the name of a tool. `halflap list` shows them: mcp__<server>__<tool>."
             )
             yield f"tasks[{at}].tool", message
-
-
-def _nested(net: Net, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    places = {f"--arg {name}": value for name, value in arguments.items()}
-    for at, task in enumerate(net.tasks.values()):
-        places |= {f"tasks[{at}].arguments": task.arguments, f"tasks[{at}].each": task.each}
-    for path, value in places.items():
-        if too_deep(value):
-            yield path, f"It is nested too deeply: at most {DEEPEST} levels are allowed."
 
 
 def _choices(net: Net) -> Iterator[tuple[str, str]]:
@@ -91,7 +77,7 @@ def _names(net: Net, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     known = sources(net) | arguments.keys()
     used: set[str] = set()
     for path, reference in _used(net):
-        first = resolved(reference, known)[0]
+        first = reference[0]
         used.add(first)
         if first not in known:
             yield path, f"There is no {first!r}. Give it with --arg {first}=…, or let a task write it."
@@ -105,9 +91,7 @@ def _names(net: Net, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _used(net: Net) -> Iterator[tuple[str, tuple[str, ...]]]:
     for at, task in enumerate(net.tasks.values()):
         if task.tool is not None:
-            yield from references(task.each, f"tasks[{at}].each")
-            found = references(dict(task.arguments or {}), f"tasks[{at}].arguments")
-            yield from (one for one in found if task.each is None or one[1][0] != ITEM)
+            yield from references(dict(task.arguments or {}), f"tasks[{at}].arguments")
     outgoing = net.outgoing()
     for at, flow in enumerate(net.flows):
         if flow.predicate is not None and net.chooses(flow.source, outgoing[flow.source]):
@@ -117,10 +101,6 @@ def _used(net: Net) -> Iterator[tuple[str, tuple[str, ...]]]:
 # References --------------------------------------------------------------------------------------------
 
 
-DEEPEST = 50
-"""How many levels an argument may have."""
-
-
 def reference(value: Any) -> tuple[str, ...] | None:
     """Return the path of `{"from": "task.key"}`; None for anything else."""
     if isinstance(value, dict) and set(value) == {"from"} and isinstance(value["from"], str):
@@ -128,31 +108,9 @@ def reference(value: Any) -> tuple[str, ...] | None:
     return None
 
 
-def resolved(path: tuple[str, ...], names: Container[str]) -> tuple[str, ...]:
-    """Return a path with its leading name as one step: the longest that exists, since names may have dots."""
-    for length in range(len(path), 1, -1):
-        name = ".".join(path[:length])
-        if name in names:
-            return (name, *path[length:])
-    return path
-
-
 def is_literal(value: Any) -> bool:
     """Return whether it is `{"value": …}`, which is taken as it is, whatever it looks like."""
     return isinstance(value, dict) and set(value) == {"value"}
-
-
-def too_deep(value: Any) -> bool:
-    level, left = 0, [value]
-    while left and level <= DEEPEST:
-        level += 1
-        left = [
-            inner
-            for one in left
-            if isinstance(one, dict | list | tuple)
-            for inner in (one.values() if isinstance(one, dict) else one)
-        ]
-    return bool(left)
 
 
 def references(value: Any, path: str) -> Iterator[tuple[str, tuple[str, ...]]]:

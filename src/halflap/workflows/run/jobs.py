@@ -20,6 +20,7 @@ from halflap.workflows.yawl import read_yawl, write_yawl
 
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Net, Specification
+    from halflap.workflows.optimize.genetic import Reflect
 
 T = TypeVar("T")
 _WORKFLOWS = ("workflow", "workflow_spec", "original_workflow", "optimized_workflow")
@@ -107,29 +108,29 @@ def _below(name: str, path: str) -> str:
     return name if not path else f"{name}{path}" if path.startswith("[") else f"{name}.{path}"
 
 
-def _validate(given: Mapping[str, Any]) -> dict[str, Any]:
+def _validate(given: Mapping[str, Any], _reflect: Reflect | None) -> dict[str, Any]:
     asked, (original, optimized) = _read(_Comparing, given)
     return compare(original.net, optimized.net, asked.validation_mode).response()
 
 
-def _score(given: Mapping[str, Any]) -> dict[str, Any]:
+def _score(given: Mapping[str, Any], _reflect: Reflect | None) -> dict[str, Any]:
     asked, (workflow,) = _read(_Scoring, given)
     return score(workflow.net, asked.reference_patterns, vars(asked.scoring_weights)).response()
 
 
-def _optimize(given: Mapping[str, Any]) -> dict[str, Any]:
+def _optimize(given: Mapping[str, Any], reflect: Reflect | None) -> dict[str, Any]:
     asked, (workflow,) = _read(_Optimizing, given)
     wrong = list(asked.constraints.problems(workflow.net))
     if wrong:
         raise WorkflowError(wrong, "The arguments are invalid.")
     try:
-        return search(workflow.net, asked).response(workflow.written)
+        return search(workflow.net, asked, reflect=reflect).response(workflow.written)
     except WorkflowError as error:
         problems = [(_below("workflow_spec", one.path), one.message) for one in error.problems]
         raise WorkflowError(problems, error.what) from None
 
 
-JOBS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+JOBS: Mapping[str, Callable[[Mapping[str, Any], Reflect | None], dict[str, Any]]] = {
     "optimize": _optimize,
     "score": _score,
     "validate": _validate,

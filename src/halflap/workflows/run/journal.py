@@ -1,6 +1,6 @@
 """The calls of a workflow run by task: those recorded before an interruption are answered from the store, new ones are tracked.
 
-Every call is recorded under an identifier that ends with its mark, which states its task, how many times the task was done, and the item. A resumed
+Every call is recorded under an identifier that ends with its mark, which states its task and how many times the task was done. A resumed
 run plays the same program again: what returned is handed out, and nothing new is called until all of that was asked for.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,9 +23,8 @@ from halflap.core.errors import (
     UpstreamUnavailableError,
     WorkflowError,
 )
-from halflap.core.text import join
 from halflap.core.values import Result
-from halflap.store import SENT, TOOL_ERROR
+from halflap.store import SENT
 
 if TYPE_CHECKING:
     from halflap.store import CallRecord
@@ -42,23 +40,20 @@ _UNSENT = (
 )
 """Raised before the server was asked anything."""
 _UNSENT_CODES = {error.code for error in _UNSENT}
-_MARKED = re.compile(r"(\w+)#([0-9]{1,9})\.([1-9][0-9]{0,8})(?:\.([0-9]{1,9})\.([0-9]{1,9}))?", re.ASCII)
+_MARKED = re.compile(r"(\w+)#([0-9]{1,9})\.([1-9][0-9]{0,8})", re.ASCII)
 _QUIET_SECONDS = 30.0
 """A replayed program that asks for nothing for so long will not ask for what it did before."""
-_MAX_NAMED = 20
 
 
-class _Occurrence(NamedTuple):
-    """A task, which time it is done, and for which of how many items."""
+class _Call(NamedTuple):
+    """A task, and which time it is done."""
 
     task: str
     time: int
-    item: int | None = None
-    items: int | None = None
 
 
 class Journal:
-    """One run. Task results and the state of each call, for the report and for resuming."""
+    """One run: the results of its tasks and the state of each call, for the report and for resuming."""
 
     def __init__(
         self, run: str, net: Net, recorded: Sequence[CallRecord] = (), *, keeps: bool = True
@@ -68,7 +63,7 @@ class Journal:
         self.net = net
         self.recalled = 0
         """How many calls were answered from the record."""
-        self.results: dict[str, Result | list[Result]] = {}
+        self.results: dict[str, Result] = {}
         """What each task returned last."""
         self.ended: list[str] = []
         """The tasks that called a tool, in the order they ended."""
@@ -78,54 +73,50 @@ class Journal:
         """Whether a call failed in a way that a resumed run would repeat: its arguments are invalid."""
         self._keeps = keeps
         self._tasks = list(net.tasks.values())
-        self._returned: dict[_Occurrence, tuple[Any, Result]] = {}
+        self._returned: dict[_Call, tuple[Any, Result]] = {}
         """Arguments and results on record that were not handed out yet."""
-        self._open: dict[_Occurrence, str] = {}
+        self._open: dict[_Call, str] = {}
         """Calls without a usable result, and what became of each."""
-        self._items: dict[tuple[str, int], dict[int, Result]] = defaultdict(dict)
-        self._again: frozenset[str] = frozenset()
-        self._repeatable: frozenset[str] = frozenset()
+        self._may_repeat: Callable[[Task], bool] = lambda task: bool(task.idempotent)
         self._turn = asyncio.Condition()
         self._diverged: WorkflowError | None = None
         for record in sorted(recorded, key=lambda one: one.started_at):
-            self._read(record)
+            call = self._call(f"x#{record.id.partition('#')[2]}")
+            if call is not None:
+                self._read(call, record)
 
-    def _read(self, record: CallRecord) -> None:
-        mark = record.id.partition("#")[2]
-        one = self._occurrence(f"x#{mark}")
-        if one is None:
-            return
-        self._open.pop(one, None)
-        self._returned.pop(one, None)
-        usable = record.result is not None and not record.result_cut and MARK not in record.result
-        if record.outcome == "ok" and usable and record.arguments is not None:
-            result = Result.from_wire(json.loads(record.result or ""))
-            self._returned[one] = (json.loads(record.arguments), result)
-        elif record.outcome == "ok":
-            self._open[one] = "ended, but its result is not recorded in full"
-        elif record.outcome == TOOL_ERROR or record.outcome not in {SENT, "cancelled", *_UNSENT_CODES}:
-            self._open[one] = "was begun and failed"
+    def _read(self, call: _Call, record: CallRecord) -> None:
+        self._open.pop(call, None)
+        self._returned.pop(call, None)
+        if record.outcome == "ok":
+            if (
+                record.result is None
+                or record.result_cut
+                or MARK in record.result
+                or record.arguments is None
+            ):
+                self._open[call] = "ended, but its result is not recorded in full"
+            else:
+                result = Result.from_wire(json.loads(record.result))
+                self._returned[call] = (json.loads(record.arguments), result)
+        elif record.outcome in {SENT, "cancelled"}:
+            self._open[call] = "was begun and did not end"
         elif record.outcome not in _UNSENT_CODES:
-            self._open[one] = "was begun and did not end"
+            self._open[call] = "was begun and failed"
 
-    def _occurrence(self, name: str) -> _Occurrence | None:
+    def _call(self, name: str) -> _Call | None:
         found = _MARKED.fullmatch(name)
         if found is None or int(found[2]) >= len(self._tasks):
             return None
         task = self._tasks[int(found[2])]
-        if task.tool is None or found[1] not in {"x", task.tool} or (task.each is None) != (found[4] is None):
-            return None
-        item, items = (None if text is None else int(text) for text in found.group(4, 5))
-        return _Occurrence(task.id, int(found[3]), item, items)
+        return _Call(task.id, int(found[3])) if task.tool and found[1] in {"x", task.tool} else None
 
     # State --------------------------------------------------------------------------------------------
 
     @property
     def done(self) -> frozenset[str]:
         """Tasks with a known result."""
-        return frozenset(
-            {one.task for one in self._returned} | {task for task, _ in self._items} | self.results.keys()
-        )
+        return frozenset({one.task for one in self._returned} | self.results.keys())
 
     @property
     def under_way(self) -> list[str]:
@@ -136,89 +127,74 @@ class Journal:
     def can_resume(self) -> bool:
         return self._keeps and bool(self._open or self.done)
 
-    def doubtful(self, again: Collection[str] = ()) -> dict[str, str]:
+    def doubtful(self) -> dict[str, str]:
         """Return the tasks that may have been done, must not be done twice, and what became of each."""
-        found: dict[str, dict[str, list[int]]] = {}
-        for one, what in self._open.items():
-            if one.task not in again and not self._is_repeatable(self.net.tasks[one.task]):
-                found.setdefault(one.task, {}).setdefault(what, []).extend(
-                    [] if one.item is None else [one.item]
-                )
         return {
-            task: " and ".join(
-                f"{what} for item {join(map(str, sorted(items)), limit=_MAX_NAMED)}" if items else what
-                for what, items in states.items()
-            )
-            for task, states in found.items()
+            one.task: what
+            for one, what in self._open.items()
+            if not self._may_repeat(self.net.tasks[one.task])
         }
-
-    def _is_repeatable(self, task: Task) -> bool:
-        return task.tool in self._repeatable if task.idempotent is None else task.idempotent
 
     def begin(self, again: Collection[str], repeatable: Collection[str]) -> None:
         """Begin or resume. A `WorkflowError` names tasks that may have been done and must not be done twice.
 
         Those of `again` may be, and so may those whose tool is `repeatable`, unless the workflow says otherwise.
         """
-        self._again, self._repeatable = frozenset(again), frozenset(repeatable)
+
+        def may_repeat(task: Task) -> bool:
+            known = task.tool in repeatable if task.idempotent is None else task.idempotent
+            return known or task.id in again
+
+        self._may_repeat = may_repeat
+        called = [task.id if task.tool else None for task in self._tasks]
         problems = [
-            ("--again", f"There is no task {one!r} with a tool.")
-            for one in again
-            if one not in self.net.tasks or self.net.tasks[one].tool is None
+            ("--again", f"There is no task {one!r} with a tool.") for one in again if one not in called
         ]
-        places = {task.id: at for at, task in enumerate(self._tasks)}
-        for one, what in self.doubtful(again).items():
+        for one, what in self.doubtful().items():
             message = (
                 f"'{one}' {what}, and nothing says that it may be done twice. Check whether it was done; "
                 f"if it may be done again: --again {one}."
             )
-            problems.append((f"tasks[{places[one]}].idempotent", message))
+            problems.append((f"tasks[{called.index(one)}].idempotent", message))
         if problems:
             raise WorkflowError(problems, f"The run {self.run} cannot be resumed.")
-        self._open = {one: what for one, what in self._open.items() if one.task not in self._again}
+        self._open = {one: what for one, what in self._open.items() if one.task not in again}
 
     # Calls of the program -----------------------------------------------------------------------------
 
     def tool(self, name: str) -> str | None:
         """Return the tool behind a marked name; None if it belongs to no task."""
-        found = self._occurrence(name)
+        found = self._call(name)
         return None if found is None else self.net.tasks[found.task].tool
 
     async def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
         """Return what the call returned before, or None if it has to be made."""
-        one = self._occurrence(name)
+        one = self._call(name)
         assert one is not None
         async with self._turn:
-            self._turn.notify_all()
             known = self._returned.pop(one, None)
+            self._turn.notify_all()
             while known is None and self._returned and self._diverged is None:
                 try:
                     async with asyncio.timeout(_QUIET_SECONDS):
                         await self._turn.wait()
                 except TimeoutError:
-                    first = next(iter(self._returned))
-                    self._diverge(first, "was done before, and is not asked for now.")
-            self._turn.notify_all()
-            if self._diverged is not None:
-                raise self._diverged
-        if known is None:
-            return None
-        if known[0] == json.loads(json.dumps(arguments)):
+                    self._diverge(next(iter(self._returned)), "was done before, and is not asked for now.")
+        if known is not None and known[0] == json.loads(json.dumps(arguments)):
             self.recalled += 1
-            self._note_end(one, known[1])
+            self._end(one, known[1])
             return known[1]
-        if one.task not in self._again and not self._is_repeatable(self.net.tasks[one.task]):
-            self._diverge(
-                one, f"was done before with other arguments. If it may be done again: --again {one.task}."
-            )
-            assert self._diverged is not None
+        if known is not None and self._may_repeat(self.net.tasks[one.task]):
+            self.changed.append(one.task)
+        elif known is not None:
+            self._diverge(one, f"was done before with other arguments. To do it again: --again {one.task}.")
+        if self._diverged is not None:
             raise self._diverged
-        self.changed.append(one.task)
         return None
 
     async def make(self, name: str, call: Callable[[], Awaitable[Result]]) -> Result:
         """Make a call, and note what became of it."""
-        one = self._occurrence(name)
+        one = self._call(name)
         assert one is not None
         self._open[one] = "was begun and did not end"
         try:
@@ -234,21 +210,14 @@ class Journal:
             self._open[one] = "was begun and failed"
         else:
             del self._open[one]
-            self._note_end(one, result)
+            self._end(one, result)
         return result
 
-    def _note_end(self, one: _Occurrence, result: Result) -> None:
-        if one.item is None:
-            self.results[one.task] = result
-        else:
-            items = self._items[one.task, one.time]
-            items[one.item] = result
-            if len(items) != one.items:
-                return
-            self.results[one.task] = [items[at] for at in sorted(items)]
+    def _end(self, one: _Call, result: Result) -> None:
+        self.results[one.task] = result
         self.ended.append(one.task)
 
-    def _diverge(self, one: _Occurrence, why: str) -> None:
+    def _diverge(self, one: _Call, why: str) -> None:
         at = [task.id for task in self._tasks].index(one.task)
         what = f"The run {self.run} takes another course than before. Nothing new was called."
         self._diverged = WorkflowError([(f"tasks[{at}]", f"'{one.task}' {why}")], what)

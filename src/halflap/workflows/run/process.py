@@ -1,4 +1,7 @@
-"""Analysis jobs, each in a process of its own with limits on time and memory, and a limit on how many one client may have at once."""
+"""Analysis jobs: one process each with limits on time and memory, and a limit on how many one client may have at once.
+
+The process gets its job as a line of JSON and writes its answer as one. Before that it may ask a language model, which only the parent can reach.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,23 @@ import logging
 import math
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from halflap.core.errors import WorkflowBusyError, WorkflowError, WorkflowFailedError, WorkflowTimeoutError
+from halflap.core.errors import (
+    HalflapError,
+    WorkflowBusyError,
+    WorkflowError,
+    WorkflowFailedError,
+    WorkflowTimeoutError,
+)
 
+Reflect = Callable[[str, float], Awaitable[str]]
+"""Asks a language model a question, with a deadline on the event loop's clock."""
+INSTRUCTIONS = "You improve workflows. Choose the change that most likely leads to the best workflow after further changes."
+"""What the model is told before its questions."""
 logger = logging.getLogger(__name__)
 
 MAX_PER_CLIENT = 4
@@ -22,6 +36,8 @@ MAX_PER_CLIENT = 4
 _MEMORY_MB = 2_048
 _SPARE_SECONDS = 5
 _MAX_LOGGED = 4_000
+_MAX_ANSWER = 256 * 1_048_576
+_QUESTION = b'{"question"'
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from halflap.workflows.run.process import main; main()"
 
 
@@ -32,18 +48,23 @@ class Jobs:
         self._seconds = seconds
         self._running: dict[str, int] = defaultdict(int)
 
-    async def run(self, job: str, arguments: Mapping[str, Any], client: str = "") -> dict[str, Any]:
+    async def run(
+        self, job: str, arguments: Mapping[str, Any], client: str = "", reflect: Reflect | None = None
+    ) -> dict[str, Any]:
         """Run a job. Raises `WorkflowError` for invalid arguments, and other errors if it is refused, too slow or fails."""
         if self._running[client] >= MAX_PER_CLIENT:
             raise WorkflowBusyError(
                 f"{MAX_PER_CLIENT} analyses are running for you already. Wait for one to end."
             )
         self._running[client] += 1
+        asked = {"job": job, "arguments": arguments, "seconds": self._seconds, "reflects": bool(reflect)}
         try:
-            asked = {"job": job, "arguments": arguments, "seconds": self._seconds}
-            data = (await asyncio.to_thread(json.dumps, asked)).encode()
             async with asyncio.timeout(self._seconds) as clock:
-                output, code = await _worked(data)
+                # Half of the time is left for the search itself.
+                until = asyncio.get_running_loop().time() + self._seconds / 2
+                output, code = await _worked(
+                    await asyncio.to_thread(_line, asked), partial(_reflected, reflect, until)
+                )
         except TimeoutError:
             if not clock.expired():
                 raise
@@ -56,24 +77,48 @@ class Jobs:
         return await asyncio.to_thread(_answer, output, code)
 
 
-async def _worked(data: bytes) -> tuple[bytes, int]:
+async def _reflected(reflect: Reflect | None, until: float, question: str) -> dict[str, str]:
+    try:
+        return {"reply": await reflect(question, until)} if reflect is not None else {}
+    except HalflapError as error:
+        return {"problem": str(error)}
+
+
+async def _worked(data: bytes, reflected: Callable[[str], Awaitable[dict[str, str]]]) -> tuple[bytes, int]:
+    """Return the last line that the process wrote, and its exit code."""
     # In its own session: Ctrl-C in a terminal is for us, and we end it then.
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-c", _BOOT, str(Path(__file__).parents[3]),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
+        start_new_session=True, limit=_MAX_ANSWER,
     )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    errors = asyncio.ensure_future(process.stderr.read())
+    output = b""
     try:
-        output, errors = await process.communicate(data)
+        with contextlib.suppress(ConnectionError):
+            process.stdin.write(data)
+            while output := await process.stdout.readline():
+                if not output.startswith(_QUESTION):
+                    break
+                question = json.loads(output)["question"]
+                process.stdin.write(_line(await reflected(question)))
+        await process.wait()
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
+        text = (await errors).decode(errors="replace")[-_MAX_LOGGED:]
     if process.returncode:
-        text = errors.decode(errors="replace")[-_MAX_LOGGED:]
         logger.error("a workflow process ended with %s: %s", process.returncode, text)
     return output, process.returncode or 0
+
+
+def _line(value: Any) -> bytes:
+    return json.dumps(value).encode() + b"\n"
 
 
 def _answer(output: bytes, code: int) -> dict[str, Any]:
@@ -100,17 +145,25 @@ def main() -> None:
     """Read a job from stdin, and write its answer to stdout."""
     # Whatever a library prints is not the answer.
     out, sys.stdout = sys.stdout, sys.stderr
-    job = json.load(sys.stdin)
+
+    def reflect(question: str) -> dict[str, str]:
+        out.write(json.dumps({"question": question}) + "\n")
+        out.flush()
+        return dict(json.loads(sys.stdin.readline()))
+
+    job = json.loads(sys.stdin.readline())
     _limit(job["seconds"])
-    json.dump(_done(job["job"], job["arguments"]), out)
+    out.write(json.dumps(_done(job["job"], job["arguments"], reflect if job["reflects"] else None)) + "\n")
     out.flush()
 
 
-def _done(job: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _done(
+    job: str, arguments: dict[str, Any], reflect: Callable[[str], dict[str, str]] | None
+) -> dict[str, Any]:
     from halflap.workflows.run.jobs import JOBS  # noqa: PLC0415 -- within the limits
 
     try:
-        return {"answer": JOBS[job](arguments)}
+        return {"answer": JOBS[job](arguments, reflect)}
     except WorkflowError as error:
         return {"problems": [list(one) for one in error.problems], "what": error.what}
     except MemoryError:

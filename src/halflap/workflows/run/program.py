@@ -9,32 +9,34 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import WorkflowError
 from halflap.core.text import visible
 from halflap.workflows.model.checks import or_blocks
 from halflap.workflows.model.form import read_net, write_net
-from halflap.workflows.model.net import ITEM, Flow, Net, Task
 from halflap.workflows.predicates import PRELUDE, parse, to_python
-from halflap.workflows.run.check import is_literal, reference, resolved, sources
+from halflap.workflows.run.check import is_literal, reference
+
+if TYPE_CHECKING:
+    from halflap.workflows.model.net import Flow, Net, Task
 
 _DEFAULT_LIMIT = 100
 """How often a task is done in one run, if it states no limit."""
 _LONGEST = 80
 
 _ENGINE = """
-def _look(path, said, value=None):
-    value = _data if value is None else value
+def _look(path, said):
+    value = _data
     for at, step in enumerate(path):
         if isinstance(value, dict) and step in value:
             value = value[step]
         elif isinstance(value, list) and step.isdigit() and int(step) < len(value):
             value = value[int(step)]
-        elif at == 0 and value is _data:
+        elif at == 0:
             raise ValueError(f"{said}: there is no {step!r} yet.")
         else:
-            raise ValueError(f"{said}: {'.'.join(path[:at]) or 'each'!r} has no {step!r}. It is {_sort(value)}.")
+            raise ValueError(f"{said}: {'.'.join(path[:at])!r} has no {step!r}. It is {_sort(value)}.")
     return value
 
 
@@ -58,35 +60,6 @@ def _keep(task, value):
             _data[name] = value[name]
         else:
             raise ValueError(f"The task {task!r} writes {name!r}, and what it returned has no such key.")
-
-
-async def _every(items, call, time, task):
-    # So many at a time, and no more once one has failed.
-    if not isinstance(items, list):
-        raise ValueError(f"`each` of the task {task!r} needs a list.")
-    values, errors, left = [None] * len(items), [], list(range(len(items)))
-    await asyncio.gather(*[_some(items, call, time, values, errors, left) for _ in left[:10]])
-    if errors:
-        at, why, by_tool = errors[0]
-        text = f"The task {task!r} failed for item {at} of {len(items)}: {why}"
-        if len(errors) > 1:
-            others = ", ".join([str(one[0]) for one in errors[1:]])
-            text += f"\\nIt failed for {'items' if len(errors) > 2 else 'item'} {others} as well."
-        if by_tool:
-            raise RuntimeError(text)
-        raise ValueError(text)
-    return values
-
-
-async def _some(items, call, time, values, errors, left):
-    while left and not errors:
-        at = left.pop(0)
-        try:
-            values[at] = await call(f"{time}.{at}.{len(items)}", {"each": items[at]})
-        except ToolError as error:
-            errors.append((at, str(error), True))
-        except Exception as error:
-            errors.append((at, str(error), False))
 
 
 def _ready():
@@ -143,7 +116,7 @@ async def _go(task):
             raise ValueError(f"The task {task!r} would be done more than {_limits[task]} times, which is its limit.")
         if task in _calls:
             try:
-                value = await _calls[task](_done[task], None)
+                value = await _calls[task](_done[task])
             except ToolError as error:
                 raise RuntimeError(f"The task {task!r} failed: {error}") from None
             _keep(task, value)
@@ -170,16 +143,20 @@ if _failed:
 if [place for place, count in _marked.items() if count] != [_output]:
     raise ValueError('It did not come to its end: ' + json.dumps(_marked))
 """
-_TIME, _ITEM = "_time", "_item"
+_TIME = "_time"
 
 
 def net_program(net: Net, arguments: Mapping[str, Any], *, marked: bool = False) -> str:
     """Return the program that runs a net; it prints what each task returned, as JSON.
 
     A `marked` one can be resumed: its docstring holds the net and its arguments, and each call states which task it is for, as
-    `tool#<position of the task>.<number of the time>[.<item>.<of how many>]`. Only a `Journal` accepts such names.
+    `tool#<position of the task>.<number of the time>`. Only a `Journal` accepts such names.
     """
-    return _Program(net, arguments, marked=marked).text()
+    try:
+        return _Program(net, arguments, marked=marked).text()
+    except (RecursionError, MemoryError, SyntaxError):
+        message = "An argument is nested too deeply for a program."
+        raise WorkflowError([("", message)], f"The workflow {net.id!r} cannot be run.") from None
 
 
 def recorded_net(code: str) -> tuple[Net, dict[str, Any]]:
@@ -196,7 +173,6 @@ class _Program:
         self._net = net
         self._marked = marked
         self._given = arguments
-        self._names = sources(net) | arguments.keys()
         self._incoming, self._outgoing = net.incoming(), net.outgoing()
         self._joined = {split: block.join for split, block in or_blocks(net).items()}
         self._called = {
@@ -250,23 +226,14 @@ class _Program:
                 mark = ast.FormattedValue(load(_TIME), -1)
                 tool = load("call_tool"), [ast.JoinedStr([constant(f"{one.tool}#{at}."), mark])]
             called = ast.Call(*tool, [ast.keyword(None, _table(given))] if given else [])
-            name = self._called[one.id]
-            taken = ast.arguments([], [ast.arg(_TIME), ast.arg(_ITEM)], None, [], [], None, [])
-            single = f"{name}_each" if one.each is not None else name
-            yield ast.AsyncFunctionDef(single, taken, [ast.Return(ast.Await(called))], [])
-            if one.each is not None:
-                items = self._value(one, "each", one.each, is_item=False)
-                every = call("_every", items, load(single), load(_TIME), constant(one.id))
-                yield ast.AsyncFunctionDef(name, taken, [ast.Return(ast.Await(every))], [])
+            taken = ast.arguments([], [ast.arg(_TIME)], None, [], [], None, [])
+            yield ast.AsyncFunctionDef(self._called[one.id], taken, [ast.Return(ast.Await(called))], [])
 
-    def _value(self, task: Task, key: str, value: Any, *, is_item: bool = True) -> ast.expr:
+    def _value(self, task: Task, key: str, value: Any) -> ast.expr:
         """Return the expression of an argument, or of a part of one."""
         path = reference(value)
         if path is not None:
-            said = f"The argument {visible(key, _LONGEST)!r} of the task {task.id!r}"
-            if is_item and task.each is not None and path[0] == ITEM:
-                return _looked_up(path, said, load(_ITEM))
-            return _looked_up(resolved(path, self._names), said)
+            return _looked_up(path, f"The argument {visible(key, _LONGEST)!r} of the task {task.id!r}")
         if is_literal(value):
             return literal(value["value"])
         if isinstance(value, dict):
@@ -295,7 +262,7 @@ class _Program:
         if kind == "and" or flow.predicate is None:
             return constant(None)
         said = f"The predicate of the flow from {flow.source!r} to {flow.target!r}"
-        decided = to_python(parse(flow.predicate), lambda path: _looked_up(resolved(path, self._names), said))
+        decided = to_python(parse(flow.predicate), lambda path: _looked_up(path, said))
         return ast.Lambda(_no_arguments(), decided)
 
 
@@ -331,8 +298,8 @@ def _turn(at: int, flow: Flow) -> tuple[bool, int, int]:
     return (flow.order is None, flow.order or 0, at)
 
 
-def _looked_up(path: tuple[str, ...], said: str, *within: ast.expr) -> ast.expr:
-    return call("_look", ast.List([constant(one) for one in path], ast.Load()), constant(said), *within)
+def _looked_up(path: tuple[str, ...], said: str) -> ast.expr:
+    return call("_look", ast.List([constant(one) for one in path], ast.Load()), constant(said))
 
 
 def _table(of: Mapping[str, ast.expr]) -> ast.expr:

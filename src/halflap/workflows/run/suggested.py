@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from halflap.graph.paths import Path, many, path_text, slot_text
-from halflap.workflows.model.net import ITEM, Condition, Flow, Kept, Net, Task
+from halflap.workflows.model.net import Condition, Flow, Kept, Net, Task
 
 if TYPE_CHECKING:
     from halflap.graph.workflow import Given, Workflow
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _EACH, _PAGES, _SOME = "fan_out", "pages", "only_where"
 BEYOND = {
-    _EACH: "goes through several lists, or makes a list of many",
+    _EACH: "is called for many, or makes a list of many",
     _PAGES: "is called for every page",
     _SOME: "takes only some items",
 }
@@ -26,9 +26,8 @@ def suggested_net(workflow: Workflow) -> Net:
     """Return the net of a suggested plan."""
     steps = {one.id: one for one in workflow.tasks}
     ends = _free(_INPUT, steps), _free(_OUTPUT, steps)
-    loops = _loops(workflow)
-    kept = tuple(kept for one in workflow.tasks for kept in _beyond(workflow, one, loops))
-    tasks = {name: _task(one, loops.get(name)) for name, one in steps.items()}
+    kept = tuple(kept for one in workflow.tasks for kept in _beyond(workflow, one))
+    tasks = {name: _task(one) for name, one in steps.items()}
     flows = [Flow(source, one.id) for one in workflow.tasks for source in one.sources]
     leading = {flow.source for flow in flows}
     first = [one.id for one in workflow.tasks if not one.sources]
@@ -55,55 +54,6 @@ def _free(name: str, taken: Any) -> str:
     return name if name not in taken else _free(f"{name}_", taken)
 
 
-class _Loop(NamedTuple):
-    """A step that is called for each item of a list, and which of its arguments come from the item."""
-
-    over: Any
-    """The list, or the reference to it."""
-    items: dict[Path, str]
-    """References into the item, by argument."""
-
-
-def _loops(workflow: Workflow) -> dict[str, _Loop]:
-    """Return the steps that are called for each item of one list: a given one, one in a result, or the results of another such step."""
-    found: dict[str, _Loop] = {}
-    for step in workflow.tasks:
-        loop = _loop(workflow, step, found)
-        plain = [one for one in step.arguments if loop is None or one.slot not in loop.items]
-        if loop is not None and step.paginates is None and not any(map(_beyond_reference, plain)):
-            found[step.id] = loop
-    return found
-
-
-def _loop(workflow: Workflow, step: Step, found: Mapping[str, _Loop]) -> _Loop | None:
-    if len(step.axes) != 1 or any(many(one.slot) for one in step.arguments):
-        return None
-    (axis,) = step.axes
-    taken = [one for one in step.arguments if one.origin == "step"]
-    around = {one.step for one in taken if workflow.order[one.step].axes}
-    if not axis.step:
-        each = [one for one in step.arguments if one.each]
-        if len({one.have for one in each}) != 1 or not isinstance(each[0].value, list | tuple | None):
-            return None
-        over = {"from": each[0].have} if each[0].value is None else list(each[0].value)
-        return _Loop(over, {one.slot: ITEM for one in each})
-    if around:
-        # That step returned a list with a result for each item; the items themselves are gone.
-        source = next(iter(around))
-        if around != {source} & found.keys() or workflow.order[source].axes != step.axes:
-            return None
-        path, depth = axis.path[:0], 0
-        of_item = [one for one in taken if one.step == source]
-    else:
-        source, path, depth = axis.step, axis.path[:-1], len(axis.path)
-        of_item = [one for one in taken if one.step == source and one.source[:depth] == axis.path]
-    inside = [one.source[depth:] for one in of_item]
-    if axis.path[-1].kind == "key" or any(many(one) or _dotted(one) for one in (path, *inside)):
-        return None
-    items = {one.slot: _dots(ITEM, rest) for one, rest in zip(of_item, inside, strict=True)}
-    return _Loop({"from": _dots(source, path)}, items)
-
-
 def _dots(name: str, path: Path) -> str:
     return ".".join([name, *(part.key for part in path)])
 
@@ -115,7 +65,7 @@ def _beyond_reference(given: Given) -> bool:
     )
 
 
-def _task(step: Step, loop: _Loop | None) -> Task:
+def _task(step: Step) -> Task:
     ports = step.ports
     reads = {*step.sources, *(one.have for one in step.arguments if one.origin == "have")}
     reads |= {match.given.have for match in step.matches}
@@ -128,15 +78,14 @@ def _task(step: Step, loop: _Loop | None) -> Task:
         writes=frozenset({step.id}),
         idempotent=True if ports.changes is False and not ports.is_destructive else None,
         tool=ports.tool,
-        arguments=_arguments(step, {} if loop is None else loop.items),
-        each=None if loop is None else loop.over,
+        arguments=_arguments(step),
     )
 
 
-def _arguments(step: Step, items: Mapping[Path, str]) -> dict[str, Any]:
+def _arguments(step: Step) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for one in step.arguments:
-        value = {"from": items[one.slot]} if one.slot in items else _value(one)
+        value = _value(one)
         if value is None or any(part.kind != "key" for part in one.slot):
             continue
         at = found
@@ -161,14 +110,13 @@ def _value(given: Given) -> Any:
     return None
 
 
-def _beyond(workflow: Workflow, step: Step, loops: Mapping[str, _Loop]) -> Iterator[Kept]:
+def _beyond(workflow: Workflow, step: Step) -> Iterator[Kept]:
     """Yield what a step does that a task cannot express."""
-    if step.id not in loops:
-        several = [f"{one.step or 'given'}: {path_text(one.path)}" for one in step.axes]
-        taken = [one for one in step.arguments if _beyond_reference(one) and not step.axes]
-        several += [f"{one.step or one.have}: {path_text(one.source)}" for one in taken]
-        if several:
-            yield Kept(_EACH, ", ".join(dict.fromkeys(several)), step.id)
+    several = [f"{one.step or 'given'}: {path_text(one.path)}" for one in step.axes]
+    taken = [one for one in step.arguments if _beyond_reference(one) and not step.axes]
+    several += [f"{one.step or one.have}: {path_text(one.source)}" for one in taken]
+    if several:
+        yield Kept(_EACH, ", ".join(dict.fromkeys(several)), step.id)
     if step.paginates is not None:
         yield Kept(_PAGES, step.ports.tool, step.id)
     chosen = workflow.choosing(step.id)

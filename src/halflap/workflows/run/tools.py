@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.errors import ArgumentProblem, HalflapError, ToolNotFoundError, WorkflowError
 from halflap.schema import path_of
 from halflap.schema.stub import make_stub
-from halflap.workflows.model.net import ITEM, Net, Task
-from halflap.workflows.run.check import is_literal, reference, resolved, sources
+from halflap.workflows.run.check import is_literal, reference, sources
 
 if TYPE_CHECKING:
     from halflap.schema import ToolSchema
+    from halflap.workflows.model.net import Net, Task
 
 
 async def check_tools(
@@ -71,8 +71,6 @@ async def _known(
 def _problems(
     path: str, task: Task, fixed: Mapping[str, Any], schema: ToolSchema, *, strict: bool
 ) -> list[tuple[str, str]]:
-    if task.each is not None:
-        fixed = {name: one for name, one in fixed.items() if name != ITEM}
     value: dict[str, Any] = {}
     later: set[str] = set()
     """Arguments that are only known during the run."""
@@ -116,7 +114,7 @@ def _filled(value: Any, fixed: Mapping[str, Any]) -> Any:
     path = reference(value)
     if path is not None:
         found: Any = fixed
-        for step in resolved(path, fixed):
+        for step in path:
             if isinstance(found, list) and step.isdigit():
                 found = found[int(step)]
             elif isinstance(found, Mapping) and step in found:

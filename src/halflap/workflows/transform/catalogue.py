@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from halflap.workflows.model.block import Block, Change, rewritten, stretches
+from halflap.workflows.model.block import Block, stretches
 from halflap.workflows.model.build import build
 from halflap.workflows.model.reduce import tree_of
-from halflap.workflows.transform.choices import filter_first, merge_identical
-from halflap.workflows.transform.constraints import Constraints
-from halflap.workflows.transform.ground import Ground
+from halflap.workflows.transform.constraints import Constraints, Ground
 from halflap.workflows.transform.parallel import parallelise, serialise
 from halflap.workflows.transform.tidy import drop_duplicates, flatten, remove_silent
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
 Rule = Callable[[Ground, Block], Iterable[tuple[Block, str]]]
 """What can be made of a block, each with what was done."""
-Walk = Callable[[Block, Change], Iterator[tuple[Block, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +28,12 @@ class Transformation:
     name: str
     keeps_traces: bool
     rule: Rule
-    walk: Walk | None = None
-    """Where in the tree the rule is applied; None for the whole tree."""
+    everywhere: bool = False
+    """Whether the rule is applied to each branch in the tree, not to the whole of it."""
 
     def changes(self, ground: Ground, tree: Block) -> Iterator[tuple[Block, str]]:
         rule = partial(self.rule, ground)
-        found = rule(tree) if self.walk is None else self.walk(tree, rule)
+        found = stretches(tree, rule) if self.everywhere else rule(tree)
         return ((new, what) for new, what in found if new != tree)
 
 
@@ -45,10 +42,8 @@ TRANSFORMATIONS: Mapping[str, Transformation] = {
     for one in (
         Transformation("remove_silent", True, remove_silent),
         Transformation("flatten", True, flatten),
-        Transformation("merge_identical", True, merge_identical, rewritten),
         Transformation("drop_duplicates", False, drop_duplicates),
-        Transformation("filter_first", False, filter_first, stretches),
-        Transformation("parallelise", False, parallelise, stretches),
+        Transformation("parallelise", False, parallelise, everywhere=True),
         Transformation("serialise", False, serialise),
     )
 }

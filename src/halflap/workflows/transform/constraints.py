@@ -1,4 +1,4 @@
-"""What an optimisation has to respect: max_cost, max_parallel, keep_order and fixed.
+"""What a transformation may look at: the tasks and their estimated times, and the constraints it has to respect.
 
 An order to keep is expressed as data: tasks that share a tie depend on each other like tasks that write the same name.
 """
@@ -6,18 +6,22 @@ An order to keep is expressed as data: tasks that share a tie depend on each oth
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import or_
 from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
+from halflap.core.text import join
 from halflap.workflows.analysis.order import Data, depend
 from halflap.workflows.model.block import Block, Branches, Loop, Step, Tangle, blocks_in, is_choice
 from halflap.workflows.model.net import STRICT, Amount, Net
 from halflap.workflows.score.facts import TIE, Facts
+from halflap.workflows.score.timing import Timing
+
+_MAX_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -91,3 +95,23 @@ def _races(facts: Facts, tree: Block) -> list[set[str]]:
             racing |= {node for node, own in looks if depend(own, beside)}
             branches.append({node for node, _ in looks})
     return [branch & racing for branch in branches]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """A workflow that is to be changed."""
+
+    facts: Facts
+    constraints: Constraints
+    timing: Timing
+    arranged: dict[Block, list[Block]] = field(default_factory=dict)
+    """Faster arrangements of each block, so that they are made once."""
+
+    @classmethod
+    def of(cls, net: Net, tree: Block, constraints: Constraints) -> Ground:
+        facts = constraints.facts(net, tree)
+        return cls(facts, constraints, Timing(facts))
+
+
+def named(tasks: Iterable[str]) -> str:
+    return join((f"'{task}'" for task in tasks), limit=_MAX_NAMED)

@@ -11,7 +11,7 @@ from halflap.workflows.analysis.footprint import bits_of
 from halflap.workflows.model.block import Block, Branches, Step, depth, mapped, parallel, parts_of, sequence
 from halflap.workflows.score.facts import Atoms, fused
 from halflap.workflows.score.timing import critical_path
-from halflap.workflows.transform.ground import Ground, named
+from halflap.workflows.transform.constraints import Ground, named
 
 _ALL_WINDOWS = 8
 """Up to this many parts every stretch is looked at."""

@@ -26,7 +26,7 @@ from halflap.workflows.model.block import (
     sequence,
     shares,
 )
-from halflap.workflows.transform.ground import Ground, named
+from halflap.workflows.transform.constraints import Ground, named
 
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Task
@@ -187,4 +187,4 @@ def _look(task: Task) -> str:
     """Return everything that matters about what a task does."""
     arguments = None if task.arguments is None else dict(task.arguments)
     data = [sorted(task.reads or ()), sorted(task.writes or ())]
-    return json.dumps([task.label, task.tool, arguments, task.each, *data], sort_keys=True, default=repr)
+    return json.dumps([task.label, task.tool, arguments, *data], sort_keys=True, default=repr)
