@@ -85,12 +85,9 @@ class Invocation:
 
     @asynccontextmanager
     async def gateway(self, config: Config | None = None) -> AsyncIterator[Gateway]:
-        """Open the gateway, and say so if it can't store anything."""
         from halflap.gateway import Gateway
 
         async with Gateway.open(config or self.config(), refresh_stale=False) as gateway:
-            if gateway.store_trouble is not None:
-                note(f"Note: {gateway.store_trouble} Continuing in memory: nothing will be remembered.")
             yield gateway
 
     def show(self, data: Any, view: Table | Iterable[str] | None = None) -> None:

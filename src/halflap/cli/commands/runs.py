@@ -152,17 +152,25 @@ def _shown(run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
     cut = len(output) - _MAX_OUTPUT
     more = f"\n… {plural(cut, 'more character')}; --output shows all" if cut > 0 else ""
     data = {key: value for key, value in _run_data(run).items() if key not in {"codeHash", "callCount"}}
-    return {**data, "output": output[:_MAX_OUTPUT] + more, "calls": [_shown_call(call) for call in calls]}
+    first = {key: data.pop(key) for key in ("id", "kind", "name", "outcome", "error")}
+    return {
+        **first,
+        **data,
+        "output": output[:_MAX_OUTPUT] + more,
+        "calls": [_shown_call(call) for call in calls],
+    }
 
 
 def _shown_call(call: CallRecord) -> dict[str, Any]:
     outcome = "sent, outcome unknown" if call.outcome == SENT else call.outcome
+    result = json.loads(call.result) if call.result else {}
+    value = json.dumps(result.get("structuredContent", result.get("content")), ensure_ascii=False)
     return {
         # A call of an unknown tool names no server.
         "tool": ": ".join(filter(None, (call.server, call.tool))),
         "outcome": f"{outcome}, {_duration(call)}",
         "arguments": call.arguments and one_line(call.arguments, _MAX_VALUE),
-        "result": call.result and one_line(call.result, _MAX_VALUE),
+        "result": call.result and one_line(value, _MAX_VALUE),
         "error": call.error,
         "breach": call.breach,
     }
