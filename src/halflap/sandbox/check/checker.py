@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from halflap.calls import aside
 from halflap.core.errors import ToolNotFoundError
 from halflap.core.suggest import did_you_mean
-from halflap.sandbox.check.answer import CheckSkipped, Found
-from halflap.sandbox.check.arguments import Wrong, call_mistakes
+from halflap.sandbox.check.arguments import call_mistakes
 from halflap.sandbox.check.finding import Checked, Finding
+from halflap.sandbox.check.inside.answer import Answer, Place, Verdict
+from halflap.sandbox.check.process import CheckSkipped
 from halflap.sandbox.named import PREFIXES, names_in
 from halflap.sandbox.sandbox import Readiness
 from halflap.schema import parse_schema
@@ -142,20 +143,18 @@ class Checker:
     async def _examine(self, code: str, known: Mapping[str, _Known]) -> Checked:
         question = await asyncio.to_thread(_question, code, known)
         answer = await self.examiner.examine(question)
-        if answer.syntax_error is not None:
-            message, line, column = answer.syntax_error
-            at = (line, column, line, column + 1)
-            return _checked(code, [(True, Wrong(at, "syntax", f"SyntaxError: {message}", ""))])
-        found = [(one.certain, Wrong(one.at, one.rule, one.wrong, _right(one))) for one in answer.findings]
+        found = [*answer.findings, *self._about_calls(answer, known)]
+        return _checked(code, found)
+
+    def _about_calls(self, answer: Answer, known: Mapping[str, _Known]) -> Iterator[tuple[Place, Verdict]]:
         for call in answer.calls:
             if call.name in known:
                 tool = known[call.name]
-                found += [(True, one) for one in call_mistakes(call, tool.schema, closed=tool.stub.closed)]
+                yield from call_mistakes(call, tool.schema, closed=tool.stub.closed)
         by_text = [(one.name, one.at) for one in answer.calls if one.by_text]
-        for name, at in (*by_text, *((one.name, one.at) for one in answer.unbound)):
+        for name, at in (*by_text, *answer.unbound):
             if name not in known and (hint := self._suggest(name)):
-                found.append((True, Wrong(at, "unknown-tool", f"there is no tool {name}.", hint)))
-        return _checked(code, found)
+                yield at, Verdict(True, "unknown-tool", f"there is no tool {name}.", hint)
 
     def _suggest(self, name: str) -> str | None:
         """Return what was probably meant by a name that has no meaning; None if it is probably no tool."""
@@ -222,19 +221,15 @@ def _question(code: str, known: Mapping[str, _Known]) -> dict[str, Any]:
     }
 
 
-def _right(found: Found) -> str:
-    return found.right or (did_you_mean(found.name, found.keys) if found.name else "")
-
-
-def _checked(code: str, found: Sequence[tuple[bool, Wrong]]) -> Checked:
+def _checked(code: str, found: Iterable[tuple[Place, Verdict]]) -> Checked:
     lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    sorted_out: dict[bool, dict[tuple[int, int, str], Finding]] = {True: {}, False: {}}
-    for certain, (at, rule, wrong, right) in found:
-        line, column, end_line, end_column = at
-        source = lines[line - 1] if line <= len(lines) else ""
+    findings: dict[bool, dict[tuple[int, int, str], Finding]] = {True: {}, False: {}}
+    for (line, column, end_line, end_column), verdict in found:
+        source = lines[line - 1] if 0 < line <= len(lines) else ""
         end = end_column if end_line == line else len(source) + 1
-        finding = Finding(rule, line, column, end, source, wrong, right)
-        sorted_out[certain].setdefault((line, column, rule), finding)
-    mistakes, doubts = ([one[key] for key in sorted(one)] for one in sorted_out.values())
+        right = verdict.right or (did_you_mean(verdict.name, verdict.keys) if verdict.name else "")
+        finding = Finding(verdict.rule, line, column, end, source, verdict.wrong, right)
+        findings[verdict.certain].setdefault((line, column, verdict.rule), finding)
+    mistakes, doubts = ([one[key] for key in sorted(one)] for one in findings.values())
     mistaken = {one.line for one in mistakes}
     return Checked(mistakes, [one for one in doubts if one.line not in mistaken])

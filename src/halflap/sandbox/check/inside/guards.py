@@ -8,11 +8,10 @@ from functools import cached_property
 
 from halflap.sandbox.check.inside.tree import FUNCTIONS, Tree, is_text
 
-__all__ = ["Context"]
+__all__ = ["Guards"]
 
 _MERGING = frozenset({"update", "setdefault", "__setitem__", "__ior__"})
 _ADDING = frozenset({"append", "appendleft", "extend", "extendleft", "insert"})
-_BY_NAME = frozenset({"setattr", "setitem", "exec", "eval", "globals", "locals", "vars", "delattr"})
 _MAKING = frozenset(
     {"dict", "list", "set", "defaultdict", "Counter", "deque", "sorted", "len", "sum", "int", "float", "str"}
 )
@@ -22,7 +21,7 @@ _BROAD = frozenset({"Exception", "BaseException"})
 _FEW_STATEMENTS = 2
 
 
-class Context:
+class Guards:
     """What a program does besides the reads that ty objects to."""
 
     def __init__(self, tree: Tree) -> None:
@@ -68,25 +67,15 @@ class Context:
             ):
                 if not (self._is_own(into) or isinstance(value, ast.Constant) or self._is_more(into, value)):
                     yield value
-            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-                if not any(isinstance(one, ast.Constant) or _is_named(one) for one in (left, right)):
-                    yield right
             case ast.Call(func=ast.Attribute(value=into, attr=method), args=given) if not self._is_own(into):
                 put = given[:1] if method in _MERGING else given if method in _ADDING else []
                 yield from (one for one in put if not self._is_more(into, one))
-            case ast.Call(func=ast.Name(id=function) as name) if function in _BY_NAME:
-                yield name
 
     def _is_own(self, node: ast.expr) -> bool:
         """Return whether a value is certainly a container that the program made."""
-        if not isinstance(node, ast.Name):
-            return _is_made(node)
-        bound = [
-            one.value
-            for one in self._tree.bindings.get(node.id, [])
-            if not isinstance(self._tree.parents.get(one.node), ast.AugAssign)
-        ]
-        return bool(bound) and all(value is not None and _is_made(value) for value in bound)
+        bound = self._tree.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
+        values = [one.value for one in bound if not isinstance(self._tree.parents[one.node], ast.AugAssign)]
+        return all(map(_is_made, values or [node]))
 
     def _is_more(self, into: ast.expr, put: ast.expr) -> bool:
         """Return whether a list gets more of what it began with: `rows = page["rows"]`, then `rows += page["rows"]`."""
@@ -118,9 +107,8 @@ class Context:
         for parent in self._tree.around(read):
             if _handles(parent, node):
                 return True
-            if name and any(
-                _looks(one, name) for test in self._tests(parent, node) for one in self._behind(test)
-            ):
+            tests = self._tests(parent, node) if name else []
+            if any(_looks(one, name) for test in tests for one in self._behind(test)):
                 return True
             if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
                 # What calls it may handle the error.
@@ -137,63 +125,56 @@ class Context:
 
     def _tests(self, parent: ast.AST, node: ast.AST) -> list[ast.expr]:
         """Return what decides whether this part of a statement or an expression is reached."""
-        if isinstance(parent, ast.If | ast.IfExp | ast.While):
-            return [parent.test] if node is not parent.test else []
-        if isinstance(parent, ast.BoolOp):
-            return [one for one in parent.values if one is not node]
-        if isinstance(parent, ast.match_case):
-            parent = self._tree.parents[parent]
-        return [parent.subject] if isinstance(parent, ast.Match) else []
+        match parent:
+            case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test) if node is not test:
+                return [test]
+            case ast.BoolOp(values=values):
+                return [one for one in values if one is not node]
+            case ast.Match(subject=subject):
+                return [subject]
+        return []
 
 
 def _is_named(put: ast.expr) -> bool:
     """Return whether what is put in is a text, or a dict whose keys are: the program names them all."""
-    match put:
-        case ast.Dict(keys=keys):
-            return all(map(is_text, keys))
-    return is_text(put)
+    return all(map(is_text, put.keys)) if isinstance(put, ast.Dict) else is_text(put)
 
 
-def _is_made(value: ast.expr) -> bool:
-    if isinstance(value, ast.BinOp):
-        # `[0] * 3`
-        return _is_made(value.left)
-    if isinstance(value, ast.Call):
-        function = value.func
-        made = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        return made in _MAKING
+def _is_made(value: ast.expr | None) -> bool:
+    match value:
+        case ast.BinOp(left=left):
+            # `[0] * 3`
+            return _is_made(left)
+        case ast.Call(func=ast.Name(id=made) | ast.Attribute(attr=made)):
+            return made in _MAKING
     return isinstance(value, _FRESH)
 
 
-def _looks(test: ast.expr, name: str) -> bool:
+def _looks(test: ast.expr, name: str | None) -> bool:
     """Return whether a test looks at what is in a value: by a call, or by `in`. `isinstance` is what ty understands."""
+    looked: list[ast.expr] = []
     for node in ast.walk(test):
         match node:
-            case ast.Call(func=ast.Name(id="isinstance")):
-                looks: list[ast.expr] = []
-            case ast.Call(func=ast.Attribute(value=of), args=given):
-                looks = [of, *given]
-            case ast.Call(args=given):
-                looks = given
+            case ast.Call(func=function, args=given) if getattr(function, "id", "") != "isinstance":
+                looked += [*given, getattr(function, "value", function)]
             case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=others):
-                looks = others
-            case _:
-                continue
-        if any(isinstance(one, ast.Name) and one.id == name for one in looks):
-            return True
-    return False
+                looked += others
+    return any(isinstance(one, ast.Name) and one.id == name for one in looked)
 
 
 def _handles(parent: ast.AST, node: ast.AST) -> bool:
-    if isinstance(parent, ast.Try | ast.TryStar) and node in parent.body:
-        calls = any(isinstance(part, ast.Await) for one in parent.body for part in ast.walk(one))
-        # A broad handler around many statements or calls is for the calls.
-        is_small = len(parent.body) <= _FEW_STATEMENTS and not calls
-        expected = _EXPECTED | _BROAD if is_small else _EXPECTED
-        return any(_names(one.type) & expected for one in parent.handlers)
-    if isinstance(parent, ast.With) and node in parent.body:
-        # `contextlib.suppress(KeyError)`
-        return any(_names(one.context_expr) & _EXPECTED for one in parent.items)
+    match parent:
+        case ast.Try(body=body, handlers=handlers) | ast.TryStar(body=body, handlers=handlers) if (
+            node in body
+        ):
+            calls = any(isinstance(part, ast.Await) for one in body for part in ast.walk(one))
+            # A broad handler around many statements or calls is for the calls.
+            is_small = len(body) <= _FEW_STATEMENTS and not calls
+            expected = _EXPECTED | _BROAD if is_small else _EXPECTED
+            return any(_names(one.type) & expected for one in handlers)
+        case ast.With(items=items, body=body) if node in body:
+            # `contextlib.suppress(KeyError)`
+            return any(_names(one.context_expr) & _EXPECTED for one in items)
     return False
 
 
