@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.learn import Observer, Shape, infer, merge, schema_of
+from halflap.learn import Shape, infer, schema_of
 from learn.anything import ODD
 
 if TYPE_CHECKING:
@@ -116,17 +116,6 @@ def deepest_are_cut(shape: Shape) -> bool:
     for _ in range(shape.depth):
         here = [inner for place in here for inner in place.below()]
     return any(place.cut for place in here) and not any(place.records or place.items for place in here)
-
-
-@pytest.mark.slow
-def test_more_can_be_observed_after_a_cut(few_places: int) -> None:
-    observer = Observer()
-    observer.observe(nested(36, 3), 1)
-    before = observer.shape()
-    observer.observe({"aa": {"zz": {"new": 1}}, "new": "x"}, 2)
-    assert observer.shape() == merge(before, infer([{"aa": {"zz": {"new": 1}}, "new": "x"}], [2]))
-    assert before.depth <= 2
-    assert places(before.root) <= few_places
 
 
 def test_very_deep_values_are_cut() -> None:
