@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 5
 SMALL, LARGE, ODD = 100_000, 500, 2_000
-BATCH, WAITING = 1 << 20, 4 << 20
+BATCH, WAITING = 1 << 20, 16 << 20
 SHARED = Path(os.environ.get("HALFLAP_SHARED", Path(__file__).parent.parent.parent / "shared"))
 WEBHOOKS = SHARED / "data" / "webhooks.jsonl.gz"
 WEBHOOK_TIMES = 20

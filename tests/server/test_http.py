@@ -160,10 +160,8 @@ def test_the_token_file_is_the_owners_alone(tmp_path: Path) -> None:
     ("method", "status", "headers"),
     [
         ("GET", 200, {}),
-        ("HEAD", 200, {}),
         ("POST", 405, {}),
         ("GET", 401, {"Authorization": "Bearer wrong"}),
-        ("GET", 421, {"Host": "evil.example"}),
     ],
 )
 def test_metrics_are_read_with_the_token(

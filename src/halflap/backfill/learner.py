@@ -27,7 +27,7 @@ _MAX_TOOLS = 10_000
 """Further tools are skipped: a file that names more is not a log of calls."""
 _MAX_PENDING = 100_000
 """Calls kept while their result has not been seen; beyond this the oldest are dropped, to bound memory."""
-_OBSERVED_BYTES = 4 << 20
+_OBSERVED_BYTES = 16 << 20
 """Bytes of lines whose results wait to be observed together; they take four times as much memory."""
 _PLAIN = Reading()
 

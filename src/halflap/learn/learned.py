@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
@@ -15,7 +16,7 @@ from halflap.learn.shape import NOTHING, Place, Shape
 Outcome = Literal["structured", "text", "error"]
 OUTCOMES: tuple[Outcome, ...] = ("structured", "text", "error")
 _K = TypeVar("_K")
-_AT_ONCE = 1_000
+_AT_ONCE, _AT_ONCE_BYTES = 1_000, 4 << 20
 """Results of a tool observed at once. Twice as many no longer fit into the processor's caches."""
 
 
@@ -76,17 +77,19 @@ class Observations(Generic[_K]):
         """At most this many bytes of results wait to be observed."""
         self._values = values
         self._most_bytes = most_bytes
+        self._sizes: Counter[tuple[_K, Outcome]] = Counter()
         self._bytes = 0
         self._observers: dict[tuple[_K, Outcome], Observer] = {}
-        self._waiting: dict[tuple[_K, Outcome], list[tuple[Any, int, float | None, int]]] = {}
+        self._waiting: dict[tuple[_K, Outcome], list[tuple[Any, int, float | None]]] = {}
 
     def add(self, key: _K, value: Any, digest: int, at: float | None, *, is_error: bool, size: int) -> None:
         """Add a result; `size` is about how many bytes it has."""
         name = key, outcome_of(value, is_error=is_error)
         results = self._waiting.setdefault(name, [])
-        results.append((value, digest, at, size))
+        results.append((value, digest, at))
+        self._sizes[name] += size
         self._bytes += size
-        if len(results) >= _AT_ONCE:
+        if len(results) >= _AT_ONCE or self._sizes[name] > _AT_ONCE_BYTES:
             self._observe(name)
         if self._bytes > self._most_bytes:
             self._observe(*self._waiting)
@@ -101,8 +104,8 @@ class Observations(Generic[_K]):
 
     def _observe(self, *names: tuple[_K, Outcome]) -> None:
         for name in names:
-            values, digests, times, sizes = zip(*self._waiting.pop(name), strict=True)
-            self._bytes -= sum(sizes)
+            values, digests, times = zip(*self._waiting.pop(name), strict=True)
+            self._bytes -= self._sizes.pop(name)
             if name not in self._observers:
                 self._observers[name] = Observer(values=self._values)
             self._observers[name].observe_all(values, digests, [at for at in times if at is not None])

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from halflap.core.codes import HttpCode
     from halflap.gateway import Gateway
 
-__all__ = ["Guard", "Page", "bind", "is_loopback", "page_hosts", "parse_address", "serve_http"]
-
 PATH = "/mcp"
 METRICS = "/metrics"
 _SERVER_PATH = re.compile(r"/servers/(.+)/mcp")

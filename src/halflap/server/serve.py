@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.server.http import Page
 
-__all__ = ["run_http", "run_stdio"]
-
 logger = logging.getLogger(__name__)
 
 Load: TypeAlias = "Callable[[], Config]"
