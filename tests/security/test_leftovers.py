@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from security.keeper import Keeper
 
-pytestmark = pytest.mark.slow
-"""What holds in odd circumstances runs with `make test-all`."""
-
 SECRET = f"gateway-{secrets.token_hex(16)}"
 os.environ["HALFLAP_TEST_SECRET"] = SECRET
 
@@ -103,6 +100,7 @@ print("{printed}" * 100)
     assert _search(keeper, [text, result, printed]) == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_nothing_of_a_program_beside_it_is_in_memory(keeper: Keeper) -> None:
     beside = secrets.token_hex(8)
 
@@ -131,6 +129,7 @@ def test_nothing_of_the_gateway_or_of_the_hosts_users_is_in_memory(keeper: Keepe
     assert _search(keeper, words) == [0] * len(words)
 
 
+@pytest.mark.slow
 def test_random_numbers_of_numpy_are_each_programs_own(run: Callable[[Any], Any]) -> None:
     pytest.importorskip("numpy", reason="comes with the extra `semantic`")
 
@@ -145,6 +144,7 @@ def test_random_numbers_of_numpy_are_each_programs_own(run: Callable[[Any], Any]
     assert len(run(numbers())) == 5
 
 
+@pytest.mark.slow
 def test_the_frames_above_a_program_say_nothing_of_where_modules_lie(keeper: Keeper) -> None:
     code = """
 import sys
