@@ -33,7 +33,7 @@ def circle() -> list[Any]:
 
 def deep() -> list[Any]:
     made: list[Any] = []
-    for _ in range(100_000):
+    for _ in range(10_000):
         made = [made]
     return made
 

@@ -55,7 +55,7 @@ class Flooding(http.server.BaseHTTPRequestHandler):
         if name == "fine":
             self.answer(identifier, {"content": [{"type": "text", "text": "fine"}]})
         elif name == "bomb":
-            body = gzip.compress(start + MEGABYTE * (LIMIT_MEGABYTES + 8) + b'", "content": []}}', 1)
+            body = gzip.compress(start + MEGABYTE * (LIMIT_MEGABYTES + 1) + b'", "content": []}}', 1)
             self.send(200, {**kind, "content-encoding": "gzip"}, body)
         else:
             is_event = name == "event"

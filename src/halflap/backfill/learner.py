@@ -28,7 +28,7 @@ _MAX_TOOLS = 10_000
 _MAX_PENDING = 100_000
 """Calls kept while their result has not been seen; beyond this the oldest are dropped, to bound memory."""
 _OBSERVED_BYTES = 16 << 20
-"""Bytes of lines whose results are observed together: more is faster, and takes four times as much memory."""
+"""Bytes of lines whose results wait to be observed together; they take four times as much memory."""
 _PLAIN = Reading()
 
 

@@ -22,7 +22,7 @@ from pydantic_core import to_jsonable_python
 
 from halflap.core.errors import ClientRefusedError
 from halflap.core.values import CallContext, Progress
-from halflap.upstream.connection import Connection, RequestFailedError
+from halflap.upstream.connection import REFUSED, Connection, RequestFailedError
 from halflap.upstream.questions import ELICIT, ROOTS, SAMPLE, Pending, Questions
 
 if TYPE_CHECKING:
@@ -112,7 +112,13 @@ class Session(ClientSession):
     async def send_discover(self, version: str) -> dict[str, Any]:
         seconds, self._probe_seconds = self._probe_seconds, math.inf
         with anyio.move_on_after(seconds):
-            return await super().send_discover(version)
+            try:
+                return await super().send_discover(version)
+            except MCPError as error:
+                if error.code != REFUSED:
+                    raise
+                # It wants a sign-in, whatever era it is of: `initialize` would only get another answer.
+                raise PermissionError(error.message) from error
         raise MCPError(types.REQUEST_TIMEOUT, "it did not answer server/discover in time")
 
     @property

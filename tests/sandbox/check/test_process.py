@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.sandbox.check.process import CheckSkipped, Examiner, Orders
-from halflap.sandbox.jail import pool
 from sandbox.check.room import PATIENT, Room, question, soon
 from support import ROOT, children_of
 
@@ -81,24 +80,6 @@ def test_another_is_started_when_it_was_killed() -> None:
         os.kill(first, signal.SIGKILL)
         assert still_works(room)
         assert room.pid != first
-
-
-@pytest.mark.slow
-def test_it_is_replaced_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_MOST_FORKS", 2)
-    with Room() as room:
-        room.examine("x = 1")
-        first = room.pid
-        for _ in range(3):
-            room.examine("x = (")
-
-        def is_replaced() -> bool:
-            room.examine("x = (")
-            return room.pid != first
-
-        # The next one starts in the background.
-        assert soon(is_replaced)
-        assert soon(lambda: not Path(f"/proc/{first}").exists())
 
 
 @pytest.mark.parametrize("namespaces", [True, False])
@@ -273,16 +254,6 @@ def test_what_is_too_large_is_not_examined(room: Room) -> None:
     assert "8 MB" in room.skipped("x", "#" * (4 * 1024 * 1024 + 1))
 
 
-@pytest.mark.slow
-def test_large_stubs_are_read(room: Room) -> None:
-    stubs = "".join(f"def tool_{number}(x: int) -> int: ...\n" for number in range(20_000))
-    assert [one.rule for one in room.diagnostics("tool_19999('a')", stubs)] == ["invalid-argument-type"]
-
-
-_PLACE = '{"line": 0, "column": 1}'
-_WHERE = f'{{"path": "program.py", "positions": {{"begin": {_PLACE}, "end": {_PLACE}}}}}'
-
-
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
@@ -299,12 +270,6 @@ _WHERE = f'{{"path": "program.py", "positions": {{"begin": {_PLACE}, "end": {_PL
 def test_a_ty_that_fails_is_a_skipped_check(script: str, reason: str) -> None:
     with Room(instead_of_ty(script, cpu_seconds=2, memory_bytes=1 << 28)) as room:
         assert room.skipped("x = 1").startswith(reason)
-
-
-def test_a_diagnostic_at_an_impossible_place_is_left_out() -> None:
-    report = f'[{{"check_name": "a", "description": "a: b", "location": {_WHERE}}}]'
-    with Room(instead_of_ty(f"echo '{report}'; exit 1")) as room:
-        assert room.diagnostics("x = 1") == []
 
 
 def test_without_ty_there_is_a_reason() -> None:

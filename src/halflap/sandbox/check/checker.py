@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -85,8 +84,8 @@ class Checker:
         self._is_breached = is_breached
         self._learned = learned
         """Returns the type that a tool was observed to return, and a version of it."""
-        self._stubs: OrderedDict[tuple[str, str, bool, str], _Known] = OrderedDict()
-        self._kept: OrderedDict[bytes, Checked] = OrderedDict()
+        self._stubs: dict[tuple[str, str, bool, str], _Known] = {}
+        self._kept: dict[bytes, Checked] = {}
 
     async def ready(self) -> Readiness:
         """Start the process that examines, and return the layers that confine it."""
@@ -101,7 +100,6 @@ class Checker:
         known = await self._known(code)
         key = _key(code, known.values())
         if key in self._kept:
-            self._kept.move_to_end(key)
             return self._kept[key]
         try:
             checked = await self._examine(code, known)
@@ -113,9 +111,7 @@ class Checker:
             return Checked(skipped="it crashed; the log says where")
         if not any(name.startswith(PREFIXES) and name not in known for name in names_in(code)):
             # Whether there is such a tool may change, and no stub with it.
-            self._kept[key] = checked
-            if len(self._kept) > _MOST_KEPT:
-                self._kept.popitem(last=False)
+            _keep(self._kept, key, checked, _MOST_KEPT)
         return checked
 
     async def _known(self, code: str) -> dict[str, _Known]:
@@ -133,18 +129,14 @@ class Checker:
         kind, version = (None, "") if seen is None else seen
         key = (tool.name, tool.hash, breached, version)
         if key not in self._stubs:
-            self._stubs[key] = await aside(
-                lambda: _read(tool, kind, breached=breached), tool.input_schema, tool.output_schema
-            )
-            if len(self._stubs) > _MOST_STUBS:
-                self._stubs.popitem(last=False)
+            read = partial(_read, tool, kind, breached=breached)
+            _keep(self._stubs, key, await aside(read, tool.input_schema, tool.output_schema), _MOST_STUBS)
         return self._stubs[key]
 
     async def _examine(self, code: str, known: Mapping[str, _Known]) -> Checked:
         question = await asyncio.to_thread(_question, code, known)
         answer = await self.examiner.examine(question)
-        found = [*answer.findings, *self._about_calls(answer, known)]
-        return _checked(code, found)
+        return _checked(code, [*answer.findings, *self._about_calls(answer, known)])
 
     def _about_calls(self, answer: Answer, known: Mapping[str, _Known]) -> Iterator[tuple[Place, Verdict]]:
         for call in answer.calls:
@@ -179,6 +171,13 @@ class Checker:
     async def close(self) -> None:
         """End the process that examines."""
         await self.examiner.close()
+
+
+def _keep(kept: dict[Any, Any], key: Any, value: Any, most: int) -> None:
+    """Keep a value; when there are too many, forget the others."""
+    if len(kept) >= most:
+        kept.clear()
+    kept[key] = value
 
 
 def _key(code: str, known: Iterable[_Known]) -> bytes:

@@ -12,6 +12,8 @@ import itertools
 import json
 import os
 import platform
+import pwd
+import random
 import shutil
 import signal
 import socket
@@ -29,6 +31,9 @@ _START_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
 _EXIT_SECONDS = 5.0
 _READ_BYTES = 65_536
+_PRIVATE_USERS = range(61_184, 65_520)
+"""The range that systemd uses for dynamic users, too."""
+_NOBODY = 65_534
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1])\n"
     "from halflap.sandbox.jail.inside.server import main; main(int(sys.argv[2]))"
@@ -107,7 +112,8 @@ class ForkServer:
         try:
             with theirs:
                 self._process = await _start_bare(theirs)
-            orders = self._orders | {"machine": platform.machine()}
+            user = await asyncio.to_thread(_private_user)
+            orders = self._orders | {"user": user, "machine": platform.machine()}
             await loop.sock_sendall(control, json.dumps(orders).encode() + b"\n")
             loop.add_reader(control, self._receive)
             async with asyncio.timeout(_START_SECONDS):
@@ -221,3 +227,23 @@ async def _start_bare(theirs: socket.socket) -> asyncio.subprocess.Process:
         env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
         pass_fds=[theirs.fileno()], start_new_session=True, cwd="/",
     )  # fmt: skip
+
+
+def _private_user() -> int:
+    """Return a user id without a name and without processes, for children of root; unless root, our own.
+
+    Chosen here, because whoever looks up names has the host's users in its memory.
+    """
+    if os.getuid() != 0:
+        return os.getuid()
+    taken = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            taken.add(folder.stat().st_uid)
+    for number in random.SystemRandom().sample(_PRIVATE_USERS, 100):
+        try:
+            pwd.getpwuid(number)
+        except KeyError:
+            if number not in taken:
+                return number
+    return _NOBODY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ class Output:
         """The same, with a note where something was shown."""
         self._kept = 0
         self._data = 0
-        self._left_out: dict[str, int] = {}
+        self._left_out: Counter[str] = Counter()
         self.shown: list[dict[str, Any]] = []
 
     def write(self, data: bytes) -> bool:
@@ -46,22 +47,21 @@ class Output:
         except ValueError:
             return False
         data, text = _data_size(cleaned), sum(map(_size, _texts(cleaned)))
-        if len(self.shown) >= self._config.max_shown:
-            self._leave_out("max_shown")
-        elif self._data + data > self._config.max_shown_bytes:
-            self._leave_out("max_shown_bytes")
-        elif self._kept + text > self._config.max_kept_output_bytes:
-            self._leave_out("max_kept_output_bytes")
-        else:
-            self._data += data
-            self._kept += text
-            self.shown.append(cleaned)
-            is_new_line = not self._recorded or self._recorded[-1].endswith("\n")
-            self._recorded.append(("" if is_new_line else "\n") + _note(cleaned, data))
+        needed = {
+            "max_shown": len(self.shown) + 1,
+            "max_shown_bytes": self._data + data,
+            "max_kept_output_bytes": self._kept + text,
+        }
+        for limit, size in needed.items():
+            if size > getattr(self._config, limit):
+                self._left_out[limit] += 1
+                return True
+        self._data += data
+        self._kept += text
+        self.shown.append(cleaned)
+        is_new_line = not self._recorded or self._recorded[-1].endswith("\n")
+        self._recorded.append(("" if is_new_line else "\n") + _note(cleaned, data))
         return True
-
-    def _leave_out(self, limit: str) -> None:
-        self._left_out[limit] = self._left_out.get(limit, 0) + 1
 
     @property
     def text(self) -> str:

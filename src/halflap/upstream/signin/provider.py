@@ -14,7 +14,7 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.client.auth.utils import union_scopes
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
-from pydantic import AnyUrl
+from pydantic import AnyUrl, PrivateAttr
 
 from halflap.core.errors import SignInError
 from halflap.core.text import visible
@@ -55,6 +55,23 @@ class _Storage:
         pass
 
 
+class _Metadata(OAuthClientMetadata):
+    """Describes Halflap. The SDK sets the scope that the server names, which is not all that we want to ask for."""
+
+    _configured: str | None = PrivateAttr(None)
+    _missing: str | None = PrivateAttr(None)
+
+    def ask_for(self, configured: str | None, missing: str | None) -> None:
+        """Ask for what is configured in place of what the server names, and for what was missing before."""
+        self._configured, self._missing = configured, missing
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "scope":
+            assert value is None or isinstance(value, str)
+            value = union_scopes(self._configured or value, self._missing)
+        super().__setattr__(name, value)
+
+
 class PersonProvider(OAuthClientProvider):
     """Lets a person sign in with a browser (authorization code with PKCE), and renews their tokens."""
 
@@ -68,34 +85,40 @@ class PersonProvider(OAuthClientProvider):
         assert server.url is not None
         self._server_url = httpx2.URL(server.url)
         self._oauth = server.oauth
-        self._missing_scope = None if held is None else held.signed_in.missing_scope
         self._redirect = redirect
         self._show = show
         uris = None if redirect is None else [AnyUrl(redirect.uri)]
+        metadata = _Metadata(redirect_uris=uris, client_name="Halflap")
+        metadata.ask_for(
+            " ".join(self._oauth.scopes) or None, None if held is None else held.signed_in.missing_scope
+        )
         super().__init__(
             server.url,
-            OAuthClientMetadata(redirect_uris=uris, client_name="Halflap"),
-            _Storage(self._client(uris, None if held is None else held.client)),
+            metadata,
+            _Storage(self._client(uris, held)),
             self._open,
             None if redirect is None else redirect.answer,
             self._oauth.client_metadata_url,
         )
 
     def _client(
-        self, uris: list[AnyUrl] | None, held: OAuthClientInformationFull | None
+        self, uris: list[AnyUrl] | None, held: Credentials | None
     ) -> OAuthClientInformationFull | None:
-        """Return the client that is configured, or was registered before."""
-        oauth = self._oauth
+        """Return the client that is configured, or was registered before and can still be used."""
+        oauth, known = self._oauth, None if held is None else held.client
         if oauth.client_id is not None:
-            issuer = held.issuer if held is not None and held.client_id == oauth.client_id else None
+            issuer = known.issuer if known is not None and known.client_id == oauth.client_id else None
             return OAuthClientInformationFull(
                 client_id=oauth.client_id,
                 client_secret=oauth.client_secret,
                 redirect_uris=uris,
                 issuer=oauth.issuer or issuer,
             )
-        was_other_port = uris is not None and held is not None and held.redirect_uris != uris
-        return None if was_other_port else held
+        if known is None or held is None or uris is None:
+            return known
+        lacks_scope = set((held.signed_in.missing_scope or "").split()) - set((known.scope or "").split())
+        is_usable = known.redirect_uris == uris and not (known.scope and lacks_scope)
+        return known if is_usable else None
 
     def _select_authorization_server(self, advertised: list[str]) -> str:
         issuer = self._oauth.issuer
@@ -108,8 +131,6 @@ class PersonProvider(OAuthClientProvider):
 
     async def _perform_authorization(self) -> httpx2.Request:
         context = self.context
-        wanted = " ".join(self._oauth.scopes) or context.client_metadata.scope
-        context.client_metadata.scope = union_scopes(wanted, self._missing_scope)
         if self._oauth.client_id is not None and context.client_info is not None:
             metadata = context.oauth_metadata
             supported = metadata and metadata.token_endpoint_auth_methods_supported

@@ -80,16 +80,13 @@ def _only_reads(tree: Tree, load: ast.Name) -> bool:
 
 def _values(tree: Tree, call: ast.Call, at: ast.AST, value: ast.expr) -> list[tuple[Any, Place]]:
     """Return the values that an argument certainly gets, each with its place; none if that depends on the run."""
-    bound = tree.only_binding(value)
-    loop = None if bound is None else tree.parents.get(bound.node)
+    bound, loop = tree.only_binding(value), tree.loop_over(value)
     try:
-        if bound is None:
-            return [(_json(value), tree.place(at))]
-        if isinstance(bound.value, ast.Constant):
-            return [(_json(bound.value), tree.place(at))]
-        if isinstance(loop, ast.For | ast.comprehension) and loop.target is bound.node:
+        if bound is None or isinstance(bound.value, ast.Constant):
+            return [(_json(value if bound is None or bound.value is None else bound.value), tree.place(at))]
+        if loop is not None and _is_reached(tree, call, loop):
             listed = _read_only(tree, loop.iter)
-            if isinstance(listed, ast.List | ast.Tuple | ast.Set) and _is_reached(tree, call, loop):
+            if isinstance(listed, ast.List | ast.Tuple | ast.Set):
                 return [(_json(one), tree.place(one)) for one in listed.elts]
     except (ValueError, TypeError):
         pass

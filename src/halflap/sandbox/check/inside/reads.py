@@ -123,15 +123,8 @@ class Reads:
 
     def _looped(self, read: ast.Subscript) -> Verdict | None:
         """Judge a key that is read from the variable of a loop over an object."""
-        bound = self._tree.only_binding(read.value)
-        loop = None if bound is None else self._tree.parents.get(bound.node)
-        if (
-            bound is None
-            or not isinstance(loop, ast.For | ast.comprehension)
-            or loop.target is not bound.node
-        ):
-            return None
-        if not self._probes.all_are(loop.iter, _OBJECT):
+        loop = self._tree.loop_over(read.value)
+        if loop is None or not self._probes.all_are(loop.iter, _OBJECT):
             return None
         wrong = f"{_code(read.value)} is a key of an object, a string: a loop over an object gives its keys."
         return Verdict(True, "no-keys", wrong, "Loop over a list in the object, or over its `.items()`.")
@@ -207,14 +200,11 @@ def _is_slip(key: str, known: str) -> bool:
     if len(key) >= _SHORTEST_END and known.endswith((f"_{key}", key[:1].upper() + key[1:])):
         return True
     mine, its = _letters(key), _letters(known)
-    return mine == its or (max(len(key), len(known)) >= _SHORTEST and _is_one_edit(mine, its))
-
-
-def _is_one_edit(one: str, other: str) -> bool:
-    """Return whether a letter was left out, added, replaced, or two neighbours were swapped."""
-    pairs = enumerate(zip(one, other, strict=False))
-    start = next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
-    mine, its = one[start:], other[start:]
+    if max(len(key), len(known)) < _SHORTEST:
+        return mine == its
+    while mine and mine[:1] == its[:1]:
+        mine, its = mine[1:], its[1:]
+    # Nothing else differs but a letter left out, added or replaced, or two neighbours that were swapped.
     is_swapped = mine[:2] == its[1::-1] and mine[2:] == its[2:]
     return mine[1:] == its or mine == its[1:] or mine[1:] == its[1:] or is_swapped
 

@@ -64,6 +64,14 @@ class Tree:
         bound = self.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
         return bound[0] if len(bound) == 1 else None
 
+    def loop_over(self, node: ast.AST) -> ast.For | ast.comprehension | None:
+        """Return the loop whose variable a name is, if that is all that it is."""
+        if (bound := self.only_binding(node)) is not None:
+            match self.parents.get(bound.node):
+                case ast.For() | ast.comprehension() as loop if loop.target is bound.node:
+                    return loop
+        return None
+
     @cached_property
     def loads(self) -> dict[str, list[ast.Name]]:
         """Every place where a name is read."""

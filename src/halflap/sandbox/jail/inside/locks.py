@@ -10,8 +10,6 @@ import ctypes
 import errno
 import os
 import platform
-import pwd
-import random
 import resource
 import signal
 import struct
@@ -26,8 +24,6 @@ EXECUTE, WRITE, READ, LIST, MAKE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 8
 """Landlock's rights over files: run, write, read; over folders: list, make plain files in."""
 
 _NOBODY = 65_534
-_PRIVATE_USERS = range(61_184, 65_520)
-"""The range that systemd uses for dynamic users, too."""
 _SWITCHED_OFF = "switched off"
 _SET_PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP, _SET_CHILD_SUBREAPER = 1, 4, 24, 36
 _SET_NO_NEW_PRIVS, _CAP_AMBIENT = 38, 47
@@ -73,7 +69,7 @@ def confine(orders: Mapping[str, Any], enter: Callable[[], None] | None = None) 
     """Give up what no child needs; Linux only, with a single thread.
 
     `enter` goes to the place where children work, once the namespaces are new (default: an empty root).
-    The orders are `namespaces`, `landlock`, and `lockdown`, which is false only in tests.
+    The orders are `user` (the id to become as root), `namespaces`, `landlock`, and `lockdown`, which is false only in tests.
     """
     found = Confinement()
     with contextlib.suppress(OSError):
@@ -81,7 +77,7 @@ def confine(orders: Mapping[str, Any], enter: Callable[[], None] | None = None) 
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     _prctl(_SET_NO_NEW_PRIVS, 1)
     if os.getuid() == 0:
-        found.layers.append(f"uid {_become_nobody()}")
+        found.layers.append(f"uid {_become_nobody(orders['user'])}")
         # Own our entries in /proc again, which a change of user takes away.
         _prctl(_SET_DUMPABLE, 1)
     why = _why_not(_unshare) if orders["namespaces"] else _SWITCHED_OFF
@@ -151,14 +147,9 @@ def die_with_parent() -> None:
 # Identity ----------------------------------------------------------------------------------------------------
 
 
-def _become_nobody() -> int:
+def _become_nobody(wanted: int) -> int:
     """As root, become a user that owns nothing and runs nothing else; return its id."""
-    taken = {user.pw_uid for user in pwd.getpwall()}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            taken.add(folder.stat().st_uid)
-    free = [number for number in _PRIVATE_USERS if number not in taken] or [_NOBODY]
-    for number in (random.SystemRandom().choice(free), _NOBODY):
+    for number in (wanted, _NOBODY):
         try:
             os.setgroups([])
             os.setresgid(number, number, number)
