@@ -123,6 +123,7 @@ def weights(definitions: list[dict[str, Any]], flows: list[dict[str, Any]]) -> N
             continue
         for factor in (0.9, 1.1):
             setattr(evidence, name, min(0.99, value * factor))
+            evidence._identifies.cache_clear()  # noqa: SLF001 -- it holds what the weight was before
             changes: Counter[str] = Counter()
             for own, renamed, old in zip(ports, styles, before, strict=True):
                 for at, wrong in right_flows(Graph(own), flows, renamed).items():
