@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import read_net
 from halflap.workflows.score.score import score
 from support import examples
-from workflows.nets import net, nets, rule, told_nets
+from workflows.nets import example_nets, net, nets, rule, told_nets
 from workflows.timed import line, task
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def test_tasks_that_need_not_wait_are_named_with_what_that_saves() -> None:
     assert [(one.tasks, one.why.split()[-2]) for one in found] == [(("a", "b"), "1"), (("b", "c"), "2")]
 
 
-def test_what_is_not_said_races_bad_gates_and_idle_tasks_are_named() -> None:
+def test_what_is_not_said_races_and_bad_gates_are_named() -> None:
     assert advised(line({"id": "a"})) == [("a",), ("a",)]
     gates = {"s": "~xor/and", "a": "xor/and", "b": "xor/and", "j": "~and/and"}
     racing = net(gates, "i>s s>a s>b a>j b>j j>o")
@@ -122,4 +121,3 @@ def test_what_is_not_said_races_bad_gates_and_idle_tasks_are_named() -> None:
     assert ("a", "b") in advised(replace(racing, tasks=tasks))
     gates = {"a": "xor/and", "b": "xor/and", "c": "xor/and", "d": "xor/and"}
     assert ("a", "d") in advised(net(gates, "i>a a>b a>c b>d c>d d>o"))
-    assert ("s",) in advised(line(task("a"), {"id": "s", "label": None}))
