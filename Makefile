@@ -13,6 +13,8 @@ SUITE_READY := tests/conformance/node_modules/.ready
 # MCP clients that other people wrote: from npm in one folder, from PyPI in an environment each.
 CLIENTS_READY := tests/real/clients/node_modules/.ready
 CLIENTS := $(VENV)/clients
+# A browser for the tests of the page: Chromium is Debian's package (apt-get install chromium), or CHROMIUM=/path.
+BROWSER_READY := tests/web/node_modules/.ready
 fastmcp := fastmcp==4.1.2
 sdk_of_2025 := mcp==1.23.3
 langchain := langchain-mcp-adapters==0.3.2 langchain==1.4.7
@@ -85,6 +87,12 @@ $(CLIENTS_READY): tests/real/clients/package.json tests/real/clients/package-loc
 		echo "npm is not there; the tests of its MCP clients will be skipped."; \
 	fi
 
+$(BROWSER_READY): tests/web/package.json tests/web/package-lock.json $(READY)
+	@echo "Installing what drives a browser …"
+	@$(BIN)/python -m pip install --quiet playwright==1.65.2 \
+		&& npm ci --prefix tests/web --no-audit --no-fund --silent && touch $@ \
+		|| echo "It could not be installed; the tests of the page in a browser will be skipped."
+
 $(PYTHON_CLIENTS): Makefile
 	@echo "Installing the MCP client $(notdir $@) …"
 	@rm -rf $@ && $(PYTHON) -m venv $@
@@ -129,7 +137,7 @@ golden: $(DSPY_READY) $(NODE_READY)
 	@HALFLAP_GOLDEN=write $(PYTEST) $(patsubst %,tests/acceptance/test_%.py,commands mcp_tools config_problems) -m "not slow"
 	@git diff --stat -- tests/acceptance/golden
 
-test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL) $(PACKAGES_READY) $(CLIENTS_READY) $(PYTHON_CLIENTS)
+test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL) $(PACKAGES_READY) $(CLIENTS_READY) $(PYTHON_CLIENTS) $(BROWSER_READY)
 	@HALFLAP_THOROUGH=1 $(PYTEST)
 	@$(MAKE) --no-print-directory bench
 
@@ -152,4 +160,4 @@ format: $(READY)
 	@$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) tests/real/node_modules tests/real/clients/node_modules tests/conformance/node_modules tests/conformance/results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) tests/real/node_modules tests/real/clients/node_modules tests/web/node_modules tests/conformance/node_modules tests/conformance/results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -85,7 +85,7 @@ async def changing_steps(gateway: Gateway, changing: dict[str, str], **asked: An
     found = await gateway.suggest_workflow(limit=MOST_SUGGESTED, **asked)
     return [
         changing[name]
-        for suggestion in found["suggestions"]
+        for suggestion in (*found["suggestions"], *found["changes"])
         if suggestion.get("program")
         for name in suggestion["tools"]
         if name in changing and name != asked.get("want")

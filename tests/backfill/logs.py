@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.backfill import Backfill, Rules
-from halflap.backfill.found import Counts
 from halflap.backfill.logfile import LogFile
+from halflap.backfill.report import Counts
 from halflap.backfill.workers import Part, learn_parts
 from halflap.store import ToolKey
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halflap.backfill import Summary
-    from halflap.backfill.found import Knowledge
+    from halflap.backfill.learner import Knowledge
     from halflap.store import Store
 
 SHOP = Rules(server="shop")

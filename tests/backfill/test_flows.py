@@ -15,7 +15,6 @@ from store.rows import call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from pathlib import Path
 
     from halflap.store import Store
 
@@ -54,17 +53,8 @@ def test_calls_of_different_runs_or_of_none_are_not() -> None:
     assert not found_in(lines(found(None, 1), got(None, 2)), SHOP).knowledge.lineage.counts
 
 
-def test_an_earlier_call_is_no_target() -> None:
-    assert not found_in(lines(found("r", 2), got("r", 1)), SHOP).knowledge.lineage.counts
-
-
 def test_an_error_is_no_source() -> None:
     assert not found_in(lines(found("r", 1, is_error=True), got("r", 2)), SHOP).knowledge.lineage.counts
-
-
-def test_lineage_can_be_turned_off() -> None:
-    rules = Rules(server="shop", lineage=False)
-    assert not found_in(lines(found("r", 1), got("r", 2)), rules).knowledge.lineage.counts
 
 
 ASKED = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"who": 1}'}}
@@ -145,18 +135,6 @@ def test_other_conversations_and_parallel_calls_are_not_connected(data: bytes) -
 
 async def stored(store: Store) -> Lineage:
     return (await store.lineage()).get("backfill", Lineage())
-
-
-def test_a_dry_run_stores_nothing(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(lines(found("r", 1), got("r", 2)))
-
-    async def main() -> None:
-        store = await open_store(None)
-        await backfill(store, tmp_path, rules=SHOP, dry_run=True)
-        assert await store.lineage() == {}
-        await store.close()
-
-    run(main())
 
 
 def test_recorded_calls_count_too_and_once(run: Run) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from backfill.logs import KEY, SHOP, found_in, lines, trace
+from backfill.logs import KEY, found_in, lines, trace
 from halflap.backfill import Rules
-from halflap.backfill.formats.results import value_of
+from halflap.backfill.records import value_of
 from halflap.learn import schema_of
 from halflap.schema import Reading
 from halflap.store import ToolKey
@@ -50,22 +50,9 @@ def test_forms_may_be_mixed() -> None:
     assert found_in(log).counts.observations == 5
 
 
-def test_results_find_their_calls_in_any_order() -> None:
-    found = found_in(lines(called("a"), called("b", "mcp__shop__other"), answered("b"), answered("a")))
-    assert {key.tool: one.observations for key, one in found.knowledge.shapes.items()} == {
-        "get_order": 1,
-        "other": 1,
-    }
-
-
 def test_calls_without_results_are_counted_as_unpaired() -> None:
     found = found_in(lines(called("a"), answered("b"), {"messages": [called("c")]}, answered("c")))
     assert (found.counts.observations, found.counts.unpaired) == (0, 4)
-
-
-def test_identifiers_of_one_conversation_mean_nothing_in_another() -> None:
-    found = found_in(lines({"messages": [called("a")]}, {"messages": [answered("a")]}))
-    assert found.counts.observations == 0
 
 
 def test_a_json_document_is_read_item_by_item() -> None:
@@ -98,11 +85,6 @@ def test_a_protocol_error_is_no_result() -> None:
     error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no such tool"}}
     found = found_in(lines(asked(1), error, asked(1), replied(1)))
     assert (found.counts.observations, found.counts.unpaired) == (1, 1)
-
-
-def test_messages_within_texts_and_lists_are_read() -> None:
-    log = [{"raw": json.dumps(asked(1))}, [asked(2), replied(1)], [replied(2)]]
-    assert found_in(lines(*log)).counts.observations == 2
 
 
 def test_errors_and_texts_are_learned_apart() -> None:
@@ -158,11 +140,6 @@ def test_names_without_a_server_are_reported() -> None:
 
 def test_times_are_kept() -> None:
     log = [trace(1, at=1.7e9), trace(2, timestamp="2026-01-01T00:00:00Z"), trace(3, ts=1_700_000_001_000)]
-    shape = found_in(lines(*log)).knowledge.shapes[KEY].structured
+    odd = [trace(4, at="9999-12-31T00:00:00Z"), trace(5, at=7), trace(6, at="soon")]
+    shape = found_in(lines(*log, *odd)).knowledge.shapes[KEY].structured
     assert (shape.first, shape.last) == (1.7e9, 1_767_225_600.0)
-
-
-def test_repeating_a_call_adds_no_evidence() -> None:
-    shape = found_in(lines(*[trace(1)] * 5)).knowledge.shapes[KEY].structured
-    assert (shape.observations, shape.sample.size()) == (5, 1)
-    assert found_in(lines(trace(1)), SHOP).knowledge.shapes[KEY].structured.sample == shape.sample

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from backfill.logs import KEY, found_in, lines, trace
 from halflap.backfill import learner, logfile
-from halflap.backfill.found import MAX_BAD_LINES
+from halflap.backfill.report import MAX_BAD_LINES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,35 +59,6 @@ def test_odd_lines_are_read(line: bytes) -> None:
     assert (found.counts.bad_count, found.knowledge.shapes[KEY].observations) == (0, 2)
 
 
-@pytest.mark.parametrize(
-    ("said", "seconds"),
-    [
-        (1_700_000_000, 1.7e9),
-        (1_700_000_000_000, 1.7e9),
-        ("2023-11-14T22:13:20Z", 1.7e9),
-        ("2023-11-14T22:13:20", 1.7e9),
-        ("9999-12-31T00:00:00Z", None),
-        ("0001-01-01T00:00:00Z", None),
-        (9e10, None),
-        (7, None),
-        ("soon", None),
-    ],
-)
-def test_an_impossible_time_is_none(said: object, seconds: float | None) -> None:
-    shape = found_in(lines({**trace(1), "at": said})).knowledge.shapes[KEY].structured
-    assert (shape.first, shape.last) == (seconds, seconds)
-
-
-def test_unknown_json_is_counted() -> None:
-    found = found_in(GOOD + b'{"level": "info"}\n{"type": "summary"}\n' + GOOD)
-    assert (
-        found.counts.observations,
-        found.counts.bad_count,
-        found.counts.other,
-        found.counts.first_other,
-    ) == (2, 0, 2, 2)
-
-
 def test_only_some_bad_lines_are_listed() -> None:
     found = found_in(b"x\n" * 1_000)
     assert (len(found.counts.bad), found.counts.bad_count) == (MAX_BAD_LINES, 1_000)
@@ -113,7 +84,7 @@ def test_waiting_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     ask = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "a"}}
     answers = [{"jsonrpc": "2.0", "id": number, "result": {"content": []}} for number in range(10)]
     found = found_in(lines(*({**ask, "id": number} for number in range(10)), *answers))
-    assert (found.counts.observations, found.counts.unpaired) == (3, 7)
+    assert (found.counts.observations, found.counts.unpaired) == (3, 14)
 
 
 @given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from([GOOD, b"[", b"{", b'"', b"]\n", b"}\n"]))))

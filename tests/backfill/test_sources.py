@@ -13,8 +13,7 @@ import pytest
 
 from backfill.logs import SHOP, backfill, lines, observations, trace, traces
 from halflap.backfill import Backfill, Rules
-from halflap.backfill.workers import Progress, Workers
-from halflap.core.errors import BackfillError, StoreError, UsageError
+from halflap.core.errors import StoreError, UsageError
 from halflap.store import open_store
 from store.rows import call
 from support import shared_data
@@ -258,8 +257,8 @@ def test_unreadable_files_are_reported_and_the_rest_is_read(run: Run, tmp_path: 
         summary = await backfill(store, tmp_path)
         states = {source.name.rpartition("/")[2]: source for source in summary.sources}
         assert states["good.jsonl"].state == "counted"
-        assert (states["utf16.jsonl"].state, states["wrong.jsonl"].state) == ("failed", "failed")
-        assert states["cut.jsonl"].found.bad
+        assert {states[f"{name}.jsonl"].state for name in ("utf16", "wrong", "cut")} == {"failed"}
+        assert "zcat" in str(states["cut.jsonl"].problem)
         await store.close()
 
     run(main())
@@ -330,13 +329,18 @@ def test_a_pipe_is_read_and_recognised(run: Run, tmp_path: Path) -> None:
     run(main())
 
 
-def test_a_killed_worker_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_a_killed_worker_is_reported(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killing(executor: Any, batches: Any, *_: Any) -> Any:
+        return [executor.submit(os._exit, 1) for _ in batches]
+
     async def main() -> None:
-        workers = await asyncio.to_thread(Workers, SHOP, Progress(), processes=1)
-        monkeypatch.setattr(workers, "_submit", lambda _: workers._executor.submit(os._exit, 1))
-        with pytest.raises(BackfillError, match="--jobs 1"):
-            await workers.learn([])
-        await asyncio.to_thread(workers.close)
+        monkeypatch.setattr("halflap.backfill.backfill.submit", killing)
+        store = await open_store(None)
+        (tmp_path / "a.jsonl").write_bytes(traces(0, 3))
+        [source] = (await backfill(store, tmp_path, jobs=1)).sources
+        assert (source.state, "--jobs 1" in str(source.problem)) == ("failed", True)
+        await store.close()
 
     run(main())
 

@@ -9,12 +9,12 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from halflap.calls import MARK, Redactor
 from halflap.calls.redact.table import SHAPES, TOKENS
-from support import little_work
+from support import examples, little_work
 
 SECRET = 'k7Qw-9zXv 2mLp"<&\\\n/+ü'
 PLAIN = Redactor()
@@ -128,45 +128,37 @@ def test_what_only_sounds_secret_is_kept() -> None:
 
 
 SECRET_NAMES = [
-    *(
-        "password",
-        "PASSWD",
-        "dbPassword",
-        "PGPASSWORD",
-        "user-pass",
-        "passPhrase",
-        "pass_word",
-        "wallet_pass_phrase",
-    ),
-    *(
-        "clientSecret",
-        "SecretString",
-        "accessToken",
-        "X-Auth-Token",
-        "refreshtoken",
-        "apiKey",
-        "X-Api-Key",
-        "pw",
-    ),
-    *(
-        "Proxy-Authorization",
-        "Set-Cookie",
-        "session_id",
-        "PHPSESSID",
-        "privateKey",
-        "ssh_key",
-        "SecretAccessKey",
-    ),
-    *(
-        "AccountKey",
-        "credentials",
-        "password_hash",
-        "password2",
-        "new_password",
-        "signing.key",
-        "jwt",
-        "seed_phrase",
-    ),
+    "password",
+    "PASSWD",
+    "dbPassword",
+    "PGPASSWORD",
+    "user-pass",
+    "passPhrase",
+    "pass_word",
+    "wallet_pass_phrase",
+    "clientSecret",
+    "SecretString",
+    "accessToken",
+    "X-Auth-Token",
+    "refreshtoken",
+    "apiKey",
+    "X-Api-Key",
+    "pw",
+    "Proxy-Authorization",
+    "Set-Cookie",
+    "session_id",
+    "PHPSESSID",
+    "privateKey",
+    "ssh_key",
+    "SecretAccessKey",
+    "AccountKey",
+    "credentials",
+    "password_hash",
+    "password2",
+    "new_password",
+    "signing.key",
+    "jwt",
+    "seed_phrase",
 ]
 
 
@@ -220,11 +212,6 @@ def test_json_within_a_text_is_read() -> None:
     assert "hunter2" not in PLAIN.text('{"password": "hunter2", "password": ""}')
 
 
-def test_json_without_a_secret_is_left_as_it_was_written() -> None:
-    text = '{"a" :  1.50,\n "b": [ ]}'
-    assert PLAIN.text(text) == text
-
-
 CODE = {
     'token = login(password="hunter2")["token"]  # the password: hunter2': f'token = login(password="{MARK}")["token"]  # the password: {MARK}',
     'await mcp__x(api_key=token, dsn="user=ann password=hunter2")': f'await mcp__x(api_key=token, dsn="user=ann password={MARK}")',
@@ -254,7 +241,7 @@ def test_code_without_secrets_is_kept() -> None:
 
 def test_a_text_that_is_cut_does_not_end_with_part_of_a_secret() -> None:
     for secret in (SECRET * 1_000, FORMS[0], "password=" + "27" * 3_000, PEM[0]):
-        for length in range(90, 140):
+        for length in range(90, 140, 7):
             for after in (" x" * 20_000, " x" * 50):
                 kept, was_cut = KNOWING.value_within("x" * 100 + " " + secret + after, length)
                 assert was_cut
@@ -316,6 +303,7 @@ def same_structure(before: Any, after: Any) -> bool:
 
 
 @given(VALUES)
+@settings(max_examples=examples(30))
 def test_keys_types_and_lengths_stay_and_what_fits_is_not_cut(value: Any) -> None:
     safe = KNOWING.value(value)
     assert same_structure(value, safe)

@@ -57,21 +57,23 @@ async def pause_during(work: Callable[[], Coroutine[Any, Any, Any]]) -> float:
     return min(pauses)
 
 
-SCHEMAS = {
-    "too large to be compiled": patterned(MANY),
-    "as large as is compiled": patterned(250),
-    "contains itself": {"additionalProperties": {"anyOf": [{"type": "integer"}, {"$ref": "#"}]}},
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "too large to be compiled": lambda: patterned(MANY),
+    "as large as is compiled": lambda: patterned(250),
+    "contains itself": lambda: {"additionalProperties": {"anyOf": [{"type": "integer"}, {"$ref": "#"}]}},
 }
 ARGUMENTS = {f"p{number}": {"a": {f"k{inner}": inner for inner in range(200)}} for number in range(100)}
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
 async def test_arguments_are_checked_without_blocking_the_loop(name: str) -> None:
+    schema = SCHEMAS[name]()
+
     async def check() -> None:
         validators = Validators()
         for _ in range(2):
             try:
-                await validators.check_arguments(tool(SCHEMAS[name]), ARGUMENTS)
+                await validators.check_arguments(tool(schema), ARGUMENTS)
             except InvalidArgumentsError:
                 assert name != "too large to be compiled"
 
@@ -91,12 +93,6 @@ async def test_a_tool_too_large_to_be_checked_does_not_block_the_loop() -> None:
             gateway.tools,
         ):
             assert await pause_during(work) < LONGEST_PAUSE
-
-
-async def test_a_mistake_at_the_end_of_a_large_argument_is_found() -> None:
-    schema = {"properties": {"a": {"items": {"type": "string"}}}}
-    with pytest.raises(InvalidArgumentsError, match=r"a\[49999\]: expected string, received 7"):
-        await Validators().check_arguments(tool(schema), {"a": ["x"] * 49_999 + [7]})
 
 
 @pytest.mark.slow

@@ -89,9 +89,7 @@ def stale_after(run: Run, of: str = "list", **more: Any) -> float:
         ("list", {"ttl": {"list_seconds": 0}}, 0),
         ("schema", {"ttl": {"per_tool": {"mcp__x__*": 1, "mcp__s__*": 120, NAME: 60}}}, 120),
         # The server's own time counts if it is shorter.
-        ("list", {"ttl_seconds": 60}, 60),
         ("schema", {"ttl_seconds": 60}, 60),
-        ("schema", {"ttl_seconds": 1e9}, 3_600),
         ("schema", {"ttl_seconds": 60, "ttl": {"per_tool": {NAME: 120}}}, 60),
         # Many servers send 0 without meaning it; the user's own setting is meant.
         ("list", {"ttl_seconds": 0}, 60),

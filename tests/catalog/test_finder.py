@@ -39,7 +39,7 @@ def nested(depth: int) -> Any:
 
 @pytest.mark.parametrize(
     "hostile",
-    [{"default": nested(100_000)}, {"const": nested(100_000)}, {"default": 10**5_000}],
+    [{"default": nested(10_000)}, {"const": nested(10_000)}, {"default": 10**5_000}],
     ids=["nested default", "nested constant", "huge number"],
 )
 def test_a_schema_that_cannot_be_shown_whole_takes_no_hit_away(hostile: dict[str, Any]) -> None:

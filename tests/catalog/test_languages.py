@@ -30,17 +30,9 @@ ASKED = {
         "Obtenir les prévisions météo": "la meteo de Paris",
         "Liste les factures d'un fournisseur": "la facture du fournisseur",
     },
-    "Spanish": {
-        "Enviar un correo electrónico": "envía correos electronicos",
-        "Traducción de textos": "traducir el texto",
-    },
     "Japanese": {
         "天気予報を取得する": "明日の天気",
         "カレンダーに予定を追加する": "予定を追加",
-    },
-    "Chinese": {
-        "查询航班信息": "我想查航班",
-        "翻译文本": "把文本翻译成英文",
     },
     "Korean": {"날씨를 조회합니다": "오늘 날씨가 어때", "파일을 검색합니다": "파일 검색"},
     "Arabic": {

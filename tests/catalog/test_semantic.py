@@ -66,10 +66,6 @@ def test_a_tool_is_found_that_has_no_word_of_the_query(embedding: Embedding) -> 
     assert Index(SHOP, embedding).search(query)[0].name == "mcp__shop__ship"
 
 
-def test_nonsense_finds_nothing(embedding: Embedding) -> None:
-    assert Index(SHOP, embedding).search("zxqv blorp") == []
-
-
 @given(query=TEXTS, description=TEXTS)
 def test_search_never_raises(embedding: Embedding, query: str, description: str) -> None:
     strange = Document("mcp__s__t", "s", "t", "", description)

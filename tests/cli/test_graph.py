@@ -66,11 +66,6 @@ def test_links_are_shown_as_a_table_and_as_data(place: Path) -> None:
     assert {(FIND, LIST), (LIST, GET)} <= {(edge["from"], edge["to"]) for edge in data["edges"]}
 
 
-@pytest.mark.parametrize(("form", "start"), [("mermaid", "flowchart LR"), ("dot", "digraph")])
-def test_links_are_drawn(place: Path, form: str, start: str) -> None:
-    assert run(place, "graph", "--format", form).out.startswith(start)
-
-
 def test_a_suggestion_lists_its_steps_and_where_values_come_from(place: Path) -> None:
     (first, *_) = run(place, *WANTED, "--have", "phone=555", "--json").json["suggestions"]
     assert first["tools"] == [FIND, LIST, GET]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -94,9 +93,3 @@ def test_a_failing_program_exits_with_1_and_lists_its_calls(place: Path) -> None
 def test_the_check_alone_runs_nothing(place: Path) -> None:
     done = run(place, "doubtful.py", "--check-only")
     assert (done.code, "line 3" in done.out) == (0, True)
-
-
-def test_stubs_are_python(place: Path) -> None:
-    done = halflap("schema", "stubs", "--server", "plain", *CONFIG, home=place)
-    assert "async def mcp__plain__add(*, a: int, b: int)" in done.out
-    ast.parse(done.out)

@@ -44,12 +44,9 @@ CALLS = [
     call(3, started_at=NOW - 86_400 * 9),
 ]
 MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
-    "unknown run": (("show", "0123"), "run-not-found"),
     "ambiguous prefix": (("show", "0198"), "usage"),
     "output and json": (("show", GOOD, "--output", "--json"), "usage"),
     "options before the command": (("--json", "show", GOOD), "usage"),
-    "purge what": (("purge",), "usage"),
-    "purge unconfirmed": (("purge", "--all"), "confirmation-needed"),
     "purge wrong age": (("purge", "--older-than", "soon", "--yes"), "usage"),
 }
 

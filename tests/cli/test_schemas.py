@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -50,8 +49,6 @@ def done(place: Path) -> dict[str, Done]:
     show, config = ("schema", "show", ONE), ("-c", "halflap-test.json")
     asked: dict[str, tuple[str, ...]] = {
         "show": show,
-        "show --json": (*show, "--json"),
-        "stubs": ("schema", "stubs", ONE),
         "drift --json": ("schema", "drift", "--json"),
         "export": ("schema", "export", "-"),
         "inspect": ("inspect", ONE),
@@ -65,18 +62,6 @@ def test_show_has_what_was_learned_and_how_often(done: dict[str, Done]) -> None:
     assert lines[0] == ONE
     assert any(line.startswith("learned: {") and "email: string" in line for line in lines)
     assert "results: 4" in lines
-
-
-def test_show_as_json_has_the_schemas(done: dict[str, Done]) -> None:
-    found = done["show --json"].json
-    assert (found["name"], found["outputSchema"], found["observations"]) == (ONE, None, 4)
-    assert found["observedSchema"]["properties"]["id"]["type"] == "integer"
-
-
-def test_stubs_of_one_tool_are_python(done: dict[str, Done]) -> None:
-    ast.parse(done["stubs"].out)
-    assert f"class _{ONE}__gives(TypedDict):" in done["stubs"].out
-    assert "mcp__r__odd" not in done["stubs"].out
 
 
 def test_drift_lists_changes_and_violated_declarations(done: dict[str, Done]) -> None:

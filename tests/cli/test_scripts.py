@@ -70,30 +70,6 @@ def test_broken_scripts_are_listed_with_the_others(place: Path) -> None:
     assert "script__blocked" not in runs["tools"].out
 
 
-def test_what_cannot_be_saved_exits_with_2(place: Path) -> None:
-    (place / "link.py").symlink_to("double.py")
-    (place / "huge.py").write_text("#" * 300_000)
-    (place / "latin.py").write_bytes(b"a = '\xe4'")
-    (place / "syntax.py").write_text("\nx = (")
-    runs = each(
-        {
-            **{
-                name: ("scripts", "save", "a", f"{name}.py")
-                for name in ("link", "huge", "latin", "syntax", "none")
-            },
-            "path as name": ("scripts", "save", "../a", "double.py"),
-            "unknown": ("scripts", "show", "a"),
-            "path": ("scripts", "remove", "../double", "--yes"),
-        },
-        place,
-    )
-    for name, done in runs.items():
-        assert (done.code, done.out) == (2, ""), name
-        assert "Error [" in done.err
-    assert (place / "double.py").exists()
-    assert not (place / "data" / "scripts").exists()
-
-
 def test_removing_asks_first(place: Path) -> None:
     file = put(place, a=DOUBLE) / "a.py"
     assert halflap("scripts", "remove", "a", home=place).code == 2

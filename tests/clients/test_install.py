@@ -14,7 +14,7 @@ import yaml
 
 from clients.homes import TIME, Home
 from clients.test_init import CODEX, GOOSE
-from halflap.cli import editing
+from halflap.cli.commands import clients
 
 FILES = {
     "claude-code": (".claude.json", "mcpServers"),
@@ -219,7 +219,7 @@ def test_a_file_that_changes_during_the_question_is_edited_again(
     configured(person)
     path = person.write(".claude.json", {"numStartups": 1})
     monkeypatch.setattr(
-        editing, "confirm", lambda *_, **__: path.write_text('{"numStartups": 2, "tips": {}}')
+        clients, "confirm", lambda *_, **__: path.write_text('{"numStartups": 2, "tips": {}}')
     )
     assert person.run("install", "claude-code", "--yes").code == 0
     after = json.loads(path.read_bytes())

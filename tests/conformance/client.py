@@ -2,7 +2,8 @@
 
     python client.py URL
 
-The suite sets MCP_CONFORMANCE_CONTEXT to the calls that it wants, if it wants certain ones.
+The suite names the scenario in MCP_CONFORMANCE_SCENARIO, and sets MCP_CONFORMANCE_CONTEXT to what it wants: certain calls, or a
+client that is registered already. Where the server wants a sign-in, the suite's authorization server agrees at once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import mcp_types as types
 from mcp import Client
 from mcp.shared.exceptions import MCPError
@@ -24,6 +26,7 @@ from mcp.shared.exceptions import MCPError
 from halflap.config import Config
 from halflap.gateway import Gateway
 from halflap.server import Front
+from halflap.upstream import SignIn, credential_store
 
 EXAMPLES: dict[str, Any] = {
     "string": "text",
@@ -35,9 +38,25 @@ EXAMPLES: dict[str, Any] = {
 }
 
 
+CONTEXT = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+MAX_SIGN_INS = 3
+METADATA_URL = "https://conformance-test.local/client-metadata.json"
+"""The id of a client that describes itself in a document; nobody reads the document."""
+
+
+async def browse(url: str, _: object = None) -> None:
+    """Open the page of a sign-in, and be sent back."""
+    async with httpx2.AsyncClient(follow_redirects=True) as browser:
+        await browser.get(url)
+
+
 async def accept(context: Any, params: Any) -> types.ElicitResult:
-    """Accept a form with its defaults, as a person who presses Enter does."""
+    """Accept a form with its defaults, as a person who presses Enter does, and open links."""
     del context
+    if params.mode == "url":
+        browser = asyncio.create_task(browse(params.url))
+        browser.add_done_callback(lambda done: done.result())
+        return types.ElicitResult(action="accept")
     properties = params.requested_schema.get("properties", {})
     content = {
         name: one.get("default", EXAMPLES.get(one.get("type"), "text")) for name, one in properties.items()
@@ -53,8 +72,7 @@ def arguments(schema: dict[str, Any]) -> dict[str, Any]:
 async def use(client: Client) -> None:
     """Use everything that the server offers."""
     tools = (await client.list_tools()).tools
-    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-    calls = context.get("toolCalls") or [
+    calls = CONTEXT.get("toolCalls") or [
         {"name": tool.name, "arguments": arguments(tool.input_schema)} for tool in tools
     ]
     schemas = {tool.name: tool.input_schema for tool in tools}
@@ -74,10 +92,28 @@ async def use(client: Client) -> None:
             await client.get_prompt(prompt.name, {})
 
 
+def oauth(scenario: str) -> dict[str, Any]:
+    """Return what a user would configure."""
+    known = {name: CONTEXT[name] for name in ("client_id", "client_secret") if name in CONTEXT}
+    if scenario.startswith("auth/client-credentials"):
+        known |= {"grant": "client_credentials", "issuer": CONTEXT.get("issuer")}
+    return known or {"client_metadata_url": METADATA_URL}
+
+
 async def main(url: str) -> None:
+    scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+    wants_sign_in = scenario.startswith("auth/")
+    server = {"url": url, "transport": "http"} | ({"oauth": oauth(scenario)} if wants_sign_in else {})
     with tempfile.TemporaryDirectory() as folder:
-        config = Config.from_mapping({"servers": {"suite": {"url": url, "transport": "http"}}})
-        async with Gateway.open(replace(config, data_dir=Path(folder))) as gateway:
+        config = replace(Config.from_mapping({"servers": {"suite": server}}), data_dir=Path(folder))
+        async with Gateway.open(config) as gateway:
+            for _ in range(MAX_SIGN_INS if wants_sign_in else 0):
+                await gateway.refresh()
+                (status,) = await gateway.statuses()
+                if status.state != "needs-sign-in":
+                    break
+                # As `halflap doctor` tells the person to.
+                await SignIn(config.servers[0], "local", credential_store(config)).sign_in(browse)
             front = Front(gateway, "suite")
             async with Client(front.server, mode="legacy", elicitation_callback=accept) as client:
                 await use(client)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-fastmcp: Any = pytest.importorskip("fastmcp", reason="needs FastMCP, which is not installed")
+HAS_FASTMCP = find_spec("fastmcp") is not None
+fastmcp: Any = import_module("fastmcp") if HAS_FASTMCP else None
+pytestmark = pytest.mark.skipif(not HAS_FASTMCP, reason="needs FastMCP, which is not installed")
 
 
 def desk() -> Any:

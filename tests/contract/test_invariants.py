@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-import typing_extensions
 from pydantic import BaseModel, ConfigDict, Field
 
 from halflap.contract import Contract, Page, invariant, tool_of
@@ -27,13 +25,7 @@ class Customer:
     total_revenue: int
     lines: list[Line] | None = None
     by_day: dict[str, Line] = field(default_factory=dict)
-    extra: dict[str, Any] = field(default_factory=dict)
     pair: tuple[int, Line] | None = None
-    children: list[Customer] = field(default_factory=list)
-
-
-class Wrapped(BaseModel):
-    data: Customer
 
 
 class Open(BaseModel):
@@ -43,10 +35,6 @@ class Open(BaseModel):
 
 class Renamed(BaseModel):
     total: int = Field(serialization_alias="totalRevenue")
-
-
-class Typed(typing_extensions.TypedDict):
-    total: int
 
 
 def tool_with(path: str, kind: Any = Customer, holds: Any = bool, value: Any = None) -> Any:
@@ -63,18 +51,12 @@ def tool_with(path: str, kind: Any = Customer, holds: Any = bool, value: Any = N
         (Customer, "total_revenue"),
         (Customer, "lines[].cents"),
         (Customer, "by_day.*.cents"),
-        (Customer, "extra.anything[].at.all"),
         (Customer, "pair[].cents"),
-        (Customer, "children[].children[].lines[].cents"),
         (Customer | Line, "cents"),
-        (list[Customer], "[].total_revenue"),
         (Page[Customer], "results[].total_revenue"),
-        (Wrapped, "data.data.total_revenue"),
         (Open, "whatever.it[].is"),
         (Renamed, "totalRevenue"),
-        (Typed, "total"),
         (Any, "a.b[]"),
-        (int, "$"),
     ],
     ids=str,
 )
@@ -87,13 +69,9 @@ def test_a_path_of_the_data_is_accepted(kind: Any, path: str) -> None:
     [
         (Customer, "total_revenu", "total_revenue"),
         (Customer, "lines[].cent", "cents"),
-        (Customer, "lines.cents", "lines"),
         (Customer, "total_revenue[]", "total_revenue"),
-        (Customer, "by_day[].cents", "by_day"),
         (list[Customer], "total_revenue", "the data"),
         (Renamed, "total", "totalRevenue"),
-        (None, "a", "the data"),
-        (dict[str, int], "a.b", "a"),
     ],
     ids=str,
 )
@@ -124,7 +102,6 @@ async def later(value: Any) -> bool:
     return bool(value)
 
 
-@pytest.mark.parametrize("rule", [later, functools.partial(later)], ids=["async", "partial"])
-def test_an_async_rule_is_refused(rule: Any) -> None:
+def test_an_async_rule_is_refused() -> None:
     with pytest.raises(TypeError, match="total_revenue"):
-        invariant("total_revenue", rule)
+        invariant("total_revenue", later)  # type: ignore[arg-type]

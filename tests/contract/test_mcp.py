@@ -114,10 +114,6 @@ def test_protocol_errors_and_requests_pass_through(run: Run) -> None:
     assert isinstance(run(server.call_tool("asks", {})), InputRequiredResult)
 
 
-def lambda_like() -> int:
-    return 1
-
-
 def test_the_low_level_server(run: Run) -> None:
     made: list[tuple[dict[str, Any], Callable[..., Awaitable[Any]]]] = []
 

@@ -17,11 +17,8 @@ from halflap.contract import (
     ContractError,
     ErrorCode,
     ErrorDetail,
-    InvalidQuery,
     NotFound,
-    PermissionDenied,
     RateLimited,
-    TimedOut,
     ToolResponse,
     invariant,
     tool_of,
@@ -87,9 +84,6 @@ class TestErrors:
         ("error", "code"),
         [
             (NotFound("x"), "NOT_FOUND"),
-            (InvalidQuery("x"), "INVALID_QUERY"),
-            (PermissionDenied("x"), "PERMISSION_DENIED"),
-            (TimedOut("x"), "TIMEOUT"),
             (CreditHold("x"), "CREDIT_HOLD"),
             (ContractError("x", code=SalesCode.CREDIT_HOLD), "CREDIT_HOLD"),
             (ContractError("x"), "INTERNAL_ERROR"),
@@ -207,16 +201,6 @@ def broken(report: Any, caplog: pytest.LogCaptureFixture) -> tuple[str, str]:
 
 
 class TestOutput:
-    def test_valid_output_is_sent(self) -> None:
-        def tool() -> Report:
-            return Report("C1", 1.5, [{"cents": 3}])
-
-        assert answer(tool, invariants=RULES)["data"] == {
-            "customer_id": "C1",
-            "total_revenue": 1.5,
-            "lines": [{"cents": 3}],
-        }
-
     def test_a_violated_invariant_names_the_path_and_logs_the_rest(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -229,26 +213,14 @@ class TestOutput:
         assert path == "data.total_revenue"
         assert "lots of secrets" in log
 
-    def test_a_value_that_json_cannot_express_is_a_violation(self, caplog: pytest.LogCaptureFixture) -> None:
-        def tool() -> dict[str, Any]:
-            return {"at": object()}
-
-        assert answer(tool)["error"]["details"] == {"path": "data"}
-        assert caplog.text
-
 
 @pytest.mark.parametrize(
-    ("kind", "value", "path"),
-    [
-        (float, float("nan"), "data"),
-        (list[float], [1.0, float("inf")], "data"),
-        (str, "half \ud800", "data"),
-    ],
-    ids=str,
+    ("kind", "value"),
+    [(list[float], [1.0, float("inf")]), (str, "half \ud800"), (dict[str, Any], {"at": object()})],
 )
-def test_values_that_json_cannot_express_are_a_violation(kind: Any, value: Any, path: str) -> None:
+def test_values_that_json_cannot_express_are_a_violation(kind: Any, value: Any) -> None:
     def tool() -> Any:
         return value
 
     tool.__annotations__["return"] = kind
-    assert answer(tool)["error"]["details"] == {"path": path}
+    assert answer(tool)["error"]["details"] == {"path": "data"}

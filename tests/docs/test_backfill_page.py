@@ -32,7 +32,7 @@ def test_every_example_gives_the_same_observation(example: str) -> None:
 def test_every_option_is_explained() -> None:
     import typer  # noqa: PLC0415 -- the command line is what is looked at
 
-    from halflap.cli.commands.backfill import backfill  # noqa: PLC0415 -- as above
+    from halflap.cli.commands.schema import backfill  # noqa: PLC0415 -- as above
 
     app = typer.Typer()
     app.command()(backfill)

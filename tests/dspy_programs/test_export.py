@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -99,17 +98,6 @@ def test_what_cannot_be_saved_is_refused(live: Any, exporting: Any) -> None:
     for make, reason in live.REFUSED.values():
         with pytest.raises(UsageError, match=reason):
             exporting.describe(make(), "refused", tools=TOOLS)
-
-
-@pytest.mark.parametrize("name", ["mine", "mine_not_there:x", "mine_broken:x", "mine_exits:x", "json:y"])
-def test_an_object_that_cannot_be_loaded_is_reported(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    (tmp_path / "mine_broken.py").write_text("1 / 0")
-    (tmp_path / "mine_exits.py").write_text("raise SystemExit(3)")
-    with pytest.raises(UsageError):
-        import_module("halflap.dspy.child.modules").load_object(name, tmp_path)
 
 
 MODULE = """\

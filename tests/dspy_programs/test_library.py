@@ -64,13 +64,6 @@ def test_unchanged_programs_are_the_same_object_and_every_change_is_noticed(
     assert (library.read().programs, library.read().broken) == ({}, {})
 
 
-def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
-    library = Library(tmp_path / "nowhere")
-    assert str(tmp_path / "nowhere") in library.read().problem
-    write(tmp_path / "nowhere", triage())
-    assert (list(library.read().programs), library.read().problem) == (["triage"], "")
-
-
 def test_a_new_program_is_private(tmp_path: Path, library: Library) -> None:
     saved = Library(tmp_path / "new" / "root").save(found(library).spec)
     assert saved.spec == found(library).spec
@@ -156,12 +149,6 @@ def test_a_file_with_an_invalid_name_is_broken(root: Path, name: str) -> None:
     saved = Library(root).read()
     assert list(saved.programs) == ["triage"]
     assert [shown.isprintable() for shown in saved.broken] == [True]
-
-
-def test_a_huge_file_is_not_read_to_its_end(hostile: Path) -> None:
-    with hostile.open("wb") as target:
-        target.truncate(2**40)
-    assert "4,096 KiB" in reason(hostile)
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from typer.testing import CliRunner
 
 from dspy_programs.chat_server import Answer, Asked, chatting, said
 from dspy_programs.running import Tools, configured, program, running, step
 from dspy_programs.saved import WORKLET_INPUTS, WORKLET_OUTPUTS, settings, worklet, write
-from halflap.cli.app import app
 from halflap.core.errors import ProgramFailedError, UsageError
 from halflap.core.values import CallContext
 from halflap.dspy.library import Library
@@ -200,21 +198,6 @@ def configure(folder: Path, chat: Any) -> None:
     told = settings(folder / "own", chat, programs={"cache": "off"})
     told["programs"]["lm"]["api_key"] = KEY
     (folder / "halflap.json").write_text(json.dumps(told))
-
-
-@slow
-def test_stdout_is_the_answer_and_stderr_shows_progress_and_prints(folder: Path) -> None:
-    with chatting(answer) as chat:
-        configure(folder, chat)
-        done = CliRunner().invoke(app, [*ASKED, "--metric=mine_told:prints", "--save-as=better", "--json"])
-        found = json.loads(done.stdout)
-        assert (found["name"], found["score"], found["old_score"]) == ("better", 1.0, 0.0)
-        printed = {"a line of the metric", "bytes of the metric", "a process of the metric"}
-        assert printed <= {*done.stderr.splitlines()}
-        for metric, reason in (("exits", "SystemExit: 3"), ("leaks", "ValueError: boom [api_key]")):
-            done = CliRunner().invoke(app, [*ASKED, f"--metric=mine_told:{metric}"])
-            assert (done.exit_code, reason in done.stderr) == (2, True)
-            assert KEY not in done.output
 
 
 @slow

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from dspy_programs.running import Running
     from halflap.dspy.runner import Outcome
 
-pytest.importorskip("dspy", reason="needs the extra: pip install 'halflap[dspy]'")
+# Looked for, not imported: every test process would wait for that, also those that run nothing of this.
+pytestmark = pytest.mark.skipif(
+    find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'"
+)
 
 INSTALLED = Path(os.environ.get("HALFLAP_SMALL_MODEL", ROOT / ".venv" / "small-model"))
 CASES = [

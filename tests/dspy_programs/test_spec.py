@@ -51,13 +51,6 @@ def _toned(**wired: Any) -> dict[str, Any]:
     return triage(predictors=steps, wiring={"predictors": {"reply": wired}})
 
 
-def test_an_input_with_a_default_may_be_left_out_or_left_alone() -> None:
-    assert read(_toned()).input_schema["required"] == ["message"]
-    spec = read(_toned(tone=None))
-    assert [one.name for one in spec.inputs] == ["message"]
-    assert "tone" not in spec.flow.predictors["reply"]
-
-
 def test_wiring_renames_inputs_and_outputs() -> None:
     wired = read(triage(wiring={"outputs": {"why": "sort.reasoning", "answer": "reply.answer"}}))
     assert [one.name for one in wired.outputs] == ["why", "answer"]
@@ -151,14 +144,6 @@ def test_programs_round_trip_and_fit_the_published_schema(changes: dict[str, Any
     written = write_spec(read(triage(**changes)))
     assert PUBLISHED.is_valid(json.loads(written))
     assert write_spec(read_spec(written, "triage")) == written
-
-
-def test_definitions_of_fields_are_shared_and_must_agree() -> None:
-    spec = read(triage(**_sort(inputs=[_place("string"), _place("string", "far")])))
-    with pytest.raises(ProgramInputsError) as caught:
-        check_inputs(spec, {"near": [{"x": "a"}], "far": [{"x": 1}]})
-    assert [problem.path for problem in caught.value.problems] == ["far[0].x"]
-    assert problems(triage(**_sort(inputs=[_place("string"), _place("integer", "far")])))
 
 
 TAKES = read(

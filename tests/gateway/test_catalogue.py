@@ -215,9 +215,7 @@ async def test_gateways_that_meet_new_servers_at_once_agree_on_names_and_keep_th
 # Rules --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "rules", [{"block": ["mcp__one__a"]}, {"allow": ["mcp__one__b"]}], ids=["blocked", "not allowed"]
-)
+@pytest.mark.parametrize("rules", [{"block": ["mcp__one__a"]}, {"allow": ["mcp__one__b"]}], ids=str)
 async def test_a_blocked_tool_is_not_listed_and_cannot_be_called(rules: dict[str, Any]) -> None:
     server = Memory("a", "b")
     async with opened({"one": server}, tools=rules) as gateway:
@@ -228,11 +226,6 @@ async def test_a_blocked_tool_is_not_listed_and_cannot_be_called(rules: dict[str
         assert f"tools.{rule}" in (await gateway.inspect("mcp__one__a"))["blocked"]
         assert (await gateway.call("mcp__one__b")).text == "called b"
     assert server.calls == [("b", {})]
-
-
-@pytest.mark.parametrize("entry", ["mcp__a-b__x", "mcp__a-b__*", "mcp__a_b__x"])
-def test_a_rule_may_be_written_with_the_servers_own_spelling(run: Run, entry: str) -> None:
-    assert run(listed({"a-b": Memory("x")}, tools={"block": [entry]})) == {}
 
 
 async def test_a_server_cannot_free_a_blocked_tool_by_taking_its_name_for_another() -> None:

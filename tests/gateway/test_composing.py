@@ -92,6 +92,20 @@ def test_a_goal_is_matched_through_search(run: Run) -> None:
     assert len(nothing["missing"]) == 1
 
 
+def test_a_plan_that_goes_beyond_a_better_hit_to_what_the_goal_names_comes_first(run: Run) -> None:
+    tops = definition("sales_top_customers", "", "customers: customer_id", "Get the top customers by orders.")
+    orders = definition("order_history", "customer_id", "orders: order_id", "The purchases of one customer.")
+    read_only = {"tools": {"read_only": ["mcp__shop__*"]}}
+
+    async def ask(gateway: Gateway) -> Any:
+        goals = ("orders of the top customers", "top customers")
+        return [await gateway.suggest_workflow(goal=goal, limit=1) for goal in goals]
+
+    beyond, alone = asked(run, ask, server=Memory(tops, orders), **read_only)
+    assert plans(beyond) == [["sales_top_customers", "order_history"]]
+    assert plans(alone) == [["sales_top_customers"]]
+
+
 def test_no_plan_passes_through_a_destructive_tool_unless_it_is_wanted(run: Run) -> None:
     async def ask(gateway: Gateway) -> Any:
         have = {"invoice_id": "1"}

@@ -77,7 +77,7 @@ FAILING = {
         python_server("lists nothing", "unwilling.py", "list", protocol="legacy"),
     ),
     "too old": ("answer-unusable", python_server("too old", "unwilling.py", "old", protocol="legacy")),
-    "prose": ("not-mcp", python_server("prose", "unwilling.py", "text", start_timeout_seconds=10)),
+    "prose": ("not-mcp", python_server("prose", "unwilling.py", "text", start_timeout_seconds=4)),
     "no command": ("command-not-found", {"name": "no command", "command": "no-such-program"}),
     "no folder": ("command-not-run", {"name": "no folder", "command": "cat", "cwd": "/no/such/folder"}),
 }
@@ -85,53 +85,33 @@ FAILING = {
 ATTEMPTS = 10
 
 
-@pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Start every server that cannot be used, and one that ignores the probe, side by side; return their states."""
-    place = tmp_path_factory.mktemp("started")
-    store = {"path": str(place / "store.db")}
-    old = python_server("old", "legacy.py", "--heard", str(place / "heard"))
+async def test_a_server_that_cannot_be_used_is_reported_with_the_first_cause(tmp_path: Path) -> None:
+    """They start side by side, with one that ignores the question for its era."""
+    store = {"path": str(tmp_path / "store.db")}
+    old = python_server("old", "legacy.py", "--heard", str(tmp_path / "heard"))
+    async with Gateway.open(config(old, *(one for _, one in FAILING.values()), store=store)) as gateway:
+        await gateway.refresh()
+        for _ in range(ATTEMPTS):
+            with pytest.raises(UpstreamError):
+                await gateway.refresh("dies")
+        found = {one.name: one for one in await gateway.statuses()}
+    troubles = {name: (found[name].state, found[name].trouble) for name in FAILING}
+    assert troubles == {name: ("failed", trouble) for name, (trouble, _) in FAILING.items()}
+    reasons = {name: one.reason or "" for name, one in found.items()}
+    assert not any("SIGTERM" in reason for reason in reasons.values())  # That is how we ended them.
+    assert "exit code 7" in reasons["dies"]
+    assert "licence file is missing" in reasons["dies"]
+    assert "API key missing" in reasons["refuses"]
+    assert "-32603" in reasons["refuses"]
+    assert "Welcome! | listening on 3000" in reasons["prose"]
+    assert "/no/such/folder" in reasons["no folder"]
+    # It is not started again at once.
+    assert found["dies"].starts < ATTEMPTS / 2
 
-    async def scenario() -> dict[str, Any]:
-        settings = config(old, *(server for _, server in FAILING.values()), store=store)
-        async with Gateway.open(settings) as gateway:
-            await gateway.refresh()
-            for _ in range(ATTEMPTS):
-                with pytest.raises(UpstreamError):
-                    await gateway.refresh("dies")
-            found: dict[str, Any] = {one.name: one for one in await gateway.statuses()}
-        async with Gateway.open(config(old, store=store)) as gateway:
-            assert (await gateway.call("mcp__old__hello")).text
-        heard = await asyncio.to_thread((place / "heard").read_text)
-        return {**found, "heard": heard.split()}
-
-    return asyncio.run(scenario())
-
-
-@pytest.mark.parametrize("name", FAILING)
-def test_a_server_that_cannot_be_used_is_reported_with_the_first_cause(
-    started: dict[str, Any], name: str
-) -> None:
-    assert (started[name].state, started[name].trouble) == ("failed", FAILING[name][0])
-    assert "SIGTERM" not in started[name].reason  # That is how we ended it.
-
-
-def test_the_reason_has_what_the_server_itself_said(started: dict[str, Any]) -> None:
-    assert "exit code 7" in started["dies"].reason
-    assert "licence file is missing" in started["dies"].reason
-    assert "API key missing" in started["refuses"].reason
-    assert "-32603" in started["refuses"].reason
-    assert "Welcome! | listening on 3000" in started["prose"].reason
-    assert "/no/such/folder" in started["no folder"].reason
-
-
-def test_a_server_that_failed_is_not_started_again_at_once(started: dict[str, Any]) -> None:
-    assert started["dies"].starts < ATTEMPTS / 2
-
-
-def test_the_era_of_a_server_that_ignores_the_probe_is_remembered(started: dict[str, Any]) -> None:
-    assert (started["old"].state, started["old"].protocol_version) == ("ready", "2024-11-05")
-    heard = started["heard"]
+    assert (found["old"].state, found["old"].protocol_version) == ("ready", "2024-11-05")
+    async with Gateway.open(config(old, store=store)) as gateway:
+        assert (await gateway.call("mcp__old__hello")).text
+    heard = (await asyncio.to_thread((tmp_path / "heard").read_text)).split()
     # It was started twice, and asked once what it does not answer.
     assert (heard.count("initialize"), heard.count("server/discover")) == (2, 1)
 
@@ -265,14 +245,14 @@ async def test_progress_extends_the_time_of_a_call_up_to_a_maximum() -> None:
     async def ignore(progress: float, total: float | None, message: str | None) -> None:
         del progress, total, message
 
-    server = {**ECHO, "call_timeout_seconds": 1.5, "max_call_timeout_seconds": 4}
+    server = {**ECHO, "call_timeout_seconds": 1, "max_call_timeout_seconds": 2.5}
     async with Gateway.open(config(server)) as gateway:
         await gateway.refresh()
         heard = CallContext(progress=ignore)
         sleep = "mcp__echo__sleep"
         soon = CallContext(deadline=asyncio.get_running_loop().time() + 0.5)
         done = await asyncio.gather(
-            outcome(gateway.call_tool(sleep, {"seconds": 2, "progress": True}, heard)),
+            outcome(gateway.call_tool(sleep, {"seconds": 1.5, "progress": True}, heard)),
             outcome(gateway.call_tool(sleep, {"seconds": 1_000, "progress": True}, heard)),
             outcome(gateway.call_tool(sleep, {"seconds": 1_000})),
             outcome(gateway.call_tool(sleep, {"seconds": 1_000}, soon)),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
+NO_PROGRAMS = {"execution": {"sandbox": "off", "check": "off"}}
 CHALLENGE = 'Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource"'
 
 
@@ -48,6 +49,7 @@ def examined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
                 {"name": "off", "command": "no-such-program", "disabled": True},
             ],
             "tools": {"pin": "hold", "block": ["mcp__a_b__secret*"]},
+            **NO_PROGRAMS,
         }
 
         async def story() -> dict[str, Any]:
@@ -56,7 +58,6 @@ def examined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
                 for name in ("a-b", "changed"):
                     await gateway.refresh(name)
                 await gateway.call("mcp__echo__breach")
-                await gateway.execute("print(1)")
             changed.tools = [definition("one", description="Now something else.")]
             (place / "data" / "scripts").mkdir()
             (place / "data" / "scripts" / "bad.py").write_text("def main(:\n")
@@ -108,13 +109,10 @@ def test_a_variable_without_a_value_is_named_where_it_may_be_the_cause(examined:
     assert "NOTHING" not in todo["locked"]
 
 
-def test_collisions_say_what_tools_are_called_now(examined: dict[str, Any]) -> None:
+def test_collisions_drift_and_broken_scripts_are_listed(examined: dict[str, Any]) -> None:
     (tool,) = examined["collisions"]
     assert tool["name"].startswith("mcp__a_b__t_")
     assert (tool["server"], tool["originalName"]) == ("a b", "t")
-
-
-def test_recent_drift_and_broken_scripts_are_listed(examined: dict[str, Any]) -> None:
     (one,) = examined["drift"]
     assert (one["tool"], one["what"], one["times"]) == ("mcp__echo__breach", "breaks-declared-schema", 1)
     assert list(examined["brokenScripts"]) == ["bad"]
@@ -127,11 +125,7 @@ def test_problems_come_before_hints_and_everything_is_json(examined: dict[str, A
     assert "4 of 7 servers" in examined["summary"]
     assert json.loads(json.dumps(examined)) == examined
     assert sum(examined["outputs"].values()) == examined["tools"]
-    assert (examined["store"]["writable"], examined["store"]["runs"], examined["store"]["calls"]) == (
-        True,
-        1,
-        1,
-    )
+    assert (examined["store"]["writable"], examined["store"]["calls"]) == (True, 1)
 
 
 async def test_health_reports_servers_as_they_are_and_starts_none() -> None:
@@ -157,7 +151,7 @@ def test_only_the_servers_that_are_named_are_examined(run: Run) -> None:
 
     async def story() -> list[dict[str, Any]]:
         missing = {"name": "missing", "command": "no-such-program"}
-        async with Gateway.open({"servers": [missing]}, servers=servers) as gateway:
+        async with Gateway.open({"servers": [missing], **NO_PROGRAMS}, servers=servers) as gateway:
             with pytest.raises(UsageError, match="'fane'"):
                 await gateway.examine(["fane"])
             await gateway.refresh("a-b")
@@ -198,7 +192,9 @@ def test_an_examination_that_is_stopped_returns_what_is_known(run: Run) -> None:
             if names == ["hangs"]:
                 stop.set()
 
-        async with Gateway.open({"servers": [hanging]}, servers={"fine": Memory("t")}) as gateway:
+        async with Gateway.open(
+            {"servers": [hanging], **NO_PROGRAMS}, servers={"fine": Memory("t")}
+        ) as gateway:
             examined = await gateway.examine(on_progress=told, stop=stop)
         assert waiting == [(["hangs", "fine"], 2), (["hangs"], 2)]
         return examined
@@ -214,7 +210,7 @@ def test_a_store_that_cannot_be_written_is_a_problem(run: Run, tmp_path: Path) -
 
     async def story() -> dict[str, Any]:
         store = {"path": str(tmp_path / "taken" / "halflap.db")}
-        async with Gateway.open({"store": store, "execution": {"sandbox": "off", "check": "off"}}) as gateway:
+        async with Gateway.open({"store": store, **NO_PROGRAMS}) as gateway:
             return await gateway.examine()
 
     examined = run(story())
@@ -240,8 +236,9 @@ def test_what_else_may_be_wrong_has_a_code(
     examined: dict[str, Any], change: dict[str, Any], execution: dict[str, Any], code: str | None
 ) -> None:
     config = Config.from_mapping({"mcpServers": {"x": {"command": "x"}}, "execution": execution})
-    others = {one["code"] for one in findings({**examined, "servers": []}, config)}
-    found = {one["code"] for one in findings({**examined, "servers": [], **change}, config)}
+    rest = {**examined, "servers": [], "sandbox": None}
+    others = {one["code"] for one in findings(rest, config)}
+    found = {one["code"] for one in findings({**rest, **change}, config)}
     assert found - others == ({code} if code else set())
 
 

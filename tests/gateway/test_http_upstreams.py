@@ -139,6 +139,32 @@ def test_servers_that_refuse_or_are_not_there_are_reported_without_secrets(run: 
         run(scenario(url))
 
 
+async def test_a_refusal_of_the_first_request_means_a_sign_in_whatever_comes_next() -> None:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            is_first = request["method"] == "server/discover"
+            error = {"code": -32600, "message": "no such version"}
+            body = json.dumps({"jsonrpc": "2.0", "id": request.get("id"), "error": error}).encode()
+            self.send_response(401 if is_first else 400)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/mcp"
+        async with Gateway.open(config(url, transport="http")) as gateway:
+            await gateway.refresh()
+            (status,) = await gateway.statuses()
+        server.shutdown()
+    assert status.state == "needs-sign-in"
+
+
 def test_headers_are_sent_to_the_server(run: Run) -> None:
     seen: list[str | None] = []
 

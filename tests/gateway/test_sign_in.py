@@ -30,10 +30,16 @@ if TYPE_CHECKING:
 TOOL = "mcp__notes__who"
 
 
+@pytest.fixture(scope="module")
+def running() -> Iterator[Protected]:
+    with protected() as server:
+        yield server
+
+
 @pytest.fixture
-def server() -> Iterator[Protected]:
-    with protected() as running:
-        yield running
+def server(running: Protected) -> Protected:
+    running.reset()
+    return running
 
 
 @pytest.fixture
@@ -43,7 +49,7 @@ def config(server: Protected, home: Path) -> Config:
 
 
 async def browse(url: str, _: object = None) -> None:
-    async with httpx2.AsyncClient(follow_redirects=True) as browser:
+    async with httpx2.AsyncClient(follow_redirects=True, verify=False) as browser:
         await browser.get(url)
 
 

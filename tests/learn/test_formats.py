@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import date
 
 import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halflap.learn.formats import FORMATS, MATCHERS, all_have, format_of
+from halflap.learn.formats import FORMATS, MATCHERS, format_of
 from support import examples
 
 STANDARD = [name for name in FORMATS if not name.endswith("-local")]
@@ -44,23 +43,6 @@ def test_a_text_has_at_most_one_format(text: str) -> None:
 TEXT = st.one_of(
     st.from_regex(pattern_of("date"), fullmatch=True), st.sampled_from(["2024-01-01\n2024-01-02", "x", ""])
 )
-
-
-@given(st.lists(TEXT, min_size=1, max_size=4))
-def test_many_texts_have_a_format_if_each_has(texts: list[str]) -> None:
-    assert all_have("date", texts) == all(map(MATCHERS["date"], texts))
-
-
-def test_dates_are_those_of_the_calendar() -> None:
-    for year in (1000, 1600, 1900, 2000, 2023, 2024, 2100, 2600, 2800, 9999):
-        for month in range(14):
-            for day in range(33):
-                try:
-                    date(year, month, day)
-                    exists = True
-                except ValueError:
-                    exists = False
-                assert bool(MATCHERS["date"](f"{year:04}-{month:02}-{day:02}")) == exists
 
 
 def test_other_texts_have_no_format() -> None:

@@ -58,15 +58,6 @@ def test_every_observed_value_fits_a_crowded_variant(observed: list[Any], times:
     assert all(fits.is_valid(value) for value in observed)
 
 
-def test_only_keys_that_were_always_present_are_required() -> None:
-    schema = plain([{"a": 1, "b": "x"}, {"a": 2}, {"a": 3, "b": "y"}])
-    assert schema == {
-        "type": "object",
-        "properties": {"a": {"type": "integer"}, "b": {"type": "string"}},
-        "required": ["a"],
-    }
-
-
 @pytest.mark.parametrize(
     ("values", "schema"),
     [
@@ -86,25 +77,6 @@ def test_only_keys_that_were_always_present_are_required() -> None:
 )
 def test_types_and_formats(values: list[Any], schema: dict[str, Any]) -> None:
     assert plain(values) == schema
-
-
-def test_a_map_keyed_by_data_has_one_schema_for_all() -> None:
-    value = {"methods": {"card_9912345": {"last": "7447"}, "card_9954321": {"last": "1907"}}}
-    assert plain([value])["properties"]["methods"] == {
-        "type": "object",
-        "additionalProperties": {
-            "type": "object",
-            "properties": {"last": {"type": "string"}},
-            "required": ["last"],
-        },
-    }
-
-
-def test_too_many_keys_make_a_map() -> None:
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    schema = schema_of(infer([{f"{one}{two}": 1 for one in letters for two in letters}]))
-    assert schema["additionalProperties"]["type"] == "integer"
-    assert "properties" not in schema
 
 
 def some_of(fields: dict[str, Any], presence: float, count: int, seed: int = 1) -> list[dict[str, Any]]:

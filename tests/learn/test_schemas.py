@@ -70,13 +70,3 @@ def test_the_order_does_not_matter(values: list[Any], chance: Any) -> None:
     other = list(values)
     chance.shuffle(other)
     assert merged(*values) == merged(*other)
-
-
-def test_schemas_with_other_keywords_are_both_allowed() -> None:
-    declared = {"type": "string", "enum": ["a"]}
-    assert merge_schemas(declared, declared) == declared
-    both = merge_schemas(declared, {"type": "integer"})
-    assert merge_schemas(both, declared) == both
-    assert jsonschema_rs.is_valid(both, 1)
-    assert jsonschema_rs.is_valid(both, "a")
-    assert not jsonschema_rs.is_valid(both, "b")

@@ -37,12 +37,6 @@ def test_variants_are_a_union_of_those_seen() -> None:
     ]
 
 
-def test_an_opaque_record_is_any_type() -> None:
-    shape = infer([{"image": {"type": "image", "uri": "x"}}])
-    kind = type_of(shape, is_opaque=lambda record: "uri" in record.keys)
-    assert kind.fields[0].type.kind == "any"
-
-
 def test_a_very_large_shape_gives_a_bounded_type() -> None:
     names = [f"{first}{second}" for first in "abcdefgh" for second in "abcdefgh"]
     shape = infer([{one: {other: {"id": 1} for other in names} for one in names}])

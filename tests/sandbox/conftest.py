@@ -8,7 +8,6 @@ import pytest
 
 from sandbox.desk import Desk
 from servers.memory import echo
-from support import python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,12 +17,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """A gateway in front of a real process, with the defaults, that runs wrong programs too."""
-    config = {
-        "servers": [python_server("echo", "swift.py", protocol="legacy")],
-        "execution": {"check": "off"},
-    }
-    with Desk(config, tmp_path_factory.mktemp("execution")) as opened:
+    """A gateway with the defaults that runs wrong programs, too."""
+    config = {"execution": {"check": "off"}}
+    with Desk(config, tmp_path_factory.mktemp("execution"), {"echo": echo()}) as opened:
         yield opened
 
 

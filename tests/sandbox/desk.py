@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
     from pathlib import Path
 
-    from halflap.sandbox import Execution
+    from halflap.sandbox.run.report import Execution
 
 _T = TypeVar("_T")
 
@@ -49,6 +49,14 @@ class Desk:
     def run(self, code: str, **context: Any) -> Execution:
         """Run a program to its end."""
         return self.do(self.gateway.execute(code, CallContext(**context)))
+
+    def run_all(self, *codes: str) -> list[Execution]:
+        """Run programs side by side."""
+
+        async def every() -> list[Execution]:
+            return await asyncio.gather(*map(self.gateway.execute, codes))
+
+        return self.do(every())
 
     def output(self, code: str) -> str:
         """Run a program that must not fail, and give what it printed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +23,12 @@ if TYPE_CHECKING:
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
-async def readiness(sandbox: Sandbox) -> tuple[Readiness, str]:
+async def readiness(sandbox: Sandbox, stage: Stage | None = None) -> tuple[Readiness, str]:
     try:
-        return await sandbox.ready(), sandbox.name
+        found = await sandbox.ready()
+        if stage is not None:
+            await stage.play(sandbox, "import sys\nprint('Monty' in sys.version)")
+        return found, sandbox.name
     finally:
         await sandbox.close()
 
@@ -69,23 +71,12 @@ def test_what_is_named_is_taken_and_elsewhere_than_on_linux_monty(
 
 @pytest.mark.usefixtures("no_jail", "monty")
 def test_where_the_jail_has_trouble_monty_is_taken_and_that_is_said(run: Run) -> None:
-    found, name = run(readiness(choose(ExecutionConfig(), platform="linux")))
+    stage = Stage()
+    found, name = run(readiness(choose(ExecutionConfig(), platform="linux"), stage))
     assert (found.name, name, found.trouble) == ("monty", "monty", None)
+    assert stage.text == "True\n"
     assert found.missing["jail"] == "the kernel has no seccomp"
     assert found.notes
-
-
-@pytest.mark.usefixtures("no_jail", "monty")
-def test_programs_run_in_what_was_taken(run: Run) -> None:
-    async def go() -> str:
-        sandbox, stage = choose(ExecutionConfig(), platform="linux"), Stage()
-        try:
-            assert (await stage.play(sandbox, "import sys\nprint('Monty' in sys.version)")).outcome == "ok"
-        finally:
-            await sandbox.close()
-        return stage.text
-
-    assert run(go()) == "True\n"
 
 
 @pytest.mark.usefixtures("no_jail", "no_monty")
@@ -112,16 +103,3 @@ def test_off_is_off(run: Run) -> None:
     assert found.trouble is not None
     with pytest.raises(SandboxError):
         run(Stage().play(sandbox, "print(1)"))
-
-
-def test_choosing_loads_nothing_heavy() -> None:
-    code = (
-        "import sys\n"
-        "from halflap.config import ExecutionConfig\n"
-        "from halflap.sandbox.choose import choose\n"
-        "for sandbox in ('auto', 'jail', 'monty', 'off'):\n"
-        "    choose(ExecutionConfig(sandbox=sandbox))\n"
-        "print([name for name in ('pydantic_monty', 'mcp', 'sqlite3') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

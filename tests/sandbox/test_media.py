@@ -35,5 +35,5 @@ def test_what_does_not_say_what_it_is_is_unknown_and_cannot_be_shown() -> None:
     for odd in ODD:
         block = {"type": odd, "data": "aGk="}
         assert Media(block).kind == "unknown"
-        with pytest.raises(ValueError, match="Only images"):
+        with pytest.raises(ValueError, match="cannot be shown"):
             for_model(block)

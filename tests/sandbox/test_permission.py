@@ -19,7 +19,8 @@ DESTRUCTIVE = {"tools": {"destructive": ["mcp__echo__pid", "*delete*"]}}
 @pytest.fixture(scope="module")
 def confirming(desk_with: Callable[..., Desk]) -> Desk:
     """A gateway that has destructive calls confirmed by the person."""
-    servers = {"echo": echo(), **bundled("sales")}
+    wipe = {"name": "wipe", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": True}}
+    servers = {"echo": echo(), "disk": Memory(wipe), **bundled("sales")}
     return desk_with(confirm_destructive=True, config=DESTRUCTIVE, servers=servers)
 
 
@@ -35,10 +36,6 @@ def test_read_only_lets_through_only_what_is_known_to_be_read_only(desk_with: Ca
     assert "'mcp__echo__env' is not available" in blocked.text
 
 
-def test_a_destructive_call_needs_no_confirmation_unless_that_is_set(desk_with: Callable[..., Desk]) -> None:
-    assert desk_with(config=DESTRUCTIVE).run("await mcp__echo__pid()").ok
-
-
 def test_an_unconfirmed_destructive_call_is_refused_at_the_call(confirming: Desk) -> None:
     execution = confirming.run(
         "print(await mcp__echo__echo(text='a'))\nawait mcp__echo__pid()", unconfirmed="the client cannot ask"
@@ -51,10 +48,8 @@ def test_an_unconfirmed_destructive_call_is_refused_at_the_call(confirming: Desk
     assert "the client cannot ask" in execution.text
 
 
-def test_a_tool_whose_server_says_that_it_destroys_is_confirmed_too(desk_with: Callable[..., Desk]) -> None:
-    wipe = {"name": "wipe", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": True}}
-    desk = desk_with(confirm_destructive=True, servers={"disk": Memory(wipe)})
-    assert [call.outcome for call in desk.run("await mcp__disk__wipe()").calls] == ["tool-refused"]
+def test_a_tool_whose_server_says_that_it_destroys_is_confirmed_too(confirming: Desk) -> None:
+    assert [call.outcome for call in confirming.run("await mcp__disk__wipe()").calls] == ["tool-refused"]
 
 
 def test_a_confirmed_one_is_called(confirming: Desk) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     from sandbox.desk import Desk
 
@@ -23,17 +21,9 @@ FILES = {
         "'''Doc.'''\nfrom __future__ import annotations\ndef f(x: Nonsense): return x\nprint(f(1), __doc__)",
         "1 Doc.\n",
     ),
-    "a dataclass": (
-        "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int = 1\nprint(P(2))",
-        "P(x=2)\n",
-    ),
     "an async generator": (
         "async def g():\n    for t in 'ab':\n        yield await mcp__echo__echo(text=t)\nasync for x in g():\n    print(x)",
         "a\nb\n",
-    ),
-    "asyncio.gather": (
-        "import asyncio\nprint(await asyncio.gather(mcp__echo__echo(text='a'), mcp__echo__add(a=1, b=2)))",
-        "['a', 3]\n",
     ),
     "gather with exceptions": (
         "import asyncio\nr = await asyncio.gather(mcp__echo__fail(), mcp__echo__echo(text='b'), return_exceptions=True)\nprint(type(r[0]).__name__, r[1])",
@@ -47,10 +37,6 @@ FILES = {
         "import asyncio\nasync with asyncio.TaskGroup() as g:\n    t = g.create_task(mcp__echo__echo(text='a'))\nprint(t.result())",
         "a\n",
     ),
-    "async with": (
-        "from contextlib import asynccontextmanager\n@asynccontextmanager\nasync def c():\n    print('in')\n    yield 1\n    print('out')\nasync with c() as x:\n    print(x)",
-        "in\n1\nout\n",
-    ),
     "asyncio.timeout": (
         "import asyncio\ntry:\n    async with asyncio.timeout(0.1):\n        await mcp__echo__sleep(seconds=30)\nexcept TimeoutError:\n    print('gave up')",
         "gave up\n",
@@ -58,10 +44,6 @@ FILES = {
     "sys.exit within await": (
         "import sys\nawait mcp__echo__echo(text='x')\nprint('a')\nsys.exit(0)\nprint('b')",
         "a\n",
-    ),
-    "globals and __name__": (
-        "x = 1\ndef f():\n    global x\n    x += 1\nf()\nif __name__ == '__main__':\n    print(x)",
-        "2\n",
     ),
     "print to stderr, in order": (
         "import sys\nprint('a')\nprint('b', file=sys.stderr)\nprint('c')",
@@ -81,21 +63,18 @@ FILES = {
         "import typing\nclass A:\n    x: 'int'\nprint(typing.get_type_hints(A))",
         "{'x': <class 'int'>}\n",
     ),
-    "a tool by a computed name": ("n = 'add'\nprint(await call_tool(f'mcp__echo__{n}', a=2, b=2))", "4\n"),
-    "an argument named name": ("print(await mcp__echo__env(name='NOTHING_OF_THIS_NAME'))", "null\n"),
 }
 
 
-@pytest.mark.parametrize("what", FILES)
-def test_runs_as_in_a_plain_file(desk: Desk, what: str) -> None:
-    code, expected = FILES[what]
-    assert desk.output(code) == expected
+def test_programs_run_as_plain_files_do(desk: Desk) -> None:
+    ran = desk.run_all(*(code for code, _ in FILES.values()))
+    got = {what: one.output if one.ok else one.text for what, one in zip(FILES, ran, strict=True)}
+    assert got == {what: expected for what, (_, expected) in FILES.items()}
 
 
-@pytest.mark.parametrize("code", ["", "# only a comment", "\ufeffpass"])
-def test_a_program_that_does_nothing_succeeds_without_output(desk: Desk, code: str) -> None:
-    execution = desk.run(code)
-    assert (execution.outcome, execution.output) == ("ok", "")
+def test_a_program_that_does_nothing_succeeds_without_output(desk: Desk) -> None:
+    ran = desk.run_all("", "# only a comment", "\ufeffpass")
+    assert [(one.outcome, one.output) for one in ran] == [("ok", "")] * 3
 
 
 def test_input_is_a_clear_error(desk: Desk) -> None:
@@ -112,14 +91,8 @@ def test_a_task_that_nobody_waits_for_ends_with_the_program(desk: Desk) -> None:
 
 def test_two_programs_at_once_do_not_mix(desk: Desk) -> None:
     code = "import asyncio\nfor i in range(50):\n    print({0!r}, i)\n    await asyncio.sleep(0)"
-
-    async def both() -> list[str]:
-        import asyncio  # noqa: PLC0415 -- used here alone
-
-        ran = await asyncio.gather(*(desk.gateway.execute(code.format(name)) for name in "ab"))
-        return [one.output for one in ran]
-
-    assert desk.do(both()) == ["".join(f"{name} {i}\n" for i in range(50)) for name in "ab"]
+    ran = desk.run_all(*(code.format(name) for name in "ab"))
+    assert [one.output for one in ran] == ["".join(f"{name} {i}\n" for i in range(50)) for name in "ab"]
 
 
 def test_each_program_starts_afresh(desk: Desk) -> None:
@@ -130,7 +103,7 @@ def test_each_program_starts_afresh(desk: Desk) -> None:
 
 
 def test_chance_differs_from_program_to_program(desk: Desk) -> None:
-    assert len({desk.output("import random\nprint(random.random())") for _ in range(4)}) == 4
+    assert len({one.output for one in desk.run_all(*["import random\nprint(random.random())"] * 4)}) == 4
 
 
 def test_what_is_registered_for_the_end_is_run(desk: Desk) -> None:

@@ -9,7 +9,7 @@ from halflap.sandbox.run.output import Output
 from support import eventually
 
 if TYPE_CHECKING:
-    from halflap.sandbox import Execution
+    from halflap.sandbox.run.report import Execution
     from sandbox.desk import Desk
 
 MEDIA = "image, text = await mcp__echo__image()\nM = type(image)\n"

@@ -32,22 +32,17 @@ def wrapper(inner: dict[str, Any]) -> dict[str, Any]:
     ("wire", "value"),
     [
         ({"structuredContent": {"a": 1}, "content": text("other")}, {"a": 1}),
-        ({"structuredContent": [1], "content": []}, [1]),
         ({"structuredContent": None, "content": text("a")}, "a"),
         ({"structuredContent": False, "content": text("a")}, False),
         ({"content": text('{"a": 1}')}, {"a": 1}),
         ({"content": text(" [1, 2]\n")}, [1, 2]),
         ({"content": text("42")}, "42"),
-        ({"content": text("true")}, "true"),
-        ({"content": text('"quoted"')}, '"quoted"'),
         ({"content": text("{not json")}, "{not json"),
         ({"content": text("[" * 100_000)}, "[" * 100_000),
         ({"content": text("a", "b")}, "a\nb"),
-        ({"content": text("42", "b")}, "42\nb"),
         ({"content": text('{"a": 1}', '{"a": 2}')}, [{"a": 1}, {"a": 2}]),
         ({"content": text("a", "[1]")}, ["a", [1]]),
         ({"content": []}, None),
-        ({"content": text("")}, ""),
         ({"content": [PIXEL]}, ("media", PIXEL)),
         ({"content": [*text("see"), PIXEL]}, ["see", ("media", PIXEL)]),
         ({"content": [PIXEL], "structuredContent": {"width": 1}}, ("media", PIXEL)),
@@ -67,21 +62,13 @@ def test_a_wrapper_is_taken_off_if_declared_and_there() -> None:
     assert read({"type": "object"}, structuredContent={"result": 3}) == {"result": 3}
 
 
-@pytest.mark.parametrize(
-    "declared",
-    [
+def test_a_declared_string_is_never_read_as_anything_else_and_an_object_is() -> None:
+    for declared in (
         {"type": "string"},
-        wrapper({"type": "string"}),
         wrapper({"type": ["string", "null"]}),
-        wrapper({"anyOf": [{"type": "string"}, {"type": "null"}]}),
         wrapper({"enum": ["{}", "[]"]}),
-    ],
-)
-def test_a_declared_string_is_never_read_as_anything_else(declared: dict[str, Any]) -> None:
-    assert read(declared, content=text("[]")) == "[]"
-
-
-def test_a_declared_object_as_text_is_read() -> None:
+    ):
+        assert read(declared, content=text("[]")) == "[]"
     assert read({"type": "object", "properties": {"a": {}}}, content=text('{"a": 1}')) == {"a": 1}
 
 
@@ -95,9 +82,7 @@ def test_values_arrive_in_the_program_as_they_are(desk: Desk) -> None:
     )
 
 
-def test_a_wrapped_value_arrives_without_its_wrapper(desk: Desk) -> None:
-    assert desk.output("x = await mcp__echo__add(a=2, b=3)\nprint(x + 1)") == "6\n"
-
-
-def test_a_result_that_breaks_its_declaration_arrives_all_the_same(desk: Desk) -> None:
-    assert desk.output("print(await mcp__echo__breach())") == "{'count': 'many'}\n"
+def test_a_wrapper_is_gone_and_a_result_that_breaks_its_declaration_arrives_all_the_same(desk: Desk) -> None:
+    assert desk.output("print(await mcp__echo__add(a=2, b=3) + 1, await mcp__echo__breach())") == (
+        "6 {'count': 'many'}\n"
+    )

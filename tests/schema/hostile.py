@@ -51,17 +51,11 @@ def properties(count: int, part: Callable[[int], Any]) -> dict[str, Any]:
 
 HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
     "10^5 properties": lambda: (properties(MANY, lambda _: {"type": "string"}), {"p1": 1}),
-    "10^5 patterned properties": lambda: (
-        properties(MANY, lambda number: {"type": "string", "pattern": f"^a{number}$"}),
-        {"p1": "x"},
-    ),
-    "10^5 required": lambda: ({"required": [f"p{number}" for number in range(MANY)]}, {}),
     "as many properties as are compiled": lambda: (
         properties(3_000, lambda _: {"type": "string"}),
         {f"p{number}": number for number in range(3_000)},
     ),
     "nested deep": lambda: (nested(900, "items", {"type": "string"}), {"a": nested(90, "", 1)}),
-    "nested in every way": lambda: (nested(300, "not", {"allOf": [{"$ref": "#"}]}), {"a": nested(90, "", 1)}),
     "contains itself": lambda: (
         {"properties": {name: {"$ref": "#"} for name in "abcdefgh"}, "additionalProperties": False},
         nested(90, "a", {"x": 1}),
@@ -71,14 +65,9 @@ HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
         {"a": [[[1] * 100] * 100] * 10},
     ),
     "$ref bomb, allOf": lambda: (fanned(60, lambda part: {"allOf": [part, dict(part)]}), {"a": 1}),
-    "$ref bomb, anyOf": lambda: (fanned(60, lambda part: {"anyOf": [part, dict(part)]}), {"a": 1}),
     "$ref bomb, properties": lambda: (
         fanned(60, lambda part: {"properties": {"l": part, "r": dict(part)}}),
         {"a": {"l": {"r": 1}}},
-    ),
-    "$ref bomb, ten ways": lambda: (
-        fanned(20, lambda part: {"oneOf": [dict(part) for _ in range(10)]}),
-        {"a": 1},
     ),
     "every key meets every choice": lambda: (
         {
@@ -94,11 +83,6 @@ HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
                    for one in range(100)]},
         {"a": 1},
     ),
-    "one key after another": lambda: (
-        {"allOf": [{"allOf": [{"properties": {f"p{one}_{two}": {}}} for two in range(25)]}
-                   for one in range(100)]},
-        {},
-    ),
     "regex bombs": lambda: (
         {"items": {"allOf": [{"pattern": rf"^(a|aa)+(?!x{number})\1$"} for number in range(60)]}},
         ["a" * 1_000 + "!"] * 1_000,
@@ -107,18 +91,10 @@ HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
         properties(400, lambda number: {"pattern": f"(a{{100}}){{90}}{number}"}),
         {f"p{number}": "a" * 1_000 for number in range(400)},
     ),
-    "regexes of all scripts": lambda: (
-        properties(200, lambda number: {"pattern": rf"(?=a)\w{{10}}{number}|\p{{L}}{{5}}"}),
-        {f"p{number}": "a" * 1_000 for number in range(200)},
-    ),
     "a regex of megabytes": lambda: ({"properties": {"a": {"pattern": "[a-z]" * 1_000_000}}}, {"a": "x"}),
     "regexes for keys": lambda: (
         {"patternProperties": {rf"^(a|aa)+(?!x{number})\1$": {"type": "null"} for number in range(200)}},
         {"a" * 500 + str(number): 1 for number in range(500)},
-    ),
-    "regexes and a text of megabytes": lambda: (
-        {"properties": {"a": {"allOf": [{"pattern": f"[ab]+c{number}"} for number in range(300)]}}},
-        {"a": "ab" * 2_000_000},
     ),
     "huge enum": lambda: ({"properties": {"a": {"enum": [*range(1_000_000)]}}}, {"a": "x"}),
     "huge enum, very many times": lambda: (many_times({"enum": [*range(200_000)]}), {"p1": "x"}),
@@ -126,26 +102,13 @@ HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
         {"items": {"enum": [{"a": number} for number in range(3_000)]}},
         [{"a": 2_999}] * 3_000,
     ),
-    "an enum of long texts": lambda: (
-        {"properties": {"a": {"enum": [str(number) + "x" * 50_000 for number in range(400)]}}},
-        {"a": "y"},
-    ),
-    "huge description": lambda: (
-        {"properties": {"a": {"description": "word \u200b" * 4_000_000}}, "description": "x" * 10_000_000},
-        {},
-    ),
     "huge description, very many times": lambda: (many_times({"description": "x\n" * 2_000_000}), {}),
     "huge default, very many times": lambda: (
         {"properties": {f"p{number}": LARGE for number in range(2_000)}},
         {},
     ),
-    "deep default": lambda: ({"properties": {"a": {"default": nested(900, "", 1)}}}, {}),
     "huge name": lambda: ({"properties": {str(one) + "n" * 2_000_000: {} for one in range(5)}}, {"a": 1}),
     "very many wrong values": lambda: ({"items": {"type": "string"}}, [*range(200_000)]),
-    "very many reasons for a long text": lambda: (
-        {"properties": {"a": {"allOf": [{"maxLength": number} for number in range(1_000)]}}},
-        {"a": "x" * 1_000_000},
-    ),
     "very many reasons for a large value": lambda: (
         {"allOf": [{"required": [f"q{number}"]} for number in range(1_000)]},
         {f"k{number}": "v" for number in range(10_000)},

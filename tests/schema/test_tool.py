@@ -116,10 +116,8 @@ RESULT = of(result=STRING)
     [
         ({"$ref": "#/$defs/X", "$defs": {"X": RESULT}}, True, "string"),
         ({**RESULT, "type": ["object", "null"]}, True, "string | null"),
-        ({**RESULT, "anyOf": [{"required": ["result"]}, {}]}, True, "string"),
         ({**RESULT, "allOf": [of(y=STRING)]}, False, "{result: string, y: string}"),
         ({**RESULT, "required": ["result", "y"]}, False, "{result: string, y: any}"),
-        ({"type": "array", "properties": RESULT["properties"]}, False, None),
         (of(result={}), True, None),
         ({"type": "object"}, False, None),
     ],
@@ -189,24 +187,5 @@ def test_invisible_letters_are_escaped_everywhere() -> None:
     assert str(problem) == f'["{SHOWN}"]: missing; expected "x\\u202ey" | "z"'
 
 
-def test_values_that_differ_invisibly_are_shown_to_differ() -> None:
-    schema = of(a={"enum": [HIDDEN]}, b={"const": "x\u00a0y"}, c={"pattern": "^\u200b$"})
-    problems = parse_schema(tool(schema)).validate_arguments({"a": "ab", "b": "x y", "c": "\u200b\u200b"})
-    assert sorted(map(str, problems)) == [
-        f'a: expected one of "{SHOWN}", received "ab"',
-        'b: expected "x\\u00a0y", received "x y"',
-        'c: expected text that matches ^\\u200b$, received "\\u200b\\u200b"',
-    ]
-
-
 def test_two_names_that_are_shown_alike_are_both_shown() -> None:
     assert len(inspected(of(**{HIDDEN: {}, SHOWN: {}, "n" * 300: {}, "n" * 400: {}}))["properties"]) == 4
-
-
-@pytest.mark.slow
-def test_a_large_definition_is_written_within_bounds() -> None:
-    large = {"properties": {f"p{number}": {"enum": list(range(1_000))} for number in range(2_000)}}
-    assert len("\n".join(lines(large))) < 500_000
-    many = tool({"properties": {f"p{number}": {} for number in range(5_000)}, "additionalProperties": False})
-    (problem,) = parse_schema(many).validate_arguments({"zzzzzz": 1})
-    assert len(str(problem)) < 1_000

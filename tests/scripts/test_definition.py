@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from halflap.core.errors import ScriptError
-from halflap.schema import compile_schema
 from halflap.scripts import Definition, read_definition
 from support import little_work
 
@@ -88,11 +87,6 @@ def test_a_typed_dict_is_an_object_also_if_it_contains_itself() -> None:
     }
 
 
-def test_a_class_that_is_no_typed_dict_is_refused_with_advice() -> None:
-    with pytest.raises(ScriptError, match="make Order a TypedDict"):
-        annotated("Order", "class Order:\n    id: str")
-
-
 @pytest.mark.parametrize(
     ("parameters", "advice"),
     [
@@ -111,13 +105,6 @@ def test_what_cannot_be_a_parameter_is_an_error_with_advice(parameters: str, adv
     assert advice in str(caught.value)
 
 
-def test_all_mistakes_are_reported_at_once() -> None:
-    with pytest.raises(ScriptError) as caught:
-        read_definition("def main(\n    a: bytes,\n    b=print(),\n    *c,\n) -> set[int]: ...")
-    lines = sorted(line.partition(":")[0] for line in str(caught.value).splitlines())
-    assert lines == ["line 2", "line 3", "line 4", "line 5"]
-
-
 def test_defaults_make_parameters_optional_and_are_shown() -> None:
     definition = read_definition(
         "async def main(a, b=(1, [2]), *, c: str, d: int = -1, e: 'str' = None): ..."
@@ -134,17 +121,6 @@ def test_defaults_make_parameters_optional_and_are_shown() -> None:
         "required": ["a", "c"],
         "additionalProperties": False,
     }
-
-
-def test_schemas_can_be_validated_against() -> None:
-    definition = read_definition(
-        f"{TYPED_DICTS}\ndef main(a: Order, b: list[int] | None = None) -> Order: ..."
-    )
-    assert compile_schema(definition.output_schema) is not None
-    validator = compile_schema(definition.input_schema)
-    assert validator is not None
-    assert not validator.problems({"a": {"id": "1", "total": 1, "parts": []}, "b": [1]})
-    assert validator.problems({"a": {"id": "1", "total": 1, "parts": [{}]}})
 
 
 @pytest.mark.parametrize(
@@ -176,16 +152,6 @@ def test_a_file_without_main_takes_nothing_and_runs_as_it_is() -> None:
 def test_a_file_that_calls_main_itself_runs_as_it_is(line: str) -> None:
     definition = read_definition(f"async def main(a): ...\n{line}")
     assert (definition.has_main, definition.input_schema) == (False, NOTHING)
-
-
-def test_a_guarded_call_of_main_counts_only_for_a_file_that_is_run_once() -> None:
-    code = (
-        "def main(*names): ...\ndef start():\n    x.main()\nif __name__ == '__main__':\n    sys.exit(main())"
-    )
-    assert read_definition(code, as_file=True).calls_main == 5
-    with pytest.raises(ScriptError, match=r"`\*names` cannot be a parameter"):
-        read_definition(code)
-    assert read_definition("def main(): ...\nif __name__ == '__main__':\n    print()", as_file=True).has_main
 
 
 def test_a_syntax_error_is_reported_with_its_line() -> None:

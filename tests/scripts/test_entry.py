@@ -62,21 +62,10 @@ def test_main_gets_its_arguments_and_its_value_comes_back(entered: Enter, kind: 
     assert (ending.outcome, ending.value, printed) == ("ok", {"sum": 3}, "in\n")
 
 
-def test_main_may_call_tools_and_use_what_the_lines_before_made(entered: Enter) -> None:
-    code = "import asyncio\nlock = asyncio.Lock()\nawait lock.acquire()\nfirst = await mcp__a__b(n=1)\nasync def main():\n    lock.release()\n    async with lock:\n        return [first, await mcp__a__b(n=2)]"
-    ending, _ = entered(code)
-    assert ending.value == [["mcp__a__b", {"n": 1}], ["mcp__a__b", {"n": 2}]]
-
-
 def test_a_guarded_block_is_left_out_of_a_script(entered: Enter) -> None:
     code = "from dataclasses import dataclass\n@dataclass\nclass A:\n    a: 'int' = 1\ndef main():\n    return [__name__, A().a]\nif __name__ == '__main__':\n    raise SystemExit('no')"
     ending, _ = entered(code)
     assert ending.value == ["script__it", 1]
-
-
-def test_a_program_without_entry_does_not_call_main(entered: Enter) -> None:
-    ending, printed = entered("def main():\n    print('no')\nprint(__name__)", entry=False)
-    assert (ending.outcome, ending.value, printed) == ("ok", None, "__main__\n")
 
 
 @pytest.mark.parametrize("value", ["{1, 2}", "float('nan')", "{(1, 2): 3}", "itself"])
@@ -87,22 +76,11 @@ def test_a_value_that_json_cannot_hold_is_a_type_error_at_the_end(entered: Enter
     assert (ending.outcome, ending.failure.type, printed) == ("failed", "TypeError", "done\n")
 
 
-def test_a_value_that_is_too_large_names_the_setting(entered: Enter) -> None:
-    ending, _ = entered(f"def main():\n    return 'x' * {LARGEST}")
-    assert ending.failure is not None
-    assert "execution.max_value_bytes" in ending.failure.message
-
-
 def test_a_failed_program_has_a_traceback_and_no_value(entered: Enter) -> None:
     ending, _ = entered(f"{SEND}send(b'T', b'1')\ndef main():\n    raise ValueError")
     assert ending.failure is not None
     assert 'File "program.py", line 6, in main' in ending.failure.traceback
     assert (ending.outcome, ending.value) == ("failed", None)
-
-
-def test_leaving_before_main_is_no_failure_and_gives_no_value(entered: Enter) -> None:
-    ending, _ = entered("import sys\ndef main():\n    return 1\nsys.exit()")
-    assert (ending.outcome, ending.value) == ("ok", None)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from halflap.core.errors import ScriptError, UsageError
-from halflap.scripts import ScriptFolder, read_file
+from halflap.scripts import ScriptFolder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,13 +69,6 @@ def test_a_script_or_link_is_replaced_only_with_force(folder: ScriptFolder, tmp_
     assert target.read_text() == "precious"
 
 
-def test_a_folder_that_cannot_be_written_to_is_an_error(folder: ScriptFolder) -> None:
-    folder.path.parent.mkdir(parents=True)
-    folder.path.write_text("a file")
-    with pytest.raises(ScriptError, match="cannot be written"):
-        folder.save("a", CODE)
-
-
 def test_changes_are_noticed_and_unchanged_scripts_are_not_parsed_again(folder: ScriptFolder) -> None:
     file, other = put(folder, "a.py"), put(folder, "b.py")
     first = folder.read()
@@ -121,9 +114,3 @@ def test_broken_scripts_are_listed_with_a_reason_and_hide_no_other(
     }
     assert saved.broken.keys() == reasons.keys()
     assert all(reasons[name] in saved.broken[name] for name in reasons)
-
-
-def test_a_byte_order_mark_is_no_part_of_a_script(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_bytes(b"\xef\xbb\xbfx = 1\n")
-    (tmp_path / "link.py").symlink_to("a.py")
-    assert read_file(tmp_path / "link.py", follow=True) == "x = 1\n"

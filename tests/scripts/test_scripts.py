@@ -127,13 +127,6 @@ def test_a_script_that_fails_says_where_what_it_had_done_and_printed(shop: Shop)
     assert len(error) < 4_000
 
 
-def test_a_value_that_is_not_what_main_declares_is_delivered_and_recorded(shop: Shop) -> None:
-    shop.put(wrong="def main() -> int: return 'text'")
-    assert shop.call("script__wrong").structured_content == {"result": "text"}
-    (record, *_) = shop.desk.do(shop.gateway.recent_calls(1))
-    assert "integer" in str(record.breach)
-
-
 def test_wrong_arguments_are_refused_before_anything_runs(shop: Shop) -> None:
     shop.put(double=DOUBLE)
     before = len(shop.desk.do(shop.gateway.runs()))
@@ -235,17 +228,6 @@ def test_new_changed_and_removed_files_are_noticed_while_running(shop: Shop) -> 
         shop.call("script__one", n=1)
     (shop.folder / "two.py").unlink()
     assert "script__two" in shop.desk.do(shop.gateway.refresh()).removed
-
-
-def test_the_next_start_knows_the_scripts_and_writes_nothing_if_none_changed(tmp_path: Path) -> None:
-    first = Shop(tmp_path / "data")
-    first.put(double=DOUBLE)
-    with first.desk:
-        listed_at = first.gateway.snapshot.servers["script"].listed_at
-    with Desk({}, tmp_path / "data") as again:
-        assert again.gateway.snapshot.servers["script"].listed_at == listed_at
-        assert "script__double" in again.gateway.snapshot.callable
-    assert first.server.starts == 0
 
 
 # What may be called -------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ async def examine(order: dict[str, Any]) -> dict[str, Any]:
     try:
         question = {"code": order["code"], "stubs": "", "traced": "", "records": []}
         examined = await examiner.examine(question)
-        answer["diagnostics"] = [{"rule": one.rule, "message": one.wrong} for one in examined.findings]
+        answer["diagnostics"] = [{"rule": one.rule, "message": one.wrong} for _, one in examined.findings]
     except CheckSkipped as skipped:
         answer["skipped"] = skipped.reason
     report = (await examiner.ready()).report

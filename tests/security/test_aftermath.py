@@ -23,6 +23,7 @@ from support import ROOT, alive, children_of, eventually, open_descriptors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from halflap.sandbox.jail.jail import Jail
     from security.keeper import Got
 
 _SET_CHILD_SUBREAPER = 36
@@ -41,6 +42,8 @@ _ATTACKS = [
 ]
 
 
+_WAITING = 5
+"""The fork server, behind the one who waits for it, and three locked children for the next programs."""
 _MODES = [
     "all-layers",
     *(pytest.param(mode, marks=pytest.mark.slow) for mode in LOCKED if mode != "all-layers"),
@@ -73,99 +76,38 @@ def _own_children() -> set[int]:
     return {pid for pid in children_of(os.getpid()) if _parent(pid) == os.getpid()}
 
 
+def _fork_server_of(jail: Jail) -> int:
+    assert jail._pool.server is not None
+    assert jail._pool.server._process is not None
+    return jail._pool.server._process.pid
+
+
 @pytest.mark.parametrize("mode", _MODES)
-def test_after_attacks_the_gateway_serves_and_nothing_is_left(mode: str, run: Callable[[Any], Any]) -> None:
-    async def attacks() -> list[Got]:
+def test_after_attacks_and_the_loss_of_its_fork_server_the_gateway_serves_and_nothing_is_left(
+    mode: str, run: Callable[[Any], Any]
+) -> None:
+    async def attacks() -> tuple[bytes, int, Got, bytes]:
         jail = new_jail(mode)
         await jail.ready()
         await asyncio.gather(*(visit(jail, code, Visitor(), seconds=1.0) for code in _ATTACKS))
-        served = [await visit(jail, "print('served')", Visitor()) for _ in range(3)]
-        await jail.close()
-        return served
-
-    assert [got.output for got in run(attacks())] == [b"served\n"] * 3
-
-
-@pytest.mark.slow
-def test_while_the_gateway_serves_no_child_is_left_but_those_that_wait(run: Callable[[Any], Any]) -> None:
-    async def attacks() -> int:
-        jail = new_jail("all-layers")
-        await jail.ready()
-        for _ in range(3):
-            await asyncio.gather(*(visit(jail, code, Visitor(), seconds=0.3) for code in _ATTACKS[:6]))
-        await asyncio.sleep(0.2)
-        assert jail._pool.server is not None
-        assert jail._pool.server._process is not None
-        found = len(children_of(jail._pool.server._process.pid))
-        await jail.close()
-        return found
-
-    # The fork server, behind the one who waits for it, and three locked children for the next programs.
-    assert run(attacks()) <= 4
-
-
-@pytest.mark.slow
-def test_a_hundred_programs_leave_no_memory_behind(run: Callable[[Any], Any]) -> None:
-    async def programs() -> int:
-        jail = new_jail("all-layers")
-        code = "await call_tool('echo', text='x' * 500_000)\nprint('y' * 100_000)"
-        for _ in range(20):
-            await visit(jail, code, Visitor())
-        before = _resident()
-        for _ in range(80):
-            await visit(jail, code, Visitor())
-        grown = _resident() - before
-        await jail.close()
-        return grown
-
-    assert run(programs()) < 10 << 20
-
-
-@pytest.mark.slow
-def test_a_flood_of_calls_does_not_grow_the_gateway(run: Callable[[Any], Any]) -> None:
-    code = """
-import json, socket, struct, time
-channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=3)
-order = json.dumps({"name": "large", "arguments": {"size": 1_000_000}}).encode()
-for number in range(1, 3000):
-    channel.sendall(struct.pack("!cIQ", b"C", len(order) + 8, number) + order)
-time.sleep(0.5)
-"""
-
-    async def flood() -> int:
-        jail = new_jail("all-layers")
-        await jail.ready()
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        await visit(jail, code, Visitor())
-        await jail.close()
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-
-    # Sixteen answers of a megabyte, each once as a value and once on its way.
-    assert run(flood()) < 100 * 1024
-
-
-def _killed(mode: str, which: str, run: Callable[[Any], Any]) -> tuple[Got, Got]:
-    async def killed() -> tuple[Got, Got]:
-        jail = new_jail(mode)
-        await jail.ready()
+        served = await visit(jail, "print('served')", Visitor())
+        server = _fork_server_of(jail)
+        while len(children_of(server)) > _WAITING:
+            await asyncio.sleep(0.02)
         visitor = Visitor()
         running = asyncio.create_task(visit(jail, _ALIVE, visitor))
         while not visitor.heard:
             await asyncio.sleep(0.01)
-        assert jail._pool.server is not None
-        assert jail._pool.server._process is not None
-        outer = jail._pool.server._process.pid
-        victim = outer
-        if which == "inner":
-            victim = next(pid for pid in children_of(outer) if _parent(pid) == outer)
-        os.kill(victim, signal.SIGKILL)
+        os.kill(server, signal.SIGKILL)
         ended = await running
         after = await visit(jail, "print('served')", Visitor())
         await jail.close()
-        return ended, after
+        return served.output, server, ended, after.output
 
-    result: tuple[Got, Got] = run(killed())
-    return result
+    served, server, ended, after = run(attacks())
+    assert (served, after) == (b"served\n", b"served\n")
+    assert not alive(server)
+    assert (ended.outcome, "sandbox was lost" in ended.detail) == ("crashed", True), ended
 
 
 @pytest.mark.slow
@@ -200,22 +142,6 @@ def _parent(pid: int) -> int:
         return 0
 
 
-@pytest.mark.parametrize(
-    ("mode", "which"),
-    [
-        ("all-layers", "outer"),
-        *(pytest.param(mode, "outer", marks=pytest.mark.slow) for mode in LOCKED if mode != "all-layers"),
-        pytest.param("all-layers", "inner", marks=pytest.mark.slow),
-    ],
-)
-def test_a_fork_server_that_is_killed_ends_the_run_and_the_next_one_works(
-    mode: str, which: str, run: Callable[[Any], Any]
-) -> None:
-    ended, after = _killed(mode, which, run)
-    assert (ended.outcome, "sandbox was lost" in ended.detail) == ("crashed", True), ended
-    assert after.output == b"served\n"
-
-
 @pytest.mark.parametrize("mode", _MODES)
 def test_a_gateway_that_is_killed_leaves_no_process(mode: str) -> None:
     gateway = subprocess.Popen(
@@ -230,10 +156,6 @@ def test_a_gateway_that_is_killed_leaves_no_process(mode: str) -> None:
         assert len(left) >= 2
         gateway.kill()
     assert eventually(lambda: not any(map(alive, left)))
-
-
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
 
 
 @pytest.mark.slow

@@ -83,36 +83,30 @@ def test_a_forged_message_ends_the_program_and_no_call_is_made(keeper: Keeper, f
     assert keeper.run("all-layers", "print('next')").output == b"next\n"
 
 
-def test_an_honest_call_with_half_a_character_is_told_in_python(forger: Attacker) -> None:
-    got = forger.run("await call_tool('echo', a='\\ud83d')")
-    assert (got.outcome, got.failure_type, got.calls) == ("failed", "TypeError", [])
-
-
 def test_of_two_keys_alike_everybody_sees_the_last(forger: Attacker) -> None:
     order = '{"name": "refuse", "name": "echo", "arguments": {"a": 1, "a": 2}}'
     got = forger.run(_FORGE + f"call(1, {order.encode()!r}); channel.recv(1)")
     assert got.calls == [("echo", {"a": 2})]
 
 
-def test_half_a_character_in_a_failure_can_be_shown(forger: Attacker) -> None:
-    got = forger.run("raise ValueError('\\ud800')")
-    assert "ValueError: \\ud800" in got.failure.encode().decode()
+def test_half_a_character_is_an_error_in_python_or_shown_as_an_escape(forger: Attacker) -> None:
+    got = forger.run("await call_tool('echo', a='\\ud83d')")
+    assert (got.outcome, got.failure_type, got.calls) == ("failed", "TypeError", [])
+    assert "ValueError: \\ud800" in forger.run("raise ValueError('\\ud800')").failure
 
 
 def test_a_forged_end_lets_nobody_live_on(keeper: Keeper, forger: Attacker) -> None:
-    got = forger.run(_FORGE + "send(b'D', b'null')\nwhile True:\n    send(b'O', b'late')")
-    assert (got.outcome, got.output) == ("ok", b"")
-    assert keeper.run("all-layers", "print('next')").output == b"next\n"
-
-
-def test_a_call_after_the_end_is_not_made(forger: Attacker) -> None:
-    got = forger.run(_FORGE + "send(b'D', b'null'); call(1, ORDER)" + _STAY)
-    assert (got.outcome, got.calls) == ("ok", [])
-
-
-def test_a_call_that_waits_ends_with_the_program(forger: Attacker) -> None:
-    got = forger.run(_FORGE + "call(1, {'name': 'wait', 'arguments': {}}); send(b'D', b'null')" + _STAY)
-    assert got.outcome == "ok"
+    after = {
+        "output": "while True:\n    send(b'O', b'late')",
+        "a call": f"call(1, ORDER){_STAY}",
+    }
+    codes = {name: forger.source(f"{_FORGE}send(b'D', b'null')\n{code}") for name, code in after.items()}
+    codes["a call before"] = forger.source(
+        f"{_FORGE}call(1, {{'name': 'wait', 'arguments': {{}}}}); send(b'D', b'null'){_STAY}"
+    )
+    got = keeper.run_all("all-layers", codes)
+    assert {(one.outcome, one.output) for one in got.values()} == {("ok", b"")}
+    assert [len(one.calls) for one in got.values()] == [0, 0, 1]
 
 
 def test_output_that_is_no_text_is_handed_on_as_bytes(forger: Attacker) -> None:
@@ -120,13 +114,10 @@ def test_output_that_is_no_text_is_handed_on_as_bytes(forger: Attacker) -> None:
     assert got.output == b"\xff\xfe\x00"
 
 
-def test_half_a_frame_and_silence_ends_by_the_clock(keeper: Keeper, forger: Attacker) -> None:
-    code = forger.source(_FORGE + "send(b'C', b'', 1000)" + _STAY)
-    assert keeper.run("all-layers", code, seconds=0.5).outcome == "timeout"
-
-
-def test_half_a_frame_and_an_end_is_a_crash(forger: Attacker) -> None:
-    assert forger.run(_FORGE + "send(b'C', b'', 1000); os._exit(7)").outcome == "crashed"
+def test_half_a_frame_ends_by_the_clock_or_with_the_process(keeper: Keeper, forger: Attacker) -> None:
+    half = _FORGE + "send(b'C', b'', 1000)\n"
+    assert keeper.run("all-layers", forger.source(half + _STAY), seconds=0.5).outcome == "timeout"
+    assert forger.run(half + "os._exit(7)").outcome == "crashed"
 
 
 def test_a_closed_channel_ends_the_program(keeper: Keeper, forger: Attacker) -> None:
@@ -150,52 +141,32 @@ def test_a_flood_of_tiny_frames_leaves_the_loop_to_others(keeper: Keeper, forger
     assert flooded.most_in_a_row < 1_000
 
 
-def test_what_is_not_read_is_not_kept(forger: Attacker) -> None:
+def test_answers_that_are_not_read_are_kept_for_sixteen_calls_at_most(forger: Attacker) -> None:
     order = {"name": "large", "arguments": {"size": 900_000}}
-    code = _FORGE + f"for number in range(1, 2000): call(number, {json.dumps(order)})\ntime.sleep(0.5)"
+    code = _FORGE + f"for number in range(1, 17): call(number, {json.dumps(order)})\ntime.sleep(0.3)\n"
+    code += f"for number in range(17, 2000): call(number, {json.dumps(order)})\ntime.sleep(30)"
     got = forger.run(code)
-    # Those of sixteen calls at a time, and what fits in the buffers on the way.
-    assert (got.outcome, len(got.calls) < 25) == ("ok", True), len(got.calls)
+    # A few answers fit in the buffers on the way.
+    assert (got.outcome, len(got.calls) < 25) == ("misused", True), len(got.calls)
 
 
-def test_calls_that_wait_hold_only_so_much(forger: Attacker) -> None:
+def test_calls_beyond_sixteen_wait_in_the_program(forger: Attacker) -> None:
     code = """
 import asyncio
-waiting = [asyncio.ensure_future(call_tool("wait", text="x" * 1_000_000)) for _ in range(50)]
-while sum(task.done() for task in waiting) < 46:
-    await asyncio.sleep(0.01)
-await asyncio.sleep(0.2)
-print(sum(isinstance(task.exception(), ToolError) for task in waiting if task.done()))
+waiting = [asyncio.ensure_future(call_tool("wait", text="x" * 100_000)) for _ in range(50)]
+await asyncio.sleep(0.3)
+for task in waiting[:10]: task.cancel()
+print(await call_tool("echo", a=1))
 """
-    got = forger.run(code)
-    assert got.output == b"46\n"
-    assert len(got.calls) == 4
+    got = forger.run(code.replace("range(50)", "range(16)"))
+    assert got.output == b"{'echo': {'a': 1}}\n"
+    got = forger.run(code.replace("print(", "#"))
+    assert (got.outcome, len(got.calls) <= 26) == ("ok", True)
 
 
-def test_calls_sent_past_the_door_hold_no_more_than_twice_that(forger: Attacker) -> None:
-    code = """
-for number in range(1, 51):
-    call(number, {"name": "wait", "arguments": {"text": "x" * 1_000_000}})
-received = b""
-while received.count(b"await some of them") < 46:
-    received += channel.recv(65536)
-print("46 refused")
-time.sleep(0.2)
-print(received.count(b"await some of them"))
-"""
-    got = forger.run(_FORGE + code)
-    assert got.output.startswith(b"46 refused\n46\n")
-    assert len(got.calls) == 4
-
-
-def test_a_result_that_is_too_large_is_refused_to_the_program(forger: Attacker) -> None:
-    got = forger.run("await call_tool('large', size=2_000_000)")
-    assert "at most 1,048,576 are possible" in got.failure
-
-
-def test_a_result_that_is_too_deep_is_refused_to_the_program(forger: Attacker) -> None:
-    got = forger.run("await call_tool('deep', depth=10_000)")
-    assert "nested too deeply" in got.failure
+def test_a_result_that_is_too_large_or_too_deep_is_refused_to_the_program(forger: Attacker) -> None:
+    assert "at most 1,048,576 are possible" in forger.run("await call_tool('large', size=2_000_000)").failure
+    assert "nested too deeply" in forger.run("await call_tool('deep', depth=10_000)").failure
 
 
 def test_a_mistake_of_the_host_is_not_kept_from_the_gateway(forger: Attacker) -> None:

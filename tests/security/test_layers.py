@@ -17,41 +17,36 @@ from support import children_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from halflap.sandbox.jail.jail import Jail
     from halflap.sandbox.sandbox import Readiness
     from security.keeper import Keeper
     from security.user import OrdinaryUser
 
 
-async def _status_of_a_child(mode: str) -> dict[str, str]:
-    """Return what the kernel says of a child in which a program runs."""
-    jail = new_jail(mode)
-    visitor = Visitor()
-    running = asyncio.create_task(visit(jail, "await call_tool('wait')", visitor))
-    while not visitor.calls:
-        await asyncio.sleep(0.01)
+async def _status_of_a_child(jail: Jail) -> dict[str, str]:
+    """Return what the kernel says of a child that waits for the next program."""
+    await jail.ready()
     assert jail._pool.server is not None
     assert jail._pool.server._process is not None
-    # The youngest child waits for the next program; it locks itself before it says that it is ready.
-    youngest = max(children_of(jail._pool.server._process.pid))
+    while not (children := children_of(jail._pool.server._process.pid)):
+        await asyncio.sleep(0.01)
+    # It locks itself before it says that it is ready.
     for _ in range(500):
-        text = await asyncio.to_thread(Path(f"/proc/{youngest}/status").read_text, encoding="ascii")
+        text = await asyncio.to_thread(Path(f"/proc/{max(children)}/status").read_text, encoding="ascii")
         status = {
             name: value.strip() for name, _, value in (line.partition(":") for line in text.splitlines())
         }
         if status["Seccomp"] != "0":
             break
         await asyncio.sleep(0.01)
-    running.cancel()
-    await asyncio.wait([running])
-    await jail.close()
     return status
 
 
 @pytest.mark.parametrize(
     "mode", ["all-layers", pytest.param("no-namespaces", marks=pytest.mark.slow), "seccomp-alone"]
 )
-def test_a_child_has_no_capability_and_for_root_is_another_user(mode: str, run: Callable[[Any], Any]) -> None:
-    status = run(_status_of_a_child(mode))
+def test_a_child_has_no_capability_and_for_root_is_another_user(mode: str, keeper: Keeper) -> None:
+    status = keeper.do(_status_of_a_child(keeper.jail(mode)))
     held = {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
     assert (held, status["NoNewPrivs"], status["Seccomp"]) == ({0}, "1", "2")
     if os.getuid() == 0:

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from security.keeper import Keeper
 
-pytestmark = pytest.mark.slow
-"""What holds in odd circumstances runs with `make test-all`."""
-
 SECRET = f"gateway-{secrets.token_hex(16)}"
 os.environ["HALFLAP_TEST_SECRET"] = SECRET
 
@@ -103,6 +100,7 @@ print("{printed}" * 100)
     assert _search(keeper, [text, result, printed]) == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_nothing_of_a_program_beside_it_is_in_memory(keeper: Keeper) -> None:
     beside = secrets.token_hex(8)
 
@@ -131,11 +129,7 @@ def test_nothing_of_the_gateway_or_of_the_hosts_users_is_in_memory(keeper: Keepe
     assert _search(keeper, words) == [0] * len(words)
 
 
-def test_random_numbers_are_each_programs_own(keeper: Keeper) -> None:
-    code = "import random, uuid, tempfile\nprint(random.random(), uuid.uuid4())"
-    assert len({keeper.run("roomy", code).output for _ in range(5)}) == 5
-
-
+@pytest.mark.slow
 def test_random_numbers_of_numpy_are_each_programs_own(run: Callable[[Any], Any]) -> None:
     pytest.importorskip("numpy", reason="comes with the extra `semantic`")
 
@@ -150,12 +144,7 @@ def test_random_numbers_of_numpy_are_each_programs_own(run: Callable[[Any], Any]
     assert len(run(numbers())) == 5
 
 
-def test_a_change_to_the_library_ends_with_the_program(keeper: Keeper) -> None:
-    keeper.run("roomy", "import json, builtins\njson.dumps = None\nbuiltins.left = 1")
-    got = keeper.run("roomy", "import json, builtins\nprint(json.dumps(hasattr(builtins, 'left')))")
-    assert got.output == b"false\n"
-
-
+@pytest.mark.slow
 def test_the_frames_above_a_program_say_nothing_of_where_modules_lie(keeper: Keeper) -> None:
     code = """
 import sys

@@ -147,24 +147,6 @@ def test_a_reload_that_fails_leaves_the_old_program_in_use(tmp_path: Path, root:
     assert kept == after
 
 
-def test_an_unknown_or_broken_program_is_an_error(tmp_path: Path, root: Path) -> None:
-    arguments = {"program": "unknown_program", "inputs": {"a": 1}}
-    *unknown, broken = failures(
-        tmp_path,
-        *((tool, arguments) for tool in ("execute_program", "get_program_info", "reload_program")),
-        ("get_program_info", {"program": "half"}),
-        root=str(root),
-    )
-    assert {*unknown} == {
-        (
-            "PROGRAM_NOT_FOUND",
-            "Program not found: unknown_program. Available programs: [resource_router, worklet_selector]",
-        )
-    }
-    assert broken[0] == "EXECUTION_ERROR"
-    assert "JSON" in broken[1]
-
-
 def test_wrong_arguments_are_refused_with_the_parameter_that_is_wrong(tmp_path: Path) -> None:
     write(tmp_path / "own", worklet())
     own = {"program": "worklet_selector"}

@@ -141,7 +141,7 @@ def test_the_token_is_compared_in_constant_time(run: Run, monkeypatch: pytest.Mo
 
     guard = Guard(nothing, {"ann": "right", "bob": "other"}, allowed_hosts("127.0.0.1", HttpConfig()), ())
     headers = [(b"host", b"localhost"), (b"authorization", b"Bearer wrong")]
-    run(guard({"type": "http", "headers": headers}, nothing, send))
+    run(guard({"type": "http", "path": "/mcp", "headers": headers}, nothing, send))
     assert compared == [(b"wrong", b"right"), (b"wrong", b"other")]
     assert sent[0]["status"] == 401
 
@@ -160,10 +160,8 @@ def test_the_token_file_is_the_owners_alone(tmp_path: Path) -> None:
     ("method", "status", "headers"),
     [
         ("GET", 200, {}),
-        ("HEAD", 200, {}),
         ("POST", 405, {}),
         ("GET", 401, {"Authorization": "Bearer wrong"}),
-        ("GET", 421, {"Host": "evil.example"}),
     ],
 )
 def test_metrics_are_read_with_the_token(

@@ -36,11 +36,17 @@ class Accounts(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     """The authorization server's memory. Everybody who comes is signed in as `person`."""
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
         self.person = "ada"
-        self.seconds = 3600
+        self.seconds: int | None = 3600
         self.refreshes = 0
         self.refused: str | None = None
         """Why a person is refused."""
+        self.issuer: str | None = None
+        """What its answers name as their issuer."""
         self.audience: str | None = None
         """Of new tokens, in place of what was asked for."""
         self.clients: dict[str, OAuthClientInformationFull] = {}
@@ -72,7 +78,9 @@ class Accounts(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
             subject=self.person,
         )
         self.codes[code.code] = code
-        return construct_redirect_uri(str(params.redirect_uri), code=code.code, state=params.state)
+        return construct_redirect_uri(
+            str(params.redirect_uri), code=code.code, state=params.state, iss=self.issuer
+        )
 
     async def load_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: str
@@ -162,6 +170,12 @@ class Protected:
 
         self._app = server.streamable_http_app(json_response=True)
 
+    def reset(self) -> None:
+        """Be as new."""
+        self.accounts.reset()
+        self.answers.clear()
+        self.paths.clear()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             self.paths.append(scope["path"])
@@ -174,7 +188,9 @@ def protected() -> Iterator[Protected]:
     """Serve on a free port, in a thread."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = Protected(listener.getsockname()[1])
-    web = uvicorn.Server(uvicorn.Config(server, log_config=None, access_log=False))
+    web = uvicorn.Server(
+        uvicorn.Config(server, log_config=None, access_log=False, timeout_graceful_shutdown=0)
+    )
     thread = threading.Thread(target=web.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:

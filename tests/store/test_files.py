@@ -59,7 +59,7 @@ async def write(file: Path, *migrations: Migration) -> None:
         await store.update_server("one", putting(server(), tool(), *(tool(f"t{n}") for n in range(50))))
 
 
-@pytest.mark.parametrize("name", ["per%20cent.db", "what?.db", "sharp#.db", "sp ace é.db", "a'b\"c.db"])
+@pytest.mark.parametrize("name", ["per%20cent?#.db", "a'b\"c é.db"])
 def test_the_file_has_exactly_the_name_that_was_given(run: Run, tmp_path: Path, name: str) -> None:
     run(write(tmp_path / "data" / name))
     assert [path.name for path in (tmp_path / "data").iterdir()] == [name]
@@ -76,14 +76,6 @@ async def test_only_the_owner_can_read_the_files_and_backups(file: Path) -> None
     await write(file, note(1))
     found = await asyncio.to_thread(modes, file.parent)
     assert list(found.values()) == ["0o600", "0o600"]
-
-
-async def test_an_upgrade_over_several_versions_makes_one_backup(file: Path) -> None:
-    async with opened(file, MIGRATIONS[:5]):
-        pass
-    await write(file)
-    (backup,) = await asyncio.to_thread(lambda: list(file.parent.glob("*.bak")))
-    assert backup.name.startswith("halflap.db.v5-")
 
 
 def test_a_backup_holds_what_was_there_before_the_migration(run: Run, file: Path) -> None:
@@ -121,7 +113,7 @@ def test_a_file_that_is_no_store_is_not_touched(run: Run, file: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == ["halflap.db"]
 
 
-@pytest.mark.parametrize("kept", [50, 4_096, 20_000])
+@pytest.mark.parametrize("kept", [50, 20_000])
 def test_a_truncated_file_is_refused_and_not_touched(run: Run, file: Path, kept: int) -> None:
     run(write(file))
     content = file.read_bytes()[:kept]
@@ -203,6 +195,7 @@ except StoreError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_folder_that_may_not_be_written_to_is_an_error_with_the_reason() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)

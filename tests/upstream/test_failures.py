@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
 import http.server
 import ipaddress
@@ -145,49 +144,30 @@ EXPECTED = {
 }
 
 
-@pytest.fixture(scope="module")
-def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Return the doctor's finding for each server, behind a proxy that refuses and one that is not there."""
-    place = tmp_path_factory.mktemp("findings")
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        refusing(407) as proxy,
-        refusing(401, self_signed(place)) as tls,
-    ):
-        patch.setenv("HALFLAP_CONFIG_DIR", str(place / "config"))
-        patch.setenv("HALFLAP_DATA_DIR", str(place / "data"))
-        patch.setenv("HTTPS_PROXY", f"http://me:hunter2@{proxy}")
-        patch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-        patch.setenv("NO_PROXY", "127.0.0.1")
-
-        def fails(name: str, *lines: str) -> dict[str, Any]:
-            return python_server(name, "unwilling.py", "fails", *lines)
-
+async def test_certificate_and_proxy_failures_are_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with refusing(407) as proxy, refusing(401, self_signed(tmp_path)) as tls:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:hunter2@{proxy}")
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        line = "ssl.SSLError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"
         servers = [
             {"name": "self-signed", "url": f"https://{tls}/mcp"},
             {"name": "proxy refuses", "url": "https://mcp.example.com/mcp"},
             {"name": "proxy away", "url": "http://mcp.example.com/mcp"},
-            fails("python", "ssl.SSLError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"),
+            python_server("python", "unwilling.py", "fails", line),
         ]
-
-        async def scenario() -> dict[str, dict[str, Any]]:
-            async with Gateway.open({"servers": servers}) as gateway:
-                examined = await gateway.examine()
-            return {one["server"]: one for one in examined["findings"] if one["server"]}
-
-        return asyncio.run(scenario())
-
-
-@pytest.mark.parametrize("server", EXPECTED)
-def test_certificate_and_proxy_failures_are_recognised(
-    findings: dict[str, dict[str, Any]], server: str
-) -> None:
-    code, what, todo = EXPECTED[server]
-    finding = findings[server]
-    assert finding["code"] == code
-    assert what in finding["what"]
-    assert todo in finding["todo"]
-    assert "hunter2" not in finding["what"]
+        async with Gateway.open({"servers": servers}) as gateway:
+            examined = await gateway.examine()
+    findings = {one["server"]: one for one in examined["findings"] if one["server"]}
+    assert {name: findings[name]["code"] for name in EXPECTED} == {
+        name: code for name, (code, _, _) in EXPECTED.items()
+    }
+    for name, (_, what, todo) in EXPECTED.items():
+        assert what in findings[name]["what"]
+        assert todo in findings[name]["todo"]
+        assert "hunter2" not in findings[name]["what"]
 
 
 def test_a_certificate_in_ssl_cert_file_is_accepted(

@@ -5,18 +5,27 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
+import threading
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import httpx2
+import keyring
 import pytest
+from keyring.backend import KeyringBackend
+from mcp.server.auth.provider import AccessToken
+from mcp.shared.auth import OAuthClientInformationFull
+from pydantic import AnyUrl
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from halflap.config import ServerConfig
 from halflap.config.models import OAuthConfig
 from halflap.core.errors import SignInError
 from halflap.upstream.signin import CredentialStore, SignIn
+from halflap.upstream.signin.provider import check_address
 from servers.protected import Protected, protected
+from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,10 +37,16 @@ PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 
 
+@pytest.fixture(scope="module")
+def running() -> Iterator[Protected]:
+    with protected() as server:
+        yield server
+
+
 @pytest.fixture
-def server() -> Iterator[Protected]:
-    with protected() as running:
-        yield running
+def server(running: Protected) -> Protected:
+    running.reset()
+    return running
 
 
 def signing_in(
@@ -44,13 +59,13 @@ def signing_in(
 
 async def browse(url: str, _: Redirect) -> None:
     """Do what a browser does: follow the redirects to the end."""
-    async with httpx2.AsyncClient(follow_redirects=True) as browser:
+    async with httpx2.AsyncClient(follow_redirects=True, verify=False) as browser:
         await browser.get(url)
 
 
 async def ask(sign_in: SignIn, server: Protected, times: int = 1) -> list[int]:
     """Send requests at once with a sign-in; return their statuses."""
-    async with httpx2.AsyncClient(auth=sign_in, headers=HEADERS) as client:
+    async with httpx2.AsyncClient(auth=sign_in, headers=HEADERS, verify=False) as client:
         answers = await asyncio.gather(*(client.post(server.url, json=PING) for _ in range(times)))
     return [answer.status_code for answer in answers]
 
@@ -73,7 +88,7 @@ async def test_a_person_signs_in_once_and_requests_are_let_in_after_that(
 
 async def test_the_address_that_the_browser_ended_at_can_be_pasted(server: Protected, home: Path) -> None:
     async def paste(url: str, redirect: Redirect) -> None:
-        async with httpx2.AsyncClient() as browser:
+        async with httpx2.AsyncClient(verify=False) as browser:
             answer = (await browser.get(url)).headers["location"]
         assert not redirect.accept("http://127.0.0.1/callback?code=stolen&state=other")
         assert not redirect.accept("not an address")
@@ -86,7 +101,7 @@ async def test_other_pages_cannot_answer_in_place_of_the_authorization_server(
     server: Protected, home: Path
 ) -> None:
     async def disturbed(url: str, redirect: Redirect) -> None:
-        async with httpx2.AsyncClient() as browser:
+        async with httpx2.AsyncClient(verify=False) as browser:
             for wrong in ("?code=stolen&state=guessed", "?error=access_denied", ""):
                 assert (await browser.get(redirect.uri + wrong)).status_code == 404
         await browse(url, redirect)
@@ -110,12 +125,22 @@ async def test_expired_tokens_are_renewed_once_for_all_who_need_them(server: Pro
     assert server.accounts.refreshes == 1
 
 
-async def test_a_token_that_the_server_stopped_accepting_is_renewed(server: Protected, home: Path) -> None:
+async def test_a_token_that_the_server_stopped_accepting_is_renewed_each_time(
+    server: Protected, home: Path
+) -> None:
     sign_in = signing_in(server, home)
     await sign_in.sign_in(browse)
-    server.accounts.expire()
-    assert (await ask(sign_in, server))[0] != 401
-    assert server.accounts.refreshes == 1
+    # Each refresh token can be used once, so the second time needs the one that the first time brought.
+    for times in (1, 2):
+        server.accounts.expire()
+        assert (await ask(sign_in, server))[0] != 401
+        assert server.accounts.refreshes == times
+
+
+async def test_a_token_without_an_end_or_a_scope_is_kept(server: Protected, home: Path) -> None:
+    server.accounts.seconds = None
+    await signing_in(server, home).sign_in(browse)
+    assert (await ask(signing_in(server, home), server))[0] != 401
 
 
 async def test_a_revoked_sign_in_has_ended_for_good(server: Protected, home: Path) -> None:
@@ -175,6 +200,121 @@ async def test_what_is_shown_about_a_sign_in_has_no_secret(server: Protected, ho
     assert credentials.tokens.access_token not in repr(shown)
 
 
+async def test_a_permission_that_the_server_asked_for_is_asked_for_at_the_next_sign_in(
+    server: Protected, home: Path
+) -> None:
+    sign_in = signing_in(server, home)
+    await sign_in.sign_in(browse)
+    challenge = 'Bearer error="insufficient_scope", scope="write"'
+    server.answers["/mcp"] = Response(status_code=403, headers={"www-authenticate": challenge})
+    assert await ask(sign_in, server) == [403]
+    del server.answers["/mcp"]
+    credentials = await sign_in.sign_in(browse)
+    assert set((credentials.tokens.scope or "").split()) == {"read", "write"}
+    assert credentials.signed_in.missing_scope is None
+
+
+async def test_configured_scopes_replace_those_that_the_server_names(server: Protected, home: Path) -> None:
+    credentials = await signing_in(server, home, scopes=["write"]).sign_in(browse)
+    assert credentials.tokens.scope == "write"
+
+
+async def test_a_client_that_was_registered_by_hand_is_used(server: Protected, home: Path) -> None:
+    given = {"client_id": "by-hand", "client_secret": "s3cret"}
+    server.accounts.clients["by-hand"] = OAuthClientInformationFull.model_validate(
+        {
+            **given,
+            "redirect_uris": ["http://127.0.0.1:1/callback"],
+            "scope": "read",
+            "token_endpoint_auth_method": "client_secret_basic",
+        }
+    )
+
+    async def at_any_port(url: str, redirect: Redirect) -> None:
+        server.accounts.clients["by-hand"].redirect_uris = [AnyUrl(redirect.uri)]
+        await browse(url, redirect)
+
+    sign_in = signing_in(server, home, **given)
+    await sign_in.sign_in(at_any_port)
+    assert (await ask(sign_in, server))[0] != 401
+    assert "/register" not in server.paths
+
+
+async def test_halflap_signs_in_as_itself_when_it_is_needed(server: Protected, home: Path) -> None:
+    token = AccessToken(token="for-halflap", client_id="me", scopes=["read"], resource=server.url)
+    server.accounts.access[token.token] = token
+    bearer = {"access_token": token.token, "token_type": "Bearer", "expires_in": 3600}
+    server.answers["/token"] = JSONResponse(bearer)
+    grant = {"grant": "client_credentials", "client_id": "me", "client_secret": "s3cret"}
+    assert (await ask(signing_in(server, home, **grant, issuer=server.origin), server))[0] != 401
+    (home / "other").mkdir()
+    other = signing_in(server, home / "other", **grant, issuer="https://other.example")
+    server.paths.clear()
+    with pytest.raises(SignInError):
+        await ask(other, server)
+    assert "/token" not in server.paths
+
+
+# The keyring --------------------------------------------------------------------------------------------
+
+
+class Keyring(KeyringBackend):
+    priority = 1
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], str] = {}
+        self.answers = threading.Event()
+        self.answers.set()
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self.answers.wait(PATIENCE)
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.answers.wait(PATIENCE)
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        del self.kept[service, username]
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch) -> Iterator[Keyring]:
+    found = Keyring()
+    monkeypatch.setattr(keyring, "get_keyring", lambda: found)
+    yield found
+    found.answers.set()
+
+
+def with_keyring(server: Protected, folder: Path) -> SignIn:
+    return SignIn(ServerConfig("protected", "http", url=server.url), "local", CredentialStore(folder))
+
+
+async def test_tokens_are_in_the_keyring_and_not_in_the_file(
+    server: Protected, home: Path, backend: Keyring
+) -> None:
+    credentials = await with_keyring(server, home / "s").sign_in(browse)
+    (secret,) = backend.kept.values()
+    (file,) = (home / "s").glob("*.json")
+    assert credentials.tokens.access_token in secret
+    assert credentials.tokens.access_token not in file.read_text()
+    again = with_keyring(server, home / "s")
+    assert (await ask(again, server))[0] != 401
+    await again.sign_out()
+    assert backend.kept == {}
+
+
+async def test_a_keyring_that_does_not_answer_is_not_waited_for(
+    server: Protected, home: Path, backend: Keyring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halflap.upstream.signin.credentials.KEYRING_SECONDS", 0.05)
+    backend.answers.clear()
+    await with_keyring(server, home / "s").sign_in(browse)
+    assert (await ask(with_keyring(server, home / "s"), server))[0] != 401
+    (file,) = (home / "s").glob("*.json")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
 # Servers that mean harm ---------------------------------------------------------------------------------
 
 
@@ -206,6 +346,30 @@ async def test_metadata_that_leads_astray_is_refused(
         await signing_in(server, home).sign_in(browse)
 
 
+async def test_an_answer_of_another_issuer_is_refused(server: Protected, home: Path) -> None:
+    server.accounts.issuer = "https://other.example"
+    with pytest.raises(SignInError, match=r"other\.example"):
+        await signing_in(server, home).sign_in(browse)
+    assert "/token" not in server.paths
+
+
+@pytest.mark.parametrize(
+    ("url", "server_url", "is_safe"),
+    [
+        ("https://auth.example/token", "https://mcp.example/mcp", True),
+        ("https://auth.example/token", "http://localhost:1/mcp", True),
+        ("http://127.0.0.1:2/token", "http://localhost:1/mcp", True),
+        ("https://localhost/token", "https://mcp.example/mcp", False),
+        ("http://127.0.0.1:2/token", "http://mcp.example/mcp", False),
+        ("http://auth.example/token", "https://mcp.example/mcp", False),
+        ("file:///etc/passwd", "https://mcp.example/mcp", False),
+    ],
+)
+def test_a_server_leads_to_safe_addresses_only(url: str, server_url: str, *, is_safe: bool) -> None:
+    with nullcontext() if is_safe else pytest.raises(SignInError):
+        check_address(httpx2.URL(url), httpx2.URL(server_url))
+
+
 async def test_metadata_of_another_resource_is_refused(server: Protected, home: Path) -> None:
     document = {"resource": "https://other.example/mcp", "authorization_servers": [server.origin]}
     server.answers["/.well-known/oauth-protected-resource/mcp"] = JSONResponse(document)
@@ -234,7 +398,7 @@ async def test_a_stolen_code_is_worthless_without_the_verifier(server: Protected
     stolen: dict[str, str] = {}
 
     async def steal(url: str, redirect: Redirect) -> None:
-        async with httpx2.AsyncClient() as browser:
+        async with httpx2.AsyncClient(verify=False) as browser:
             answer = httpx2.URL((await browser.get(url)).headers["location"])
             (client,) = server.accounts.clients.values()
             stolen.update(

@@ -7,6 +7,7 @@ import json
 import stat
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 SCRIPT = "<script>alert('tool')</script>"
 OVERRIDE = "\u202egnp.exe\u202c"
 HOSTILE = f'"><img src=x onerror=alert(1)>{SCRIPT}{OVERRIDE}'
-PAGES = ("/",)
+PAGES = ("/", "/tools", "/graph", "/runs", "/compose", "/workflows", "/programs")
+TOOL = "/tools/mcp__shop__list_things"
 POLICY = "content-security-policy"
 
 
@@ -222,6 +224,62 @@ async def test_every_answer_has_a_strict_policy_and_no_page_needs_more() -> None
             if answer.headers["content-type"].startswith("text/html"):
                 assert answer.headers["cache-control"] == "no-store"
                 assert Markup(answer.text).forbidden == []
+
+
+async def test_what_a_hostile_server_says_is_shown_as_text_on_every_page() -> None:
+    async with visiting(hostile()) as visitor:
+        await visitor.gateway.settle()
+        ran = await visitor.gateway.execute("print(await mcp__shop__list_things(who='x'))", visitor.owner)
+        _, (call, *_) = await visitor.gateway.run(ran.run)
+        shown = (
+            TOOL, f"{TOOL}/links", f"/runs/{ran.run}", f"/calls/{call.id}", "/tools?q=things", "/compose?goal=things",
+            "/compose?want=" + quote(HOSTILE), "/tools?q=" + quote(HOSTILE), "/graph?server=" + quote(HOSTILE),
+            "/graph/link?from=mcp__shop__list_things&to=" + quote(HOSTILE), "/runs/" + quote(HOSTILE, safe=""),
+        )  # fmt: skip
+        for path in (*PAGES, *shown):
+            for answer in (await visitor.get(path), await visitor.part(path)):
+                assert answer.status_code in {200, 400, 404}, path
+                assert SCRIPT not in answer.text, path
+                assert "<img src=x" not in answer.text, path
+                assert "\u202e" not in answer.text, path
+                assert Markup(answer.text).forbidden == [], path
+        data = (await visitor.get("/graph/data?confidence=0")).text
+        assert "\\u202e" not in data
+        assert "\u202e" not in data
+
+
+async def test_others_see_neither_the_owners_runs_nor_calls_and_change_nothing() -> None:
+    async with visiting(hostile(), web={"allow_calls": True}) as visitor:
+        await visitor.gateway.settle()
+        ran = await visitor.gateway.execute("print(await mcp__shop__list_things(who='x'))", visitor.owner)
+        _, (call, *_) = await visitor.gateway.run(ran.run)
+        bob = stranger(visitor.page, visitor.gateway)
+        await bob.sign_in_as(TOKENS[BOB])
+        assert ran.run[:8] not in (await bob.get("/runs")).text
+        for path in (f"/runs/{ran.run}", f"/calls/{call.id}"):
+            assert (await bob.get(path)).status_code == 404
+        assert (await bob.post(f"/runs/{ran.run}/save", {"name": "stolen"})).status_code in {400, 404}
+        task = (await visitor.post("/compose/run", {"code": "print(1)"})).headers["location"]
+        assert (await bob.get(task)).status_code == 400
+
+
+async def test_calls_from_the_page_are_off_unless_enabled_and_destruction_needs_a_word() -> None:
+    def served() -> dict[str, Memory]:
+        drop = {**definition("drop_things", "who", "gone"), "annotations": {"destructiveHint": True}}
+        return {"shop": Memory(drop, answer=lambda *_: structured({"gone": "1"}))}
+
+    path, form = "/tools/mcp__shop__drop_things/call", {"argument.who": "x"}
+    async with visiting(served()) as visitor:
+        await visitor.gateway.settle()
+        for target in (path, "/compose/run"):
+            assert (await visitor.post(target, {**form, "code": "print(1)"})).status_code == 400
+    servers = served()
+    async with visiting(servers, web={"allow_calls": True}) as visitor:
+        await visitor.gateway.settle()
+        refused = await visitor.post(path, form)
+        assert "confirm" in refused.text
+        assert servers["shop"].calls == []
+        assert "&#34;gone&#34;" in (await visitor.post(path, {**form, "confirm": "yes"})).text
 
 
 # Where it is served

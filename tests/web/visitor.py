@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from halflap import Gateway
+from halflap.core.values import CallContext
 from halflap.server.tokens import Tokens
 from halflap.web import WebPage
 
@@ -30,6 +31,11 @@ class Visitor:
     page: WebPage
     client: httpx2.AsyncClient
     csrf: str = ""
+
+    @property
+    def owner(self) -> CallContext:
+        """On whose behalf the owner's programs run."""
+        return CallContext("local")
 
     async def get(self, path: str, **headers: str) -> httpx2.Response:
         return await self.client.get(path, headers=_named(headers))
@@ -77,9 +83,15 @@ def stranger(page: WebPage, gateway: Gateway, address: str = ADDRESS) -> Visitor
 
 @asynccontextmanager
 async def visiting(
-    servers: Mapping[str, Any] | None = None, *, signed_in: bool = True, **config: Any
+    servers: Mapping[str, Any] | None = None,
+    *,
+    signed_in: bool = True,
+    servers_config: Mapping[str, Any] | None = None,
+    **config: Any,
 ) -> AsyncIterator[Visitor]:
     """Open a gateway and its page; the visitor is its owner."""
+    if servers_config:
+        config["servers"] = dict(servers_config)
     async with Gateway.open(config, servers=servers) as gateway:
         page = await asyncio.to_thread(WebPage, gateway, Tokens(TOKENS), HOSTS)
         visitor = stranger(page, gateway)

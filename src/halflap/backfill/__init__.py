@@ -1,13 +1,13 @@
 """Learn from logs of past calls: what tools returned, and where values went.
 
-Read `backfill.py` for the run as a whole, `worker.py` and `learner.py` for what happens to one log, `records.py` for the
-forms that are understood, and `watermarks.py` for how nothing is counted twice.
+Read `backfill` for the run as a whole, `learner` for what happens to one log, `records` for the forms that are understood,
+and `logfile` for how nothing is counted twice.
 """
 
 from halflap.backfill.backfill import LEARNED_ORIGIN, Backfill
+from halflap.backfill.logfile import ORIGIN_PREFIX
 from halflap.backfill.report import SourceReport, Summary, ToolReport
 from halflap.backfill.rules import Rules, rules_for
-from halflap.backfill.watermarks import ORIGIN_PREFIX
 
 __all__ = [
     "LEARNED_ORIGIN",

@@ -1,33 +1,49 @@
-"""Learns from the lines of a log: shapes of results, and where values went."""
+"""Learns from the lines of a log, or from recorded calls: shapes of results, and where values went."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, NamedTuple
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.backfill.formats.events import NO_RESULT, Answer, BadRecordError, Call
-from halflap.backfill.formats.records import events_of
-from halflap.backfill.formats.results import value_of
-from halflap.backfill.found import Counts, Knowledge
 from halflap.backfill.logfile import MAX_LINE
+from halflap.backfill.records import NO_RESULT, Answer, BadRecordError, Call, events_of, value_of
+from halflap.backfill.report import Counts
 from halflap.calls import Redactor
-from halflap.graph.lineage import Trails
-from halflap.learn import Observations, digest_of, with_unkept
+from halflap.core.values import Result
+from halflap.graph.lineage import NO_LINEAGE, Lineage, Trails
+from halflap.learn import Learned, Observations, digest_of, with_unkept
 from halflap.schema import Reading, json_problem, parse_json
+from halflap.store import ToolKey
 
 if TYPE_CHECKING:
     from halflap.backfill.rules import Rules
-    from halflap.store import ToolKey
+    from halflap.store import CallRecord
 
-__all__ = ["OBSERVED_BYTES", "Learner"]
+__all__ = ["Knowledge", "Learner", "learn_recorded"]
 
 _MAX_TOOLS = 10_000
 """Further tools are skipped: a file that names more is not a log of calls."""
 _MAX_PENDING = 100_000
 """Calls kept while their result has not been seen; beyond this the oldest are dropped, to bound memory."""
-OBSERVED_BYTES = 16 << 20
-"""Bytes of lines whose results are observed together: more is faster, and takes four times as much memory."""
+_OBSERVED_BYTES = 16 << 20
+"""Bytes of lines whose results wait to be observed together; they take four times as much memory."""
 _PLAIN = Reading()
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What logs told about tools; merging commutes and associates."""
+
+    shapes: Mapping[ToolKey, Learned] = field(default_factory=dict)
+    lineage: Lineage = NO_LINEAGE
+
+    def merge(self, other: Knowledge) -> Knowledge:
+        shapes = dict(self.shapes)
+        for key, learned in other.shapes.items():
+            shapes[key] = shapes[key].merge(learned) if key in shapes else learned
+        return Knowledge(shapes, self.lineage.merge(other.lineage))
 
 
 class _Pending(NamedTuple):
@@ -38,7 +54,6 @@ class _Pending(NamedTuple):
     """None if its server is not known."""
     digest: int
     """Of the arguments."""
-    sender: str | None
     run: Hashable
     """None if its values are not followed."""
     order: int | None
@@ -51,7 +66,7 @@ class Learner:
         self._rules = rules
         self._redactor = Redactor(rules.secrets) if rules.values else None
         self._trails = Trails(rules.salt)
-        self._results: Observations[ToolKey] = Observations(values=rules.values, most_bytes=OBSERVED_BYTES)
+        self._results: Observations[ToolKey] = Observations(values=rules.values, most_bytes=_OBSERVED_BYTES)
         self._keys: dict[tuple[str | None, str], ToolKey | None] = {}
         self._clock = 0
         self.begin()
@@ -65,10 +80,9 @@ class Learner:
 
     def learn(self, line: bytes) -> None:
         self.counts.lines += 1
-        number = self.counts.lines
-        self._followed -= len(line)
-        self._unobserved_bytes = len(line)
-        if len(line) > MAX_LINE:
+        number, size = self.counts.lines, len(line)
+        self._followed -= size
+        if size > MAX_LINE:
             self.counts.blame(number, f"longer than {MAX_LINE >> 20} MB")
             return
         try:
@@ -76,9 +90,10 @@ class Learner:
             events = events_of(parse_json(text)) if text else []
             for event in events or ():
                 if type(event) is Call:
-                    self._call(event)
+                    self.call(event, self._key(event))
                 else:
-                    self._answer(event)  # type: ignore[arg-type]  # a union of two
+                    self.answer(event, size)  # type: ignore[arg-type]  # a union of two
+                    size = 0
         except BadRecordError as error:
             self.counts.blame(number, str(error))
         except RecursionError:
@@ -99,8 +114,7 @@ class Learner:
         """Return everything learned."""
         return Knowledge(self._results.learned(), self._trails.take())
 
-    def _call(self, call: Call) -> None:
-        key = self._key(call)
+    def call(self, call: Call, key: ToolKey | None) -> None:
         run: Hashable = None
         if self._followed > 0 and call.run is not None and key is not None:
             # Numbered calls and others cannot be put into one order.
@@ -108,20 +122,16 @@ class Learner:
             self._trails.asked(run, key, call.arguments, self._time(call.order, 0), order=call.order)
         digest = digest_of(call.arguments, self._rules.salt)
         dropped = self._pending.pop(call.id, None)
-        self._pending[call.id] = _Pending(call.tool, key, digest, call.sender, run, call.order)
+        self._pending[call.id] = _Pending(call.tool, key, digest, run, call.order)
         if len(self._pending) > _MAX_PENDING:
             dropped = self._pending.pop(next(iter(self._pending)))
         self.counts.unpaired += dropped is not None
 
-    def _answer(self, answer: Answer) -> None:
-        call = self._pending.get(answer.id)
-        # Servers number their own requests from 1 as well; what the caller itself sends is not an answer.
-        if call is None or (answer.sender is not None and answer.sender == call.sender):
-            self.counts.unpaired += not answer.may_be_other
-            return
-        del self._pending[answer.id]
-        if answer.result is NO_RESULT:
-            self.counts.unpaired += 1
+    def answer(self, answer: Answer, size: int) -> None:
+        call = self._pending.pop(answer.id, None)
+        if call is None or answer.result is NO_RESULT:
+            # A protocol error without a call may answer anything.
+            self.counts.unpaired += call is not None or answer.result is not NO_RESULT
             return
         if call.key is None:
             self.counts.nameless += 1
@@ -133,7 +143,6 @@ class Learner:
             self._trails.answered(call.run, call.key, value, self._time(call.order, 1))
         if self._redactor is not None:
             value = with_unkept(value, self._redactor.value(value))
-        size, self._unobserved_bytes = self._unobserved_bytes, 0
         self._results.add(call.key, value, call.digest, answer.at, is_error=is_error, size=size)
         self.counts.observations += 1
 
@@ -150,3 +159,35 @@ class Learner:
             return 2 * order + later
         self._clock += 1
         return self._clock
+
+
+def learn_recorded(calls: Sequence[CallRecord], rules: Rules) -> tuple[Knowledge, list[str]]:
+    """Learn from Halflap's own records; also return the ids of the calls whose results were recorded whole."""
+    learner = Learner(rules)
+    events: list[tuple[float, Call | Answer]] = []
+    keys: dict[Hashable, ToolKey] = {}
+    for call in calls:
+        result = None if call.result is None or call.result_cut else _read(call.result)
+        if result is None:
+            continue
+        hashed = rules.schema_hashes.get(call.definition_hash, call.definition_hash)
+        keys[call.id] = ToolKey(call.server, call.tool, hashed)
+        run = None if call.run is None else (call.principal, call.run)
+        asked = Call(call.id, call.server, call.tool, _read(call.arguments) or {}, run)
+        answered = Answer(call.id, Result.from_wire(result), call.started_at)
+        ended = call.started_at + (call.duration_ms or 0) / 1_000
+        events += [(call.started_at, asked), (ended, answered)]
+    for _, event in sorted(events, key=lambda one: one[0]):
+        if isinstance(event, Call):
+            learner.call(event, keys[event.id])
+        else:
+            learner.answer(event, 0)
+    return learner.knowledge(), [str(id_) for id_ in keys]
+
+
+def _read(text: str | None) -> dict[str, Any] | None:
+    try:
+        value = None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if type(value) is dict else None

@@ -1,4 +1,10 @@
-"""Log files as lines of JSON, whatever form they have on disk: plain, gzip, or one JSON document."""
+"""Log files as lines of JSON, whatever form they have on disk, and how far they were read before.
+
+A log is recognised by its content, not by its name. It belongs to an origin named after its first line; the origin's
+watermark lists the logs that begin with this line, each with how many bytes were counted and what identifies it up to
+there. The watermark changes in the same transaction as what was learned, and only if it is still what was read before,
+so nothing is counted twice.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +12,53 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
+
+from pydantic import TypeAdapter, ValidationError
 
 from halflap.core.errors import BackfillError
 
-__all__ = ["MAX_LINE", "UNREADABLE", "LogFile", "reason_of"]
+__all__ = ["MAX_LINE", "ORIGIN_PREFIX", "UNREADABLE", "LogFile", "Mark", "marks_from_text", "marks_to_text"]
 
+ORIGIN_PREFIX = "backfill:"
 MAX_LINE = 32 << 20
 """A longer line is skipped."""
 _MAX_DOCUMENT = 64 << 20
 _CHUNK = 1 << 20
 _SAMPLE = 1 << 16
 """Bytes at the beginning and before a position that identify a log up to there. Logs are only ever appended to."""
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)
-UNREADABLE = (OSError, BackfillError, *_DAMAGE)
+_REFUSED = {
+    b"\x28\xb5\x2f\xfd": "It is compressed with zstd. Use: zstd -dc FILE | halflap backfill -",
+    b"\xff\xfe": "It is written in UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 FILE",
+    b"\xfe\xff": "It is written in UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 FILE",
+}
+UNREADABLE = (OSError, BackfillError, EOFError, zlib.error)
 """What may be raised where a log cannot be read."""
+
+
+class Mark(NamedTuple):
+    """How far a log was counted."""
+
+    bytes: int
+    digest: str
+    """Identifies the log up to there."""
+
+
+_MARKS = TypeAdapter(list[Mark])
+
+
+def marks_to_text(marks: Sequence[Mark]) -> str:
+    return json.dumps(marks)
+
+
+def marks_from_text(text: str) -> list[Mark]:
+    try:
+        return _MARKS.validate_json(text)
+    except ValidationError:
+        return []  # written by another version; its logs count as new
 
 
 class LogFile:
@@ -40,19 +73,12 @@ class LogFile:
         self._document: bytes | None = None
         with open(path, "rb") as file:  # noqa: PTH123 -- bytes only
             magic = file.read(4)
-        if magic.startswith(_ZSTD):
-            raise BackfillError("It is compressed with zstd. Use: zstd -dc FILE | halflap backfill -")
-        if magic.startswith(_UTF_16):
-            raise BackfillError("It is written in UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 FILE")
-        self._is_packed = magic.startswith(_GZIP)
+        for signature, problem in _REFUSED.items():
+            if magic.startswith(signature):
+                raise BackfillError(problem)
+        self._is_packed = magic.startswith(b"\x1f\x8b")
         self._document = self._read_document()
-        with self.open() as file:
-            self.first_line = file.readline(MAX_LINE)
-            while self.first_line and not self.first_line.strip():
-                self.first_line = file.readline(MAX_LINE)
         self.can_split = not self._is_packed and self._document is None
-        self.damage = ""
-        """Why the data ends where it does, if it is damaged; known once `end` is."""
 
     @cached_property
     def end(self) -> int:
@@ -63,15 +89,33 @@ class LogFile:
             if self.can_split:
                 position = last_break = max(0, file.seek(0, io.SEEK_END) - MAX_LINE)
                 file.seek(position)
-            try:
-                while chunk := file.read(_CHUNK):
-                    cut = chunk.rfind(b"\n") + 1
-                    tail = chunk[cut:] if cut else tail[: MAX_LINE + 1] + chunk
-                    last_break = position + cut if cut else last_break
-                    position += len(chunk)
-            except _DAMAGE as error:
-                self.damage = f"the compressed data is damaged or incomplete here ({error})"
+            while chunk := file.read(_CHUNK):
+                cut = chunk.rfind(b"\n") + 1
+                tail = chunk[cut:] if cut else tail[: MAX_LINE + 1] + chunk
+                last_break = position + cut if cut else last_break
+                position += len(chunk)
         return position if _is_json(tail) else last_break
+
+    @cached_property
+    def origin(self) -> str:
+        with self.open() as file:
+            first = file.readline(MAX_LINE)
+            while first and not first.strip():
+                first = file.readline(MAX_LINE)
+        return ORIGIN_PREFIX + sha256(first.strip()).hexdigest()[:32]
+
+    def mark(self, position: int) -> Mark:
+        """Return what identifies the log up to a position."""
+        with self.open() as file:
+            head = file.read(min(position, _SAMPLE))
+            file.seek(max(0, position - _SAMPLE))
+            tail = file.read(min(position, _SAMPLE))
+        return Mark(position, sha256(b"%d:" % position + head + tail).hexdigest())
+
+    def known(self, marks: Sequence[Mark]) -> int:
+        """Return how many bytes of the log the marks cover."""
+        possible = (mark for mark in sorted(marks, reverse=True) if mark.bytes <= self.end)
+        return next((mark.bytes for mark in possible if mark == self.mark(mark.bytes)), 0)
 
     def open(self) -> BinaryIO:
         """Open the unpacked log; it can be read from any position."""
@@ -113,16 +157,6 @@ class LogFile:
                     break
         return min(position, self.end)
 
-    def digests(self, positions: list[int]) -> Iterator[str]:
-        """Yield for each position, in ascending order, what identifies the log up to there."""
-        with self.open() as file:
-            head = file.read(_SAMPLE)
-            for position in positions:
-                file.seek(max(0, position - _SAMPLE))
-                tail = file.read(min(position, _SAMPLE))
-                sampled = b"%d:" % position + head[:position] + tail
-                yield sha256(sampled).hexdigest()
-
     def _read_document(self) -> bytes | None:
         """Read a JSON document that spans several lines; None if this is not one."""
         with self.open() as file:
@@ -152,7 +186,3 @@ def _is_json(line: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def reason_of(error: BaseException) -> str:
-    return str(getattr(error, "strerror", None) or error) or type(error).__name__

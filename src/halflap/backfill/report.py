@@ -2,23 +2,79 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from halflap.backfill.found import Counts
 from halflap.core.errors import BackfillError
 from halflap.learn import Learned, changes, merge
-from halflap.observe import drift_json
+from halflap.observe import compare, drift_json, merged
 
 if TYPE_CHECKING:
     from halflap.store import DriftEvent, StoredShape, ToolKey
 
-__all__ = ["SourceReport", "State", "Summary", "ToolReport", "tool_reports"]
+__all__ = ["Counts", "SourceReport", "State", "Summary", "ToolReport", "drift_of", "tool_reports"]
 
 State = Literal["counted", "known", "stopped", "refused", "failed"]
 _MAX_NAMES = 20
 SchemaChange = Literal["new", "changed", "same", "none"]
+MAX_BAD_LINES = 100
+"""Bad lines of a source that are reported one by one; the others are counted."""
+
+
+class BadLine(NamedTuple):
+    """A line that could not be read, counted from 1."""
+
+    line: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Counts:
+    """How much of what was in a log."""
+
+    bytes: int = 0
+    lines: int = 0
+    observations: int = 0
+    bad: list[BadLine] = field(default_factory=list)
+    bad_count: int = 0
+    other: int = 0
+    """Lines that are JSON in no known form."""
+    first_other: int = 0
+    unpaired: int = 0
+    """Calls without a result and results without a call."""
+    nameless: int = 0
+    """Results of tools whose server is not known."""
+    nameless_tools: set[str] = field(default_factory=set)
+
+    @property
+    def is_nameless(self) -> bool:
+        """Whether there were results, but none of a tool whose server is known."""
+        return bool(self.nameless) and not self.observations
+
+    def blame(self, line: int, reason: str) -> None:
+        self.bad_count += 1
+        if len(self.bad) < MAX_BAD_LINES:
+            self.bad.append(BadLine(line, reason))
+
+    def renumber(self, line: int) -> None:
+        """Count lines as in the whole log, of which this part begins at a line."""
+        self.bad = [BadLine(line - 1 + one.line, one.reason) for one in self.bad]
+        self.first_other += line - 1 if self.other else 0
+
+    def add(self, later: Counts) -> None:
+        """Add what was found in a later part of the same log."""
+        self.bytes += later.bytes
+        self.lines += later.lines
+        self.observations += later.observations
+        self.bad = [*self.bad, *later.bad][:MAX_BAD_LINES]
+        self.bad_count += later.bad_count
+        self.other += later.other
+        self.first_other = self.first_other or later.first_other
+        self.unpaired += later.unpaired
+        self.nameless += later.nameless
+        self.nameless_tools |= later.nameless_tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +192,17 @@ def tool_reports(before: Sequence[StoredShape], learned: Mapping[ToolKey, Learne
             ToolReport(key.server, key.tool, bool(key.definition_hash), added.observations, change)
         )
     return tuple(reports)
+
+
+def drift_of(
+    before: Sequence[StoredShape], learned: Mapping[ToolKey, Learned], enums: bool, origin: str
+) -> tuple[DriftEvent, ...]:
+    """Return where the logs contradict what had settled before."""
+    rows: defaultdict[tuple[str, str], list[StoredShape]] = defaultdict(list)
+    for row in before:
+        rows[row.server, row.tool].append(row)
+    known = {
+        key: merged(row for row in rows[key[:2]] if row.definition_hash in {key.definition_hash, ""})
+        for key in learned
+    }
+    return compare(known, learned, enums=enums, origin=origin).drift

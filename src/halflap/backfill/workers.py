@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import multiprocessing
 import os
 import signal
 from collections.abc import Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing.sharedctypes import RawValue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.backfill.learner import Learner
-from halflap.backfill.logfile import UNREADABLE, LogFile, reason_of
-from halflap.core.errors import BackfillError
+from halflap.backfill.learner import Knowledge, Learner
+from halflap.backfill.logfile import UNREADABLE, LogFile
 
 if TYPE_CHECKING:
-    from halflap.backfill.found import Counts, Knowledge
+    from halflap.backfill.report import Counts
     from halflap.backfill.rules import Rules
 
-__all__ = ["Part", "Progress", "Workers", "cores", "learn_parts"]
+__all__ = ["Found", "Part", "Progress", "cores", "learn_parts", "pool", "reason_of", "submit"]
 
 _BETWEEN_CHECKS = 1 << 20
+
+Found = tuple[list["Counts | str"], Knowledge] | None
+"""What was counted in each part, or why it cannot be read, and what was learned; None when stopped."""
 
 
 class Part(NamedTuple):
@@ -69,10 +69,7 @@ def _start_worker(progress: Progress) -> None:
     gc.disable()
 
 
-def learn_parts(
-    parts: Sequence[Part], rules: Rules, progress: Progress | None = None
-) -> tuple[list[Counts | str], Knowledge] | None:
-    """Return what was counted in each part, or why it cannot be read, and what was learned; None when stopped."""
+def learn_parts(parts: Sequence[Part], rules: Rules, progress: Progress | None = None) -> Found:
     progress = progress or _progress
     learner = Learner(rules)
     found: list[Counts | str] = []
@@ -100,50 +97,31 @@ def learn_parts(
     return found, learner.knowledge()
 
 
+def reason_of(error: BaseException) -> str:
+    reason = str(getattr(error, "strerror", None) or error) or type(error).__name__
+    if isinstance(error, EOFError):
+        reason += ". To read what is intact: zcat FILE | halflap backfill -"
+    return reason
+
+
 def cores() -> int:
     """Return the number of cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
-class Workers:
-    """A pool that learns from parts of logs."""
+def pool(progress: Progress, processes: int) -> Executor:
+    """Return an executor for `learn_parts`; with no process, a thread does the work."""
+    if not processes:
+        return ThreadPoolExecutor(1)
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(processes, context, _start_worker, (progress,))
 
-    def __init__(self, rules: Rules, progress: Progress, *, processes: int) -> None:
-        """With no process, a thread does the work."""
-        self._rules = rules
-        self._progress: Progress | None = None
-        self._executor: Executor
-        if processes:
-            self._executor = ProcessPoolExecutor(
-                processes,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_start_worker,
-                initargs=(progress,),
-            )
-        else:
-            self._executor = ThreadPoolExecutor(1)
-            self._progress = progress
 
-    async def learn(self, parts: Sequence[Part]) -> tuple[list[Counts | str], Knowledge] | None:
-        """Return what `learn_parts` returns."""
-        try:
-            return await asyncio.wrap_future(await asyncio.to_thread(self._submit, parts))
-        except BrokenProcessPool:
-            raise BackfillError(
-                "A worker process was killed, perhaps because memory ran out. What was learned before is kept; run "
-                "the command again to continue, perhaps with --jobs 1."
-            ) from None
-
-    def _submit(self, parts: Sequence[Part]) -> Any:
-        if not hasattr(signal, "pthread_sigmask"):
-            return self._executor.submit(learn_parts, parts, self._rules, self._progress)
-        # New processes inherit the mask: Ctrl-C is for the main process, which then stops them in order.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            return self._executor.submit(learn_parts, parts, self._rules, self._progress)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-    def close(self) -> None:
-        self._executor.shutdown(wait=True, cancel_futures=True)
+def submit(executor: Executor, batches: Sequence[Sequence[Part]], *more: Any) -> list[Future[Found]]:
+    # New processes inherit the mask: Ctrl-C is for the main process, which then stops them in order.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return [executor.submit(learn_parts, parts, *more) for parts in batches]
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

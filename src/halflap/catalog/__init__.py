@@ -2,7 +2,7 @@
 
 Read `catalog` first: it merges what servers list (`listing`) into the store and publishes an immutable `Snapshot` after
 every change. `refresh` decides when a server is asked again, `naming` chooses tool names that never change, `search`
-finds tools; `features` keeps prompts and resources. The catalogue opens no connections and calls no tools.
+finds tools. The catalogue opens no connections and calls no tools.
 """
 
 from halflap.catalog.catalog import Catalog

@@ -9,8 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from halflap.catalog.features import absorb_features, accept_prompts
-from halflap.catalog.listing import Absorbed, absorb
+from halflap.catalog.listing import Absorbed, absorb, absorb_features, accept_prompts
 from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
 from halflap.core.errors import StoreBrokenError, StoreError
 from halflap.core.text import join, visible

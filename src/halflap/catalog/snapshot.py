@@ -8,8 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from halflap.catalog.features import prompt_tool, read_features
-from halflap.catalog.listing import changed_parts
+from halflap.catalog.listing import changed_parts, prompt_tool, read_features
 from halflap.catalog.naming import namespaced
 from halflap.core.errors import ToolNotFoundError
 from halflap.core.suggest import ToolNameIndex

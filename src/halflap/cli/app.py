@@ -25,8 +25,8 @@ COMMANDS = {
     "enable": "commands.servers.enable",
     "disable": "commands.servers.disable",
     "trust": "commands.servers.trust",
-    "login": "commands.login.login",
-    "logout": "commands.login.logout",
+    "login": "commands.servers.login",
+    "logout": "commands.servers.logout",
     "serve": "commands.serve.serve",
     "web": "commands.serve.web",
     "doctor": "commands.doctor.doctor",
@@ -43,7 +43,7 @@ COMMANDS = {
     "workflow": "commands.workflow_run.workflow",
     "programs": "commands.programs.programs",
     "lint": "commands.lint.lint",
-    "backfill": "commands.backfill.backfill",
+    "backfill": "commands.schema.backfill",
     "explain": "commands.doctor.explain",
 }
 """Module and attribute of each command, in the order of the help."""

@@ -7,7 +7,7 @@ import errno
 import functools
 import inspect
 import signal
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -49,7 +49,6 @@ _USAGE_CODES = frozenset(
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _NOT_WRITTEN: OtherCode = "output-not-written"
 INTERRUPTED = 128 + signal.SIGINT
-_TERMINATED = 128 + signal.SIGTERM
 
 _SHARED: Mapping[str, Any] = {
     "config": Annotated[
@@ -86,12 +85,9 @@ class Invocation:
 
     @asynccontextmanager
     async def gateway(self, config: Config | None = None) -> AsyncIterator[Gateway]:
-        """Open the gateway, and say so if it can't store anything."""
         from halflap.gateway import Gateway
 
         async with Gateway.open(config or self.config(), refresh_stale=False) as gateway:
-            if gateway.store_trouble is not None:
-                note(f"Note: {gateway.store_trouble} Continuing in memory: nothing will be remembered.")
             yield gateway
 
     def show(self, data: Any, view: Table | Iterable[str] | None = None) -> None:
@@ -164,7 +160,9 @@ def _reported(work: Callable[[], Any], *, as_json: bool) -> None:
     try:
         found = work()
         if inspect.iscoroutine(found):
-            _run_until_signal(found)
+            # SIGTERM ends it as Ctrl-C does, so that it can still report what was done.
+            signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+            asyncio.run(found)
     except HalflapError as error:
         _fail(error, as_json=as_json)
     except BrokenPipeError:
@@ -179,31 +177,6 @@ def _reported(work: Callable[[], Any], *, as_json: bool) -> None:
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _run_until_signal(work: Coroutine[Any, Any, Any]) -> None:
-    """Run a coroutine; SIGTERM cancels it as Ctrl-C does, so that it can still report what was done."""
-    terminated = False
-
-    async def watched() -> None:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None
-
-        def end() -> None:
-            nonlocal terminated
-            terminated = True
-            loop.remove_signal_handler(signal.SIGTERM)
-            task.cancel()
-
-        loop.add_signal_handler(signal.SIGTERM, end)
-        await work
-
-    try:
-        asyncio.run(watched())
-    except asyncio.CancelledError:
-        if terminated:
-            raise typer.Exit(_TERMINATED) from None
-        raise
 
 
 @contextmanager

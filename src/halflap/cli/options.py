@@ -7,7 +7,7 @@ import contextlib
 import json
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +18,6 @@ from halflap.cli.output import note, one_line, write
 from halflap.core.errors import (
     ConfirmationNeededError,
     FileError,
-    HalflapError,
     ServerNotFoundError,
     ToolRefusedError,
     UpstreamError,
@@ -33,50 +32,14 @@ if TYPE_CHECKING:
 _NO_TERMINAL = "no terminal to confirm on; use --yes"
 
 
-def _completion(names: Callable[[Gateway], Awaitable[Iterable[str]]]) -> Callable[..., list[str]]:
-    """Make a function that completes names; it starts no server."""
-
-    def complete(context: typer.Context, incomplete: str) -> list[str]:
-        from halflap.config import load_config
-        from halflap.gateway import Gateway
-
-        async def ask() -> list[str]:
-            config = load_config(context.params.get("config"))
-            async with Gateway.open(config, refresh_stale=False) as gateway:
-                return [name for name in await names(gateway) if name.startswith(incomplete)]
-
-        with contextlib.suppress(HalflapError, OSError):
-            return asyncio.run(ask())
-        return []
-
-    return complete
-
-
-async def _tools(gateway: Gateway) -> Iterable[str]:
-    return gateway.snapshot.callable
-
-
-async def _scripts(gateway: Gateway) -> Iterable[str]:
-    return (await gateway.scripts.saved()).scripts
-
-
-tool_names, script_names = _completion(_tools), _completion(_scripts)
-
 YesOption = Annotated[bool, Option("--yes", "-y", help="Don't ask.")]
 ServerOption = Annotated[str | None, Option("--server", "-s", help="Only the tools of this server.")]
 LimitOption = Annotated[int, Option("--limit", "-n", min=1, max=100, help="Maximum number of results.")]
 OutputOption = Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.")]
-ToolArgument = Annotated[
-    str, Argument(help="The tool's name; the short name if only one tool has it.", autocompletion=tool_names)
-]
+ToolArgument = Annotated[str, Argument(help="The tool's name; the short name if only one tool has it.")]
 ArgumentsOption = Annotated[
     list[str] | None,
-    Option(
-        "--arg",
-        "-a",
-        metavar="KEY=VALUE",
-        help="One argument; the value is read as JSON where the tool doesn't expect text.",
-    ),
+    Option("--arg", "-a", metavar="KEY=VALUE", help="One argument; JSON where the tool doesn't expect text."),
 ]
 JsonArgumentsOption = Annotated[
     str | None, Option("--json-args", metavar="JSON", help="All arguments as a JSON object; - reads stdin.")
@@ -216,15 +179,18 @@ def _value(text: str, wanted: Any, schema: Mapping[str, Any]) -> Any:
     wanted = wanted if isinstance(wanted, dict) else {}
     if wanted.get("type") == "string":
         return text
+    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    compiled = compile_schema({**definitions, **wanted})
+    return read_value(text, lambda value: compiled is None or not compiled.problems(value))
+
+
+def read_value(text: str, fits: Callable[[Any], bool]) -> Any:
+    """Read a value as JSON, unless only the text itself fits what is taken."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-    fits = compile_schema({**definitions, **wanted})
-    # Where text fits as well as something else, as for an optional name, 123 may be meant as text.
-    is_text = fits is not None and fits.problems(value) and not fits.problems(text)
-    return text if is_text else value
+    return text if fits(text) and not fits(value) else value
 
 
 def read_at_most(file: Path, limit: int) -> bytes:

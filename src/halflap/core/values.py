@@ -105,10 +105,8 @@ class Listing:
     server_info: str | None = None
     ttl_seconds: float | None = None
     warnings: tuple[str, ...] = ()
-    repeated: tuple[str, ...] = ()
-    """Names listed more than once; `tools` has the first of each."""
     again: tuple[Mapping[str, Any], ...] = ()
-    """The later definitions of repeated names. They cannot be called."""
+    """Later definitions under a name that was listed before. They cannot be called."""
 
 
 @dataclass(frozen=True, slots=True)

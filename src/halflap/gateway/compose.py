@@ -195,14 +195,20 @@ class Composer:
         hits = await self._finder.search(goal, MAX_SUGGESTIONS, None)
         found: dict[str, list[dict[str, Any]]] = {"suggestions": [], "changes": [], "missing": []}
         graph = await self._sync.graph()
-        for hit in [hit for hit in hits if hit.name in graph.tools and self._may_use(hit.name)][:limit]:
+        ordered: list[tuple[Hit, Planned]] = []
+        for hit in [hit for hit in hits if hit.name in graph.tools and self._may_use(hit.name)][
+            :MAX_CANDIDATES
+        ]:
             planned = await self._plan([Target("tool", hit.name)], have, 1, may_change=may_change)
-            is_change = any(changes(task.ports) for one in planned.suggestions for task in one.tasks)
-            for one in planned.suggestions:
-                told = _told(one, nets=nets and not is_change, with_program=not is_change)
-                told |= {"target": hit.name, "signature": await self._signature(hit)}
-                told["missing"] = self._missing(planned)
-                found["changes" if is_change else "suggestions"].append(told)
+            if planned.suggestions:
+                ordered.insert(_rank(goal, planned.suggestions[0], ordered), (hit, planned))
+        for hit, planned in ordered[:limit]:
+            workflow = planned.suggestions[0]
+            is_change = any(changes(task.ports) for task in workflow.tasks)
+            told = _told(workflow, nets=nets and not is_change, with_program=not is_change)
+            told |= {"target": hit.name, "signature": await self._signature(hit)}
+            told["missing"] = self._missing(planned)
+            found["changes" if is_change else "suggestions"].append(told)
         if not found["suggestions"] and not found["changes"]:
             note = "Search finds no tool for this. Use other words, or `search_tools` and then `want`."
             found["missing"].append(
@@ -232,6 +238,26 @@ class Composer:
 
     def _may_use(self, name: str) -> bool:
         return self._catalog.snapshot.is_callable(name) and self._why_kept_out(name) is None
+
+
+def _rank(goal: str, workflow: Workflow, ordered: Sequence[tuple[Hit, Planned]]) -> int:
+    """Return the place of a plan among those for better hits: behind them, or before one that it contains and goes beyond.
+
+    It goes beyond where it also calls a tool that the goal names: `order_history` for "orders of the top customers".
+    """
+    from halflap.graph.naming import words_in_text, words_of  # noqa: PLC0415 -- see the top of `build`
+
+    asked = set(words_in_text(goal))
+
+    def named(one: Workflow) -> set[str]:
+        return asked.intersection(word for task in one.tasks for word in words_of(task.ports.name))
+
+    contained = (
+        at
+        for at, (hit, planned) in enumerate(ordered)
+        if hit.name in workflow.tools and named(planned.suggestions[0]) < named(workflow)
+    )
+    return next(contained, len(ordered))
 
 
 def _told(workflow: Workflow, *, nets: bool, with_program: bool = True) -> dict[str, Any]:

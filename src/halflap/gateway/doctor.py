@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from halflap.gateway.compose import Composer
     from halflap.gateway.lazy import Lazy
     from halflap.gateway.learned import LearnedSchemas
-    from halflap.sandbox import Programs
+    from halflap.sandbox.programs import Programs
     from halflap.scripts import Scripts
     from halflap.store import Store
     from halflap.upstream import Pool, SignedIn, Upstream

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.dspy.programs import DspyPrograms
     from halflap.gateway.tools import Tools
-    from halflap.sandbox import Programs
+    from halflap.sandbox.programs import Programs
     from halflap.scripts import Scripts
 
 __all__ = ["Executor"]

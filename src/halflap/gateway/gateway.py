@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from halflap.gateway.learned import LearnedSchemas
     from halflap.graph.edges import Explanation, Graph
     from halflap.lint.live import Linted
-    from halflap.sandbox import Checked, Execution
+    from halflap.sandbox.check.finding import Checked
+    from halflap.sandbox.run.report import Execution
     from halflap.schema import ToolSchema
     from halflap.scripts import Scripts
     from halflap.store import CallRecord, Purged, RunRecord, Store
@@ -206,7 +207,7 @@ class Gateway:
         """The saved scripts; only once the gateway is prepared."""
         return self.parts.scripts
 
-    # What servers offer besides tools
+    # Events and roots
 
     def on_event(self, listener: Callable[[ServerEvent], None]) -> None:
         """Call this whenever a server announces that a list or a watched resource has changed."""
@@ -216,7 +217,27 @@ class Gateway:
         for listener in self._listeners:
             listener(event)
 
-    # Records
+    def offer_roots(self, roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]]) -> None:
+        """Ask a client for its roots when a server wants them; call it before the gateway is prepared."""
+        self._client_roots = roots
+
+    async def roots_changed(self) -> None:
+        """Notify the servers that the roots changed."""
+        if self._parts.made is not None and self._parts.made.pool.made is not None:
+            await self._parts.made.pool.made.roots_changed()
+
+    async def _list_roots(self, client: ClientChannel | None) -> list[dict[str, Any]]:
+        """Return the configured roots, and those of the client behind a call, or of the only client there is."""
+        roots: list[dict[str, Any]] = [{"uri": uri} for uri in self.config.roots]
+        with suppress(Exception):
+            if client is not None:
+                answer = (await client.ask({"roots": {"method": "roots/list"}}))["roots"]
+                roots += [dict(root) for root in answer["roots"]]
+            elif self._client_roots is not None:
+                roots += [dict(root) for root in await self._client_roots()]
+        return roots
+
+    # Records, and what was learned from them
 
     async def records(self) -> Store:
         """Return the store once it has everything that happened so far."""
@@ -276,8 +297,6 @@ class Gateway:
     def store_trouble(self) -> str | None:
         """Why nothing is kept, if so."""
         return None if self._parts.made is None else self._parts.made.store.trouble
-
-    # What was learned
 
     @property
     def learned(self) -> LearnedSchemas:
@@ -344,28 +363,6 @@ class Gateway:
     ) -> dict[str, Any]:
         """Start every server, or only these, and return what `halflap doctor --json` prints; see `Doctor.examine`."""
         return await (await self.prepare()).doctor.examine(servers, on_progress=on_progress, stop=stop)
-
-    # Roots
-
-    def offer_roots(self, roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]]) -> None:
-        """Ask a client for its roots when a server wants them; call it before the gateway is prepared."""
-        self._client_roots = roots
-
-    async def roots_changed(self) -> None:
-        """Notify the servers that the roots changed."""
-        if self._parts.made is not None and self._parts.made.pool.made is not None:
-            await self._parts.made.pool.made.roots_changed()
-
-    async def _list_roots(self, client: ClientChannel | None) -> list[dict[str, Any]]:
-        """Return the configured roots, and those of the client behind a call, or of the only client there is."""
-        roots: list[dict[str, Any]] = [{"uri": uri} for uri in self.config.roots]
-        with suppress(Exception):
-            if client is not None:
-                answer = (await client.ask({"roots": {"method": "roots/list"}}))["roots"]
-                roots += [dict(root) for root in answer["roots"]]
-            elif self._client_roots is not None:
-                roots += [dict(root) for root in await self._client_roots()]
-        return roots
 
     # Parts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
@@ -15,6 +16,8 @@ from halflap.learn.shape import NOTHING, Place, Shape
 Outcome = Literal["structured", "text", "error"]
 OUTCOMES: tuple[Outcome, ...] = ("structured", "text", "error")
 _K = TypeVar("_K")
+_AT_ONCE, _AT_ONCE_BYTES = 1_000, 4 << 20
+"""Results of a tool observed at once. Twice as many no longer fit into the processor's caches."""
 
 
 def outcome_of(value: Any, *, is_error: bool) -> Outcome:
@@ -68,35 +71,41 @@ def _without_values(place: Place, name: str | None = None) -> Place:
 
 
 class Observations(Generic[_K]):
-    """Results of many tools, by a key for each; they are observed together, some megabytes at a time."""
+    """Results of many tools, by a key for each; those of one tool are observed many at a time, which is faster."""
 
     def __init__(self, *, values: bool, most_bytes: int) -> None:
+        """At most this many bytes of results wait to be observed."""
         self._values = values
         self._most_bytes = most_bytes
+        self._sizes: Counter[tuple[_K, Outcome]] = Counter()
         self._bytes = 0
         self._observers: dict[tuple[_K, Outcome], Observer] = {}
         self._waiting: dict[tuple[_K, Outcome], list[tuple[Any, int, float | None]]] = {}
 
     def add(self, key: _K, value: Any, digest: int, at: float | None, *, is_error: bool, size: int) -> None:
         """Add a result; `size` is about how many bytes it has."""
-        outcome = outcome_of(value, is_error=is_error)
-        self._waiting.setdefault((key, outcome), []).append((value, digest, at))
+        name = key, outcome_of(value, is_error=is_error)
+        results = self._waiting.setdefault(name, [])
+        results.append((value, digest, at))
+        self._sizes[name] += size
         self._bytes += size
+        if len(results) >= _AT_ONCE or self._sizes[name] > _AT_ONCE_BYTES:
+            self._observe(name)
         if self._bytes > self._most_bytes:
-            self._observe()
+            self._observe(*self._waiting)
 
     def learned(self) -> dict[_K, Learned]:
         """Return what was learned of every tool."""
-        self._observe()
+        self._observe(*self._waiting)
         found: dict[_K, Learned] = {}
         for (key, outcome), observer in self._observers.items():
             found[key] = replace(found.get(key, Learned()), **{outcome: observer.shape()})
         return found
 
-    def _observe(self) -> None:
-        for key, results in self._waiting.items():
-            if key not in self._observers:
-                self._observers[key] = Observer(values=self._values)
-            values, digests, times = zip(*results, strict=True)
-            self._observers[key].observe_all(values, digests, [at for at in times if at is not None])
-        self._waiting, self._bytes = {}, 0
+    def _observe(self, *names: tuple[_K, Outcome]) -> None:
+        for name in names:
+            values, digests, times = zip(*self._waiting.pop(name), strict=True)
+            self._bytes -= self._sizes.pop(name)
+            if name not in self._observers:
+                self._observers[name] = Observer(values=self._values)
+            self._observers[name].observe_all(values, digests, [at for at in times if at is not None])

@@ -6,29 +6,28 @@ Only the standard library is used: the jail loads this module before it is locke
 from __future__ import annotations
 
 import base64
-import binascii
 import io
 from collections.abc import Mapping
 from typing import Any
 
 __all__ = ["Media", "for_model", "picture_of", "value_text"]
 
-_URL_SAFE = str.maketrans("-_", "+/")
 _LONGEST_MIME = 200
 _LONGEST_VALUE = 4_000
-_UNKNOWN = "unknown"
 _OF_A_LINK = ("uri", "name", "mimeType", "description", "title")
+_OF_A_RESOURCE = ("uri", "mimeType", "text")
 
 
 class Media:
     """Something that is not text. `show(it)` shows it to the model; `.data` has its bytes."""
 
     def __init__(self, block: Mapping[str, Any]) -> None:
-        self._block = block if isinstance(block, dict) else dict(block)
+        self.block = block if isinstance(block, dict) else dict(block)
+        """The content block as the server sent it."""
         resource = block.get("resource")
         source = resource if isinstance(resource, dict) else block
         # A server may send anything; only text counts as text.
-        self.kind: str = _text(block, "type") or _UNKNOWN
+        self.kind: str = _text(block, "type") or "unknown"
         self.mime_type: str | None = _text(source, "mimeType")
         self.uri: str | None = _text(source, "uri")
         self.name: str | None = _text(source, "name")
@@ -40,12 +39,7 @@ class Media:
         """Its bytes, or those of its text."""
         if self.text is not None:
             return self.text.encode()
-        return base64.b64decode(_plain_base64(self._encoded))
-
-    @property
-    def block(self) -> dict[str, Any]:
-        """The content block as the server sent it."""
-        return self._block
+        return base64.b64decode(_base64(self._encoded))
 
     def __repr__(self) -> str:
         encoded = self._encoded if isinstance(self._encoded, str) else ""
@@ -92,25 +86,32 @@ def value_text(value: object) -> str:
 def for_model(block: Mapping[str, Any]) -> dict[str, Any]:
     """Return a content block with nothing else in it; raise `ValueError` if it cannot be shown."""
     kind = _text(block, "type")
+    try:
+        return {"type": kind, **_shown(kind, block)}
+    except ValueError as error:
+        raise ValueError(f"The {kind or 'value'} cannot be shown: {error}") from None
+
+
+def _shown(kind: str | None, block: Mapping[str, Any]) -> dict[str, Any]:
     if kind in {"image", "audio"}:
-        mime = block.get("mimeType")
-        if not isinstance(mime, str) or len(mime) > _LONGEST_MIME:
-            raise ValueError(f"The {kind} cannot be shown: its type is missing.")
-        return {"type": kind, "data": _shown_data(kind, block.get("data")), "mimeType": mime}
+        mime = _text(block, "mimeType")
+        if mime is None or len(mime) > _LONGEST_MIME:
+            raise ValueError("its type is missing.")
+        return {"data": _base64(block.get("data")), "mimeType": mime}
     if kind == "resource_link":
         kept = {key: block[key] for key in _OF_A_LINK if isinstance(block.get(key), str)}
         if "uri" not in kept or "name" not in kept:
-            raise ValueError("The link cannot be shown: it needs an address and a name.")
-        return {"type": kind, **kept}
+            raise ValueError("it needs an address and a name.")
+        return kept
     resource = block.get("resource")
     if kind != "resource" or not isinstance(resource, dict):
-        raise ValueError("Only images, sounds and resources can be shown.")
-    kept = {key: resource[key] for key in ("uri", "mimeType", "text") if isinstance(resource.get(key), str)}
+        raise ValueError("it is not an image, sound or resource.")
+    kept = {key: resource[key] for key in _OF_A_RESOURCE if isinstance(resource.get(key), str)}
     if "uri" not in kept or ("text" in kept) == (resource.get("blob") is not None):
-        raise ValueError("The resource cannot be shown: it needs an address, and either text or data.")
+        raise ValueError("it needs an address, and either text or data.")
     if "text" not in kept:
-        kept["blob"] = _shown_data(kind, resource.get("blob"))
-    return {"type": kind, "resource": kept}
+        kept["blob"] = _base64(resource.get("blob"))
+    return {"resource": kept}
 
 
 def _text(source: Mapping[str, Any], key: str) -> str | None:
@@ -118,27 +119,14 @@ def _text(source: Mapping[str, Any], key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _shown_data(kind: str, data: object) -> str:
-    try:
-        return _plain_base64(data)
-    except ValueError as error:
-        raise ValueError(f"The {kind} cannot be shown: {error}") from None
-
-
-def _plain_base64(data: object) -> str:
+def _base64(data: object) -> str:
     """Return standard base64, though a server wraps lines, omits the padding or uses the URL alphabet."""
     if not isinstance(data, str):
         raise ValueError("it has no data.")  # noqa: TRY004 -- any problem of a block is a wrong value
-    try:
-        base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        pass
-    else:
-        return data
-    plain = "".join(data.split()).translate(_URL_SAFE).rstrip("=")
+    plain = "".join(data.split()).replace("-", "+").replace("_", "/").rstrip("=")
     plain += "=" * (-len(plain) % 4)
     try:
         base64.b64decode(plain, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         raise ValueError("its data is not base64.") from None
     return plain

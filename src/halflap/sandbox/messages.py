@@ -5,6 +5,8 @@ Only the standard library is used: the jail loads this module before it is locke
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "CALL_TOOL",
     "FILE",
@@ -14,6 +16,7 @@ __all__ = [
     "NO_INPUT",
     "exit_text",
     "keywords_only",
+    "listed",
     "not_json",
     "shorten",
     "too_large",
@@ -22,6 +25,7 @@ __all__ = [
 FILE = "program.py"
 """What a program is called in its tracebacks."""
 _LONGEST = 20_000
+_MOST_LISTED = 20
 
 CALL_TOOL = "call_tool() takes the name of a tool as text, and its arguments: as one dict, or by keyword."
 NO_INPUT = "input() is not available in execute_program. Write the value into the program."
@@ -41,6 +45,10 @@ def not_json(what: str, why: object) -> str:
 
 def too_large(what: str, size: int, most: int) -> str:
     return f"{what} are {size:,} bytes; at most {most:,} are possible (`execution.max_value_bytes`)."
+
+
+def listed(keys: Sequence[str]) -> str:
+    return ", ".join([*keys[:_MOST_LISTED], "…"] if len(keys) > _MOST_LISTED else keys) or "none"
 
 
 def shorten(text: str) -> str:

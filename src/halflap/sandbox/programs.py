@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from halflap.core.errors import SandboxError, UsageError
 from halflap.sandbox.named import names_in
-from halflap.sandbox.run.permissions import DEEPEST, check_depth
+from halflap.sandbox.run.permissions import check_depth
 from halflap.sandbox.run.run import Run, Services, stopping
-from halflap.sandbox.sandbox import Entry, Readiness
+from halflap.sandbox.sandbox import DEEPEST, Entry, Readiness
 
 if TYPE_CHECKING:
     from halflap.core.values import CallContext, Tool

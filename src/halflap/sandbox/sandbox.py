@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
+
+from halflap.core.errors import SandboxError
 
 __all__ = [
+    "DEEPEST",
+    "Canary",
     "Ending",
     "Entry",
     "Failure",
@@ -17,6 +24,9 @@ __all__ = [
     "ToolHelp",
     "ToolRefusal",
 ]
+
+DEEPEST: Final = 4
+"""How deep scripts and DSPy programs can call each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +116,65 @@ class Readiness:
     notes: Sequence[str] = ()
 
 
-class Sandbox(Protocol):
+class Sandbox(ABC):
     """Runs programs where they can do no harm. Cancelling `run` ends the program."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
+
+    def __init__(self) -> None:
+        self._starting = asyncio.Lock()
+        self._readiness: Readiness | None = None
 
     async def ready(self) -> Readiness:
-        """Start if necessary, test the confinement, and return the result."""
-        ...
+        """Start and test the confinement, once; the result holds as long as the gateway runs."""
+        async with self._starting:
+            if self._readiness is None:
+                self._readiness = await self._start()
+                if self._readiness.trouble is not None:
+                    await self.close()
+            return self._readiness
 
-    async def run(self, program: Program, host: Host) -> Ending: ...
+    async def run(self, program: Program, host: Host) -> Ending:
+        readiness = self._readiness or await self.ready()
+        if readiness.trouble is not None:
+            raise SandboxError(readiness.trouble)
+        return await self._run(program, host)
 
+    @abstractmethod
+    async def _start(self) -> Readiness: ...
+
+    @abstractmethod
+    async def _run(self, program: Program, host: Host) -> Ending: ...
+
+    @abstractmethod
     async def close(self) -> None: ...
+
+
+class Canary:
+    """The host of a program that tries to break out before any other is run, and prints what it could do."""
+
+    def __init__(self) -> None:
+        self._printed = b""
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        del arguments
+        raise ToolRefusal(f"{name!r} is not for the canary.")
+
+    def output(self, data: bytes) -> bool:
+        self._printed += data
+        return True
+
+    def show(self, block: Mapping[str, Any]) -> bool:
+        return not block
+
+    @property
+    def escapes(self) -> str | None:
+        """What it could do that it should not; None if it tried and could do nothing."""
+        try:
+            attempts = json.loads(self._printed)
+        except ValueError:
+            attempts = {}
+        if not attempts:
+            return "the canary reported nothing"
+        got = ", ".join(what for what, succeeded in attempts.items() if succeeded)
+        return f"a program could {got}" if got else None

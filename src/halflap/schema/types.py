@@ -74,11 +74,10 @@ NEVER = Type("never")
 
 def union(members: Iterable[Type]) -> Type:
     """Return the type of a value that has one of these types; null comes last, and `any` absorbs the others."""
-    once: dict[Type, Type] = {}
-    for part in (one for member in members for one in (member.members or (member,))):
-        one = replace(part, description="") if part.description else part
-        once.setdefault(one, one)
-    flat = list(once.values())
+    parts = [part for member in members for part in (member.members or (member,))]
+    flat = [replace(one, description="") if one.description else one for one in parts]
+    if len(flat) > 1:
+        flat = list(dict.fromkeys(flat))
     listed = [one for one in flat if one.kind == "values"]
     if len(listed) > 1:
         values = {

@@ -17,7 +17,8 @@ from halflap.schema import argument_problems, compile_schema, parse_schema
 from halflap.scripts.definition import Definition, read_definition
 
 if TYPE_CHECKING:
-    from halflap.sandbox import Execution, Programs
+    from halflap.sandbox.programs import Programs
+    from halflap.sandbox.run.report import Execution
     from halflap.scripts.folder import SavedScripts, Script, ScriptFolder
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,6 @@ from halflap.server.passthrough.client import Client, Word
 if TYPE_CHECKING:
     from halflap.core.values import Tool
 
-__all__ = ["confirm", "question"]
-
 _ASKED = "confirm"
 _MAX_DESCRIPTION = 200
 _MAX_PROGRAM = 2_000

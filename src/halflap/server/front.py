@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-__all__ = ["Front"]
-
 _INSTRUCTIONS = """\
 Halflap gives you the tools of all of the user's MCP servers. Find one with search_tools, see its parameters and results \
 with inspect_tool, call it with call_tool, or combine several in a Python program with execute_program, which returns only \

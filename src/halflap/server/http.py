@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from halflap.core.errors import ServeError, UsageError
 from halflap.core.text import visible
+from halflap.server.connections import Connections, Refusals
 from halflap.server.front import Front
 from halflap.server.metrics import prometheus
 from halflap.server.tokens import PRINCIPAL, Tokens, bearer_token
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from halflap.core.codes import HttpCode
     from halflap.gateway import Gateway
 
-__all__ = ["Guard", "Page", "bind", "page_hosts", "parse_address", "serve_http"]
-
 PATH = "/mcp"
 METRICS = "/metrics"
 _SERVER_PATH = re.compile(r"/servers/(.+)/mcp")
@@ -39,6 +38,7 @@ _CHECKED_BY_GUARD = TransportSecuritySettings(enable_dns_rebinding_protection=Fa
 _HOST = re.compile(r"(?P<name>[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _LAST_PORT = 65535
+_WRONG_HOST = 421
 _BACKLOG = 128
 
 
@@ -68,6 +68,11 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address."""
+    return host in _LOOPBACK or host.startswith("127.")
+
+
 class Page(Protocol):
     """A web page: an application that signs people in by itself, and answers some paths."""
 
@@ -91,12 +96,15 @@ async def serve_http(
 ) -> None:
     """Serve until cancelled, principals by their tokens."""
     config = gateway.config.http
-    endpoints = Endpoints(gateway, front)
+    refusals = Refusals()
+    connections = Connections(refusals)
+    endpoints = Endpoints(gateway, front, refusals)
     hosts = allowed_hosts(listener.getsockname()[0], config)
-    guard = Guard(endpoints, tokens, hosts, config.allowed_origins, page)
+    guard = Guard(endpoints, tokens, hosts, config.allowed_origins, page, refusals=refusals)
     web = uvicorn.Server(
         uvicorn.Config(
             guard,
+            http=connections.protocol,  # type: ignore[arg-type]  # called as the class would be
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -117,8 +125,9 @@ async def serve_http(
 class Endpoints:
     """`/mcp` for all servers, `/servers/<name>/mcp` for each by itself, and `/metrics`."""
 
-    def __init__(self, gateway: Gateway, front: Front) -> None:
+    def __init__(self, gateway: Gateway, front: Front, refusals: Refusals | None = None) -> None:
         self._gateway = gateway
+        self._refusals = refusals or Refusals()
         self._fronts: dict[str | None, Front] = {None: front}
         self._managers: dict[str | None, StreamableHTTPSessionManager] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -161,7 +170,9 @@ class Endpoints:
     async def _metrics(self, method: str) -> Response:
         if method not in {"GET", "HEAD"}:
             return Response(status_code=405, headers={"allow": "GET, HEAD"})
-        text = prometheus(await self._gateway.metrics()).encode(errors="backslashreplace")
+        text = prometheus(await self._gateway.metrics(), self._refusals.counts).encode(
+            errors="backslashreplace"
+        )
         kind = "text/plain; version=0.0.4; charset=utf-8"
         return Response(text, media_type=kind, headers={"cache-control": "no-store"})
 
@@ -205,9 +216,12 @@ class Guard:
         hosts: frozenset[str],
         origins: tuple[str, ...] | frozenset[str],
         page: Page | None = None,
+        *,
+        refusals: Refusals | None = None,
     ) -> None:
         self._app = app
         self._page = page
+        self._refusals = refusals or Refusals()
         self._tokens = Tokens(tokens)
         self._hosts = hosts
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
@@ -219,13 +233,18 @@ class Guard:
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value)
         refusal, principal = self._refusal(headers), self._principal(headers)
+        address = (scope.get("client") or ["unknown"])[0]
         if refusal is not None:
+            self._refusals.add(
+                "host" if refusal.status_code == _WRONG_HOST else "origin", address, scope["path"]
+            )
             await refusal(scope, receive, send)
         elif self._page is not None and self._page.owns(scope["path"]):
             await self._page(scope, receive, send)
         elif principal is None:
             message = "Send the header `Authorization: Bearer <token>`; `halflap serve` says where it is."
             refusal = _refusal(401, "http-token", message)
+            self._refusals.add("token", address, scope["path"])
             refusal.headers["www-authenticate"] = 'Bearer realm="halflap"'
             await refusal(scope, receive, send)
         else:
@@ -237,7 +256,7 @@ class Guard:
         hosts = headers.get(b"host", [])
         if len(hosts) != 1 or _host_name(hosts[0]) not in self._hosts:
             message = "This Host is not one of ours. Name it in `http.allowed_hosts` if it should be."
-            return _refusal(421, "http-host", message)
+            return _refusal(_WRONG_HOST, "http-host", message)
         origins = headers.get(b"origin", [])
         if len(origins) > 1 or (origins and not self._knows_origin(origins[0])):
             message = "This Origin may not ask. Name it in `http.allowed_origins` if it should."

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["prometheus"]
-
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 Sample = tuple["Mapping[str, str]", float]
 
 
-def prometheus(counted: Mapping[str, Any]) -> str:
+def prometheus(counted: Mapping[str, Any], refused: Mapping[str, int] | None = None) -> str:
     """Write what `Gateway.metrics` counts. Nothing of any call is in it but how many there were and how long it took."""
     edges, learning = counted["edges"], counted["learning"]
     gauges: list[tuple[str, str, Iterable[Sample]]] = [
@@ -45,6 +43,9 @@ def prometheus(counted: Mapping[str, Any]) -> str:
         _family(f"learning_{name}_total", "counter", f"Of learning: {text}.", [({}, learning[name])])
         for name, text in counted["meanings"].items()
     ]
+    if refused is not None:
+        text = "Requests and connections that were refused before it was known whose they are."
+        written.append(_family("http_refused_total", "counter", text, _by("reason", refused)))
     return "".join(written)
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Definition = Mapping[str, Any]
 
-__all__ = ["AllServers", "Offer", "OneServer", "Target"]
-
 logger = logging.getLogger(__name__)
 
 _LISTS: Mapping[str, tuple[Any, str, str]] = {

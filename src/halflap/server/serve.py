@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.server.http import Page
 
-__all__ = ["run_http", "run_stdio"]
-
 logger = logging.getLogger(__name__)
 
 Load: TypeAlias = "Callable[[], Config]"
@@ -64,6 +62,7 @@ async def run_http(
     from halflap.server.http import (  # noqa: PLC0415 -- not for stdio
         PATH,
         bind,
+        is_loopback,
         page_hosts,
         parse_address,
         serve_http,
@@ -91,6 +90,10 @@ async def run_http(
         if page is not None:
             say(page.invite(url))
         say(how)
+        if not is_loopback(host):
+            say(
+                "Other machines can reach this address, and what they send is not encrypted: put a proxy with TLS in front."
+            )
 
     serving = serve_http(gateway, front, listener, tokens, on_ready=ready, page=page)
     await _run(gateway, front, serving, load)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import anyio
     from mcp.server.lowlevel import Server
 
-__all__ = ["serve_stdio"]
-
 
 async def serve_stdio(server: Server[Any]) -> None:
     """Serve one client until it closes our stdin."""

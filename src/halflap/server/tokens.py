@@ -15,15 +15,6 @@ from halflap.core.errors import TokenFileError
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
-__all__ = [
-    "PRINCIPAL",
-    "Tokens",
-    "bearer_token",
-    "keep_token",
-    "principal_of",
-    "principal_of_token",
-]
-
 PRINCIPAL = "halflap.principal"
 """The key of a request's scope that holds its principal."""
 _BLANKS = b" \t"

@@ -4,7 +4,8 @@ A `Pool` holds one `Upstream` per configured server. An upstream starts its serv
 when the connection is lost, lists its tools and sends calls; a call that may have arrived is repeated only if
 repeating it is harmless. Read `upstream.py` (calls) and `lifecycle.py` (starting and reconnecting) first, then
 `session.py` (the protocol), `announcements.py` (what the server says has changed), `transports/` (stdio, HTTP) and
-`connection.py` (what was delivered). `signin/` signs in to servers with OAuth, `guardian/` starts the server processes and ends them however the gateway dies.
+`connection.py` (what was delivered). `signin/` signs in to servers with OAuth, `guardian/` starts the server processes and
+ends them however the gateway dies.
 
 Policy, validation and recording of calls are in `halflap.calls`, the tools of all servers in `halflap.catalog`.
 """

@@ -22,9 +22,13 @@ LOST = -32951
 """The connection broke after the request was sent: it may have taken effect."""
 REFUSED = -32952
 """The server wants credentials, and did not look at the request."""
-NOT_MCP = -32953
-"""Something answered that does not speak MCP, such as a web page or a gateway error."""
-OWN_CODES = frozenset({NOT_SENT, LOST, REFUSED, NOT_MCP})
+UNUSABLE = -32953
+"""Something answered that cannot be used, such as a web page, or more than `MAX_MESSAGE_BYTES`."""
+OWN_CODES = frozenset({NOT_SENT, LOST, REFUSED, UNUSABLE})
+
+MAX_MESSAGE_BYTES = 32 * 1024 * 1024
+"""Of one message, and of one listing: they have to fit in memory."""
+TOO_LARGE = f"it answered with more than {MAX_MESSAGE_BYTES >> 20} MiB."
 
 Trouble = Literal[
     "misconfigured",
@@ -109,8 +113,10 @@ class Connection:
 
     def request_failed(self, error: MCPError, request_id: int) -> RequestFailedError:
         """Translate the SDK's error: whether an answer can still come, and whether the request was delivered."""
-        if error.code == NOT_MCP:
+        if error.code == UNUSABLE:
             return RequestFailedError(types.INTERNAL_ERROR, error.message)
+        if error.code == types.CONNECTION_CLOSED and error.message.startswith(_EVENT_TOO_LARGE):
+            return RequestFailedError(types.INTERNAL_ERROR, TOO_LARGE)
         if is_closed(error):
             # Over HTTP, a single request's stream can close alone.
             session_lost = error.message.startswith(_SESSION_CLOSED)
@@ -128,6 +134,7 @@ class Connection:
 
 _SESSION_CLOSED = "Connection closed"
 _STREAM_CLOSED = "SSE stream"
+_EVENT_TOO_LARGE = "SSE stream failed"
 """How the SDK's messages begin when no answer can come any more; servers use the same code for their own errors."""
 
 

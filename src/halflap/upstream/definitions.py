@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp.shared.exceptions import MCPError
@@ -13,6 +12,7 @@ from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 
 from halflap.core.text import visible
 from halflap.core.values import Features, Listing
+from halflap.upstream.connection import MAX_MESSAGE_BYTES
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -30,28 +30,61 @@ MAX_ENTRIES = 1_000
 _MAX_ENTRIES_BYTES = 2_000_000
 """Of each of these lists; they are stored with the catalogue."""
 _MAX_SHOWN = 100
+_TOO_LONG = (
+    f"its list is longer than {_MAX_TOOLS:,} tools or {MAX_MESSAGE_BYTES >> 20} MiB; the rest was left out"
+)
 
 
 async def list_tools(session: Session, server: str) -> Listing:
-    """Return all tools of a server."""
+    """Return the usable tools of a server, and note which arguments the newer era wants as HTTP headers, too."""
     listed = _Listed([], None)
     if session.capabilities.tools is not None:
-        listed = await _list(session, "tools/list", "tools", _MAX_TOOLS)
-    tools = read_tools(listed.entries, check_headers=session.is_modern)
-    session.send_as_headers(tools.param_headers)
-    too_long = f"its list of tools does not end; it was cut after {len(listed.entries):,}"
+        listed = await _list(session, "tools/list", "tools", _MAX_TOOLS, MAX_MESSAGE_BYTES)
+    tools: dict[str, Mapping[str, Any]] = {}
+    again, warnings, headers = [], [], {}
+    for definition in listed.entries:
+        if not _is_named(definition, "name"):
+            warnings.append("a tool without a name was left out")
+            continue
+        name = definition["name"]
+        shown = visible(name, _MAX_SHOWN)
+        if name in tools:
+            warnings.append(f"tool {shown!r} is listed twice; the second was left out")
+            again.append(definition)
+            continue
+        if not isinstance(definition.get("inputSchema"), dict):
+            warnings.append(f"tool {shown!r} has no input schema; any arguments are accepted")
+        tool = _completed(definition)
+        if session.is_modern:
+            problem, headers[name] = _param_headers(tool["inputSchema"])
+            if problem is not None:
+                warnings.append(f"tool {shown!r} was left out: {visible(problem, 2 * _MAX_SHOWN)}")
+                continue
+        tools[name] = tool
+    session.send_as_headers(headers)
     info = session.server_info
     return Listing(
         server=server,
-        tools=tools.usable,
+        tools=tuple(tools.values()),
         instructions=(session.instructions or "")[:_MAX_INSTRUCTIONS] or None,
         protocol_version=session.protocol_version,
         server_info=None if info is None else _describe(info),
         ttl_seconds=listed.ttl_seconds,
-        repeated=tools.repeated,
-        again=tools.again,
-        warnings=(*tools.warnings, too_long) if listed.is_cut else tools.warnings,
+        again=tuple(again),
+        warnings=(*warnings, _TOO_LONG) if listed.is_cut else tuple(warnings),
     )
+
+
+def _completed(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a definition whose parts have the types that they should have."""
+    tool = {"inputSchema": {"type": "object"}, "description": "", **definition}
+    if not isinstance(tool["inputSchema"], dict):
+        tool["inputSchema"] = {"type": "object"}
+    if not isinstance(tool["description"], str):
+        tool["description"] = ""
+    if not isinstance(tool.get("outputSchema"), dict):
+        tool.pop("outputSchema", None)
+    return tool
 
 
 def _describe(info: types.Implementation) -> str:
@@ -67,11 +100,13 @@ async def list_features(session: Session) -> Features:
         if capability is None:
             return ()
         try:
-            return read_entries((await _list(session, method, key, MAX_ENTRIES)).entries, name)
+            listed = await _list(session, method, key, MAX_ENTRIES, _MAX_ENTRIES_BYTES)
         except MCPError:
             # Many servers declare what they do not have.
             logger.debug("a server does not list its %s", key, exc_info=True)
             return ()
+        named = {one[name]: one for one in reversed(listed.entries) if _is_named(one, name)}
+        return tuple(reversed(named.values()))
 
     info, offered = session.server_info, session.capabilities
     return Features(
@@ -92,8 +127,8 @@ class _Listed(NamedTuple):
     is_cut: bool = False
 
 
-async def _list(session: Session, method: str, key: str, most: int) -> _Listed:
-    """Return the entries of all pages, up to a number."""
+async def _list(session: Session, method: str, key: str, most: int, most_bytes: int) -> _Listed:
+    """Return the entries of all pages, up to a number and a size."""
     entries: list[Any] = []
     seconds: list[float] = []
     cursors: set[str] = set()
@@ -101,62 +136,29 @@ async def _list(session: Session, method: str, key: str, most: int) -> _Listed:
     for _ in range(_MAX_PAGES):
         page = await session.send(method, params)
         listed, ttl, cursor = page.get(key), page.get("ttlMs"), page.get("nextCursor")
-        entries += listed if isinstance(listed, list) else []
         if isinstance(ttl, int | float) and not isinstance(ttl, bool) and ttl >= 0:
             seconds.append(min(ttl, 1e12) / 1000)
+        for entry in listed if isinstance(listed, list) else ():
+            most_bytes -= _size(entry)
+            if len(entries) == most or most_bytes < 0:
+                return _Listed(entries, min(seconds, default=None), is_cut=True)
+            entries.append(entry)
         if not isinstance(cursor, str) or cursor in cursors:
-            return _Listed(entries[:most], min(seconds, default=None), len(entries) > most)
-        if len(entries) >= most:
-            break
+            return _Listed(entries, min(seconds, default=None))
         cursors.add(cursor)
         params = {"cursor": cursor}
-    return _Listed(entries[:most], min(seconds, default=None), is_cut=True)
+    return _Listed(entries, min(seconds, default=None), is_cut=True)
 
 
-class Tools(NamedTuple):
-    """The tools of one listing."""
-
-    usable: tuple[Mapping[str, Any], ...]
-    again: tuple[Mapping[str, Any], ...]
-    """Further definitions under a name that was listed before."""
-    repeated: tuple[str, ...]
-    warnings: tuple[str, ...]
-    param_headers: dict[str, dict[tuple[str, ...], str]]
-    """By tool: which arguments are sent as HTTP headers, too."""
+def _size(entry: Any) -> int:
+    try:
+        return len(json.dumps(entry))
+    except RecursionError:
+        return MAX_MESSAGE_BYTES
 
 
-def read_tools(listed: Iterable[Any], *, check_headers: bool) -> Tools:
-    """Return the usable tools; with `check_headers`, as the newer era demands."""
-    names = Counter[str]()
-    tools, again, warnings, headers = [], [], [], {}
-    for definition in listed:
-        name = definition.get("name") if isinstance(definition, dict) else None
-        if not isinstance(name, str) or not name:
-            warnings.append("a tool without a name was left out")
-            continue
-        shown = visible(name, _MAX_SHOWN)
-        names[name] += 1
-        if names[name] > 1:
-            warnings.append(f"tool {shown!r} is listed twice; the second was left out")
-            again.append(definition)
-            continue
-        tool = dict(definition)
-        if not isinstance(tool.get("inputSchema"), dict):
-            warnings.append(f"tool {shown!r} has no input schema; any arguments are accepted")
-            tool["inputSchema"] = {"type": "object"}
-        if check_headers:
-            problem, found = _param_headers(tool["inputSchema"])
-            if problem is not None:
-                warnings.append(f"tool {shown!r} was left out: {visible(problem, 2 * _MAX_SHOWN)}")
-                continue
-            headers[name] = found
-        if not isinstance(tool.get("outputSchema"), dict):
-            tool.pop("outputSchema", None)
-        if not isinstance(tool.get("description"), str):
-            tool["description"] = ""
-        tools.append(tool)
-    repeated = tuple(name for name, times in names.items() if times > 1)
-    return Tools(tuple(tools), tuple(again), repeated, tuple(warnings), headers)
+def _is_named(entry: Any, key: str) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get(key), str) and entry[key] != ""
 
 
 def _param_headers(schema: Mapping[str, Any]) -> tuple[str | None, dict[tuple[str, ...], str]]:
@@ -166,20 +168,3 @@ def _param_headers(schema: Mapping[str, Any]) -> tuple[str | None, dict[tuple[st
         return problem, {} if problem is not None else x_mcp_header_map(schema)
     except RecursionError:
         return None, {}
-
-
-def read_entries(listed: Iterable[Any], identifier: str) -> tuple[Mapping[str, Any], ...]:
-    """Return the usable prompts, resources or templates: those that name themselves, once, as far as there is room."""
-    found: dict[str, Mapping[str, Any]] = {}
-    room = _MAX_ENTRIES_BYTES
-    for entry in listed:
-        name = entry.get(identifier) if isinstance(entry, dict) else None
-        if isinstance(name, str) and name and name not in found:
-            try:
-                length = len(json.dumps(entry))
-            except RecursionError:
-                continue
-            if length <= room:
-                found[name] = entry
-                room -= length
-    return tuple(found.values())

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import httpx2
 from mcp.shared.exceptions import MCPError
 
-from halflap.core.errors import UpstreamError, UpstreamLostError, UpstreamUnavailableError
-from halflap.core.text import quote
+from halflap.core.errors import UpstreamError
 from halflap.upstream.connection import OWN_CODES, Connection, Failure, is_closed
 from halflap.upstream.json_rpc import MALFORMED
 
@@ -55,18 +54,6 @@ def explain_timeout(server: ServerConfig, connection: Connection, log: ServerLog
         )
     message = f"it was not ready within {seconds}. If it needs longer, set `start_timeout_seconds` for it."
     return _with_log(Failure("start-timeout", message), server, log)
-
-
-def call_lost(server: str, tool: str, why: str, *, may_have_arrived: bool) -> UpstreamError:
-    """Return the error of a call without an answer, which says whether the call may have taken effect."""
-    why = why.rstrip(".")
-    if not may_have_arrived:
-        return UpstreamUnavailableError(server, f"{why}. The call of {quote(tool)} was not sent.")
-    return UpstreamLostError(
-        server,
-        f"the connection was lost during the call of {quote(tool)} ({why}). It may have taken effect; it was "
-        "not repeated, because the tool is not known to be read-only or idempotent.",
-    )
 
 
 def _unreachable(cause: BaseException, server: ServerConfig) -> Failure:

@@ -21,7 +21,7 @@ from halflap.upstream.definitions import list_tools
 from halflap.upstream.failure import explain, explain_timeout
 from halflap.upstream.questions import Questions
 from halflap.upstream.session import Session
-from halflap.upstream.transports import InMemoryTransport, http_streams, sse_streams, stdio_streams
+from halflap.upstream.transports import InMemoryTransport, http_streams, stdio_streams
 
 if TYPE_CHECKING:
     from halflap.config import ServerConfig
@@ -94,8 +94,7 @@ class Lifecycle:
         self._transport: str = config.transport
         self._current: asyncio.Future[Session] | None = None
         self._owner: asyncio.Task[None] | None = None
-        self._connecting: anyio.CancelScope | None = None
-        self._stop = asyncio.Event()
+        self._is_closed = False
         self._failed_starts = 0
         self._next_try = 0.0
 
@@ -112,7 +111,7 @@ class Lifecycle:
             raise self._unavailable("it is disabled in the configuration. Remove `disabled` to use it.")
         if self._config.broken is not None:
             raise self._unavailable(self._config.broken)
-        if self._stop.is_set():
+        if self._is_closed:
             raise self._unavailable(_SHUTTING_DOWN)
         if self._current is None:
             wait = self._next_try - anyio.current_time()
@@ -136,6 +135,27 @@ class Lifecycle:
             self._set("reconnecting", pid=None)
         session.connection.closed.set()
 
+    async def list(self) -> Listing:
+        """Return the tools as they are now; starts the server if necessary."""
+        was_ready = self.is_ready
+        session = await self.session()
+        if was_ready or self.listing is None:
+            seconds = self._config.start_timeout_seconds
+            try:
+                with anyio.fail_after(seconds):
+                    await self.keep(await list_tools(session, self._config.name))
+            except TimeoutError:
+                hint = "If it needs longer, raise `start_timeout_seconds` for it."
+                message = f"it did not list its tools within {seconds:g} s. {hint}"
+                raise UpstreamUnavailableError(self._config.name, message) from None
+            except Exception as error:
+                failure = explain(error, self._config, session.connection, self._log)
+                raise UpstreamUnavailableError(
+                    self._config.name, self._log.redact(failure.message)
+                ) from error
+        assert self.listing is not None
+        return self.listing
+
     async def keep(self, listing: Listing) -> None:
         """Take a new list of tools."""
         self.listing = listing
@@ -152,13 +172,13 @@ class Lifecycle:
 
     async def close(self) -> None:
         """Stop the server: gracefully if it is ready, at once if it is still starting."""
-        self._stop.set()
-        if not self.is_ready and self._connecting is not None:
-            self._connecting.cancel()
-        if self._owner is not None:
-            await asyncio.wait([self._owner], timeout=_CLOSE_SECONDS)
+        self._is_closed = True
+        if self._owner is not None and not self._owner.done():
             self._owner.cancel()
-            await asyncio.wait([self._owner], timeout=1.0)
+            _, pending = await asyncio.wait([self._owner], timeout=_CLOSE_SECONDS)
+            for stuck in pending:
+                stuck.cancel()
+            self._set("idle", pid=None)
         if self._current is not None and not self._current.done():
             self._current.set_exception(self._unavailable(_SHUTTING_DOWN))
 
@@ -176,9 +196,6 @@ class Lifecycle:
         while True:
             connection = Connection()
             ready_seconds = await self._connect(connection)
-            if self._stop.is_set():
-                self._set("idle", pid=None)
-                return
             if ready_seconds is None and self._transport == "auto" and connection.only_sse:
                 # A `url` without a transport is tried as streamable HTTP, then as SSE.
                 self._transport = "sse"
@@ -191,9 +208,7 @@ class Lifecycle:
             self._set("reconnecting")
             logger.info("server %r: %s Reconnecting.", self._config.name, self._reason)
             if losses > 1:
-                with anyio.move_on_after(_backoff(losses - 1)):
-                    await self._stop.wait()
-                    return
+                await asyncio.sleep(_backoff(losses - 1))
         self._set("needs-sign-in" if self.status.trouble == "sign-in-needed" else "failed")
         if self.status.state == "failed":
             self._failed_starts += 1
@@ -210,12 +225,16 @@ class Lifecycle:
         state: State = "reconnecting" if self.status.state == "reconnecting" else "starting"
         self._set(state, starts=self.status.starts + 1)
         self._log.start_process()
+        questions = Questions(
+            self._hooks.list_roots, enabled=self._config.questions, is_local=self._config.url is None
+        )
         with anyio.CancelScope(deadline=start + self._config.start_timeout_seconds) as scope:
-            self._connecting = scope
             try:
                 async with (
                     self._streams(connection) as streams,
-                    self._session(streams, connection) as session,
+                    Session(
+                        streams, connection, questions, self.announcements.on_change, self._hooks.version
+                    ) as session,
                 ):
                     await session.agree(self._config.protocol, self.status.protocol_version)
                     await self.keep(await list_tools(session, self._config.name))
@@ -225,13 +244,11 @@ class Lifecycle:
                     await self._serve(session)
             except Exception as error:  # noqa: BLE001 -- a server may fail in any way, but only for itself
                 failure = explain(error, self._config, connection, self._log)
-        self._connecting = None
         if failure is None and ready_at is None and scope.cancelled_caught:
             failure = explain_timeout(self._config, connection, self._log)
         failure = failure or connection.failure or Failure("not-reached", "the connection was lost.")
-        if not self._stop.is_set():
-            reason = self._log.redact(failure.message)
-            self.status = replace(self.status, pid=None, reason=reason, trouble=failure.trouble)
+        reason = self._log.redact(failure.message)
+        self.status = replace(self.status, pid=None, reason=reason, trouble=failure.trouble)
         return None if ready_at is None else anyio.current_time() - ready_at
 
     def _streams(self, connection: Connection) -> AbstractAsyncContextManager[Any]:
@@ -239,13 +256,7 @@ class Lifecycle:
             return stdio_streams(self._config, connection, self._log)
         if self._transport == "memory":
             return InMemoryTransport(self._in_process)
-        connect = sse_streams if self._transport == "sse" else http_streams
-        return connect(self._config, connection, self.sign_in)
-
-    def _session(self, streams: tuple[Any, Any], connection: Connection) -> Session:
-        is_local = self._config.url is None
-        questions = Questions(self._hooks.list_roots, enabled=self._config.questions, is_local=is_local)
-        return Session(streams, connection, questions, self.announcements.on_change, self._hooks.version)
+        return http_streams(self._config, connection, self.sign_in, is_sse=self._transport == "sse")
 
     def _set_ready(self, session: Session, seconds: float) -> None:
         self._transport = "http" if self._transport == "auto" else self._transport
@@ -256,17 +267,12 @@ class Lifecycle:
             self._current.set_result(session)
 
     async def _serve(self, session: Session) -> None:
-        """Stay with a ready session until it ends or is to be closed."""
+        """Stay with a ready session until it ends."""
         try:
             async with anyio.create_task_group() as tasks:
-
-                async def until(ended: asyncio.Event) -> None:
-                    await ended.wait()
-                    tasks.cancel_scope.cancel()
-
                 tasks.start_soon(self.announcements.follow, session)
-                tasks.start_soon(until, self._stop)
-                tasks.start_soon(until, session.connection.closed)
+                await session.connection.closed.wait()
+                tasks.cancel_scope.cancel()
         finally:
             self.give_up(session)
 

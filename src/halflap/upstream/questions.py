@@ -55,6 +55,11 @@ class Pending:
     def stop_clock(self) -> None:
         self.scope.deadline = self.end
 
+    async def on_progress(self, progress: float, total: float | None, message: str | None) -> None:
+        self.restart_clock()
+        if self.context.progress is not None:
+            await self.context.progress(progress, total, message)
+
 
 _current: ContextVar[tuple[Questions, Pending] | None] = ContextVar("halflap_request", default=None)
 """Set while a request is sent. The SDK's HTTP transport hands each message over in the context of its request."""

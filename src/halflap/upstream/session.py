@@ -22,7 +22,7 @@ from pydantic_core import to_jsonable_python
 
 from halflap.core.errors import ClientRefusedError
 from halflap.core.values import CallContext, Progress
-from halflap.upstream.connection import Connection, RequestFailedError
+from halflap.upstream.connection import REFUSED, Connection, RequestFailedError
 from halflap.upstream.questions import ELICIT, ROOTS, SAMPLE, Pending, Questions
 
 if TYPE_CHECKING:
@@ -112,7 +112,13 @@ class Session(ClientSession):
     async def send_discover(self, version: str) -> dict[str, Any]:
         seconds, self._probe_seconds = self._probe_seconds, math.inf
         with anyio.move_on_after(seconds):
-            return await super().send_discover(version)
+            try:
+                return await super().send_discover(version)
+            except MCPError as error:
+                if error.code != REFUSED:
+                    raise
+                # It wants a sign-in, whatever era it is of: `initialize` would only get another answer.
+                raise PermissionError(error.message) from error
         raise MCPError(types.REQUEST_TIMEOUT, "it did not answer server/discover in time")
 
     @property
@@ -138,9 +144,7 @@ class Session(ClientSession):
         """Note which arguments of which tools the newer era wants as HTTP headers, too."""
         self._x_mcp_header_maps = arguments
 
-    async def request(
-        self, method: str, params: Mapping[str, Any], pending: Pending, progress: Progress | None = None
-    ) -> dict[str, Any]:
+    async def request(self, method: str, params: Mapping[str, Any], pending: Pending) -> dict[str, Any]:
         """Send a client's request and return the raw result; `RequestFailedError` if there is none.
 
         A server of the newer era may answer with questions. They are asked, or returned if the client takes them so.
@@ -150,7 +154,7 @@ class Session(ClientSession):
         if forwarded is not None:
             sent |= _given(forwarded.answers, forwarded.state)
         for _ in range(_MAX_ROUNDS):
-            raw = await self.send(method, sent, pending, progress)
+            raw = await self.send(method, sent, pending, pending.on_progress)
             if raw.get("resultType") != "input_required":
                 return raw
             questions = raw.get("inputRequests") or {}

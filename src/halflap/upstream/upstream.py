@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +18,12 @@ from halflap.core.errors import (
     InputRequiredError,
     SignInNeededError,
     ToolFailedError,
+    UpstreamLostError,
     UpstreamUnavailableError,
 )
 from halflap.core.text import quote
 from halflap.core.values import CallContext, Listing, Result, person_of
 from halflap.upstream.connection import OWN_CODES, REFUSED, Connection, Hooks, RequestFailedError
-from halflap.upstream.definitions import list_tools
-from halflap.upstream.failure import call_lost, explain
 from halflap.upstream.lifecycle import Lifecycle, Status
 from halflap.upstream.log import ServerLog
 from halflap.upstream.questions import Pending
@@ -36,10 +34,14 @@ if TYPE_CHECKING:
     from halflap.upstream.session import Session
     from halflap.upstream.signin import CredentialStore, SignedIn
 
+    Admit = Callable[[], Coroutine[Any, Any, None]]
+
 _MAX_ATTEMPTS = 3
 """How often one call is sent at most, even if it provably never arrived."""
 _CANCEL_SECONDS = 0.3
 """How long a cancelled call may take to notify the server; after that it continues in the background."""
+_OWNER = "local"
+"""The principal whose sign-in the gateway's own connection uses."""
 
 _running: set[asyncio.Task[dict[str, Any]]] = set()
 """Keeps cancelled calls alive until they end: the event loop holds only weak references to tasks."""
@@ -54,25 +56,18 @@ class Upstream:
         hooks: Hooks,
         log: ServerLog,
         *,
-        last_version: str | None = None,
-        in_process: Any = None,
-        credentials: CredentialStore | None = None,
+        last_version: str | None,
+        in_process: Any,
+        credentials: CredentialStore,
     ) -> None:
         self.config = config
         self.log = log
-        self._credentials = credentials if _may_sign_in(config) else None
+        has_token = any(name.lower() == "authorization" for name in config.headers)
+        self._credentials = None if config.url is None or has_token else credentials
         self._hooks = hooks
+        self._lifecycle = self._connection(_OWNER, hooks, last_version, in_process)
         self._personal: dict[str, Lifecycle] = {}
         """A connection for each person who shares the gateway, where they sign in to the server."""
-        self._lifecycle = Lifecycle(
-            config,
-            hooks,
-            log,
-            last_version=last_version,
-            in_process=in_process,
-            sign_in=self._sign_in("local"),
-        )
-        self._signing_in = asyncio.Lock()
         self._slots = asyncio.Semaphore(config.max_concurrent_calls)
 
     @property
@@ -84,22 +79,7 @@ class Upstream:
 
     async def list(self) -> Listing:
         """Return the tools as they are now; starts the server if necessary."""
-        was_ready = self._lifecycle.is_ready
-        session = await self._lifecycle.session()
-        if was_ready or self._lifecycle.listing is None:
-            seconds = self.config.start_timeout_seconds
-            try:
-                with anyio.fail_after(seconds):
-                    await self._lifecycle.keep(await list_tools(session, self.name))
-            except TimeoutError:
-                hint = "If it needs longer, raise `start_timeout_seconds` for it."
-                message = f"it did not list its tools within {seconds:g} s. {hint}"
-                raise UpstreamUnavailableError(self.name, message) from None
-            except Exception as error:
-                failure = explain(error, self.config, session.connection, self.log)
-                raise UpstreamUnavailableError(self.name, self.log.redact(failure.message)) from error
-        assert self._lifecycle.listing is not None
-        return self._lifecycle.listing
+        return await self._lifecycle.list()
 
     async def call(
         self,
@@ -108,7 +88,7 @@ class Upstream:
         context: CallContext,
         *,
         repeatable: bool,
-        admit: Callable[[], Coroutine[Any, Any, None]],
+        admit: Admit,
     ) -> Result:
         """Call a tool. A call that may have arrived is repeated only if it is `repeatable`.
 
@@ -125,55 +105,38 @@ class Upstream:
         context: CallContext,
         *,
         repeatable: bool,
-        admit: Callable[[], Coroutine[Any, Any, None]],
+        admit: Admit,
     ) -> dict[str, Any]:
         """Send a request on behalf of a client, as `call` does, and return the raw result.
 
         If the server wants a person to sign in and the client can show them a link, it is sent again after that.
         """
         lifecycle = self._lifecycle_of(context)
-        send = partial(self._request, lifecycle, method, params, context, repeatable=repeatable, admit=admit)
-        began = time.time()
-        try:
-            return await send()
-        except SignInNeededError:
-            if lifecycle.sign_in is None or not can_open_links(context):
-                raise
-            async with self._signing_in:
-                held = await lifecycle.sign_in.held()
-                # Another call may have signed in while this one waited.
-                if held is None or held.signed_in_at < began:
-                    await sign_in_through_client(lifecycle.sign_in, context)
-            return await send()
 
-    async def _request(
-        self,
-        lifecycle: Lifecycle,
-        method: str,
-        params: Mapping[str, Any],
-        context: CallContext,
-        *,
-        repeatable: bool,
-        admit: Callable[[], Coroutine[Any, Any, None]],
-    ) -> dict[str, Any]:
-        what = _target(method, params)
-        async with self._slot(what, context):
+        async def send() -> dict[str, Any]:
             for attempt in range(1, _MAX_ATTEMPTS + 1):
                 session = await lifecycle.session(context.deadline)
                 await admit()
                 try:
-                    raw = await self._send(session, method, params, context)
+                    return await self._send(session, method, params, context)
                 except RequestFailedError as failed:
                     if failed.session_lost:
                         lifecycle.give_up(session)
                     may_repeat = failed.lost and (repeatable or not failed.may_have_arrived)
                     if not may_repeat or attempt == _MAX_ATTEMPTS:
-                        raise self._call_error(what, failed, session.connection) from failed
-                else:
-                    if raw.get("resultType") == "input_required":
-                        raise InputRequiredError(what, raw)
-                    return raw
+                        raise self._call_error(
+                            _target(method, params), failed, session.connection
+                        ) from failed
             raise AssertionError("unreachable")
+
+        began = time.time()
+        try:
+            return await self._in_turn(send, method, params, context)
+        except SignInNeededError:
+            if lifecycle.sign_in is None or not can_open_links(context):
+                raise
+        await sign_in_through_client(lifecycle.sign_in, context, began)
+        return await self._in_turn(send, method, params, context)
 
     async def features_known(self, seconds: float) -> None:
         """Wait until it is known what the server offers besides tools; starts it if necessary."""
@@ -202,41 +165,52 @@ class Upstream:
     async def close(self) -> None:
         await asyncio.gather(*(one.close() for one in (self._lifecycle, *self._personal.values())))
 
-    def _sign_in(self, principal: str) -> SignIn | None:
-        return None if self._credentials is None else SignIn(self.config, principal, self._credentials)
+    def _connection(
+        self, principal: str, hooks: Hooks, last_version: str | None, in_process: Any
+    ) -> Lifecycle:
+        sign_in = None if self._credentials is None else SignIn(self.config, principal, self._credentials)
+        return Lifecycle(
+            self.config, hooks, self.log, last_version=last_version, in_process=in_process, sign_in=sign_in
+        )
 
     def _lifecycle_of(self, context: CallContext) -> Lifecycle:
         """Return the connection with the sign-in of the caller; the gateway's owner lists the tools."""
-        if self._credentials is None or person_of(context.principal) is None:
+        principal = context.principal
+        if self._credentials is None or person_of(principal) is None:
             return self._lifecycle
-        if context.principal not in self._personal:
-            self._personal[context.principal] = Lifecycle(
-                self.config,
-                replace(self._hooks, on_listing=self._absorb_personal),
-                self.log,
-                last_version=self._lifecycle.status.protocol_version,
-                in_process=None,
-                sign_in=self._sign_in(context.principal),
-            )
-        return self._personal[context.principal]
+        if principal not in self._personal:
+            hooks = replace(self._hooks, on_listing=self._absorb_personal)
+            version = self._lifecycle.status.protocol_version
+            self._personal[principal] = self._connection(principal, hooks, version, None)
+        return self._personal[principal]
 
     async def _absorb_personal(self, listing: Listing) -> None:
         """Take the tools that a person sees only if the owner is not signed in: they may differ."""
         if not self._lifecycle.is_ready:
             await self._hooks.on_listing(listing)
 
-    @asynccontextmanager
-    async def _slot(self, what: str, context: CallContext) -> AsyncIterator[None]:
-        with anyio.CancelScope(deadline=math.inf if context.deadline is None else context.deadline) as scope:
-            await self._slots.acquire()
-        if scope.cancelled_caught:
-            raise CallTimeoutError(
-                self.name, f"{quote(what)} had to wait for other calls until the deadline; it was not sent."
-            )
+    async def _in_turn(
+        self,
+        send: Callable[[], Coroutine[Any, Any, dict[str, Any]]],
+        method: str,
+        params: Mapping[str, Any],
+        context: CallContext,
+    ) -> dict[str, Any]:
+        """Send a request when one of the places for calls is free."""
+        what = _target(method, params)
         try:
-            yield
+            with anyio.fail_after(_seconds_until(context.deadline)):
+                await self._slots.acquire()
+        except TimeoutError:
+            message = f"{quote(what)} had to wait for other calls until the deadline; it was not sent."
+            raise CallTimeoutError(self.name, message) from None
+        try:
+            raw = await send()
         finally:
             self._slots.release()
+        if raw.get("resultType") == "input_required":
+            raise InputRequiredError(what, raw)
+        return raw
 
     async def _send(
         self, session: Session, method: str, params: Mapping[str, Any], context: CallContext
@@ -247,16 +221,10 @@ class Upstream:
         end = min(start + self.config.max_call_timeout_seconds, context.deadline or math.inf)
         pending = Pending(context, anyio.CancelScope(), self.config.call_timeout_seconds, end)
         pending.restart_clock()
-
-        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-            pending.restart_clock()
-            if context.progress is not None:
-                await context.progress(progress, total, message)
-
         with pending.scope:
             if method == "tools/call" and what in self._lifecycle.task_tools and not session.is_modern:
                 return await _abandonable(session.run_task(params, pending))
-            return await _abandonable(session.request(method, params, pending, on_progress))
+            return await _abandonable(session.request(method, params, pending))
         seconds = f"{anyio.current_time() - start:.1f} s"
         if context.deadline is not None and anyio.current_time() >= context.deadline:
             message = f"it did not answer {quote(what)} before the deadline ({seconds})."
@@ -269,25 +237,33 @@ class Upstream:
         )
 
     def _call_error(self, what: str, failed: RequestFailedError, connection: Connection) -> Exception:
+        """Return the error of a call, which says whether the call may have taken effect."""
         message = self.log.redact(failed.message)
-        if failed.lost:
-            if failed.code not in OWN_CODES and connection.failure is not None:
-                # The SDK says no more than that the connection is closed.
-                message = self.log.redact(connection.failure.message)
-            return call_lost(self.name, what, message, may_have_arrived=failed.may_have_arrived)
-        if failed.code == REFUSED:
-            refused = UpstreamUnavailableError if self._credentials is None else SignInNeededError
-            return refused(self.name, message)
-        return ToolFailedError(what, self.name, failed.code, message, failed.data)
-
-
-def _may_sign_in(server: ServerConfig) -> bool:
-    return server.url is not None and not any(name.lower() == "authorization" for name in server.headers)
+        if not failed.lost:
+            if failed.code == REFUSED:
+                refused = UpstreamUnavailableError if self._credentials is None else SignInNeededError
+                return refused(self.name, message)
+            return ToolFailedError(what, self.name, failed.code, message, failed.data)
+        if failed.code not in OWN_CODES and connection.failure is not None:
+            # The SDK says no more than that the connection is closed.
+            message = self.log.redact(connection.failure.message)
+        why = message.rstrip(".")
+        if not failed.may_have_arrived:
+            return UpstreamUnavailableError(self.name, f"{why}. The call of {quote(what)} was not sent.")
+        return UpstreamLostError(
+            self.name,
+            f"the connection was lost during the call of {quote(what)} ({why}). It may have taken effect; it was "
+            "not repeated, because the tool is not known to be read-only or idempotent.",
+        )
 
 
 def _target(method: str, params: Mapping[str, Any]) -> str:
     """Return what a request is about, for messages."""
     return str(params.get("name") or params.get("uri") or method)
+
+
+def _seconds_until(deadline: float | None) -> float | None:
+    return None if deadline is None else max(0.0, deadline - anyio.current_time())
 
 
 async def _abandonable(sending: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:

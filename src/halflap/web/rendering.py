@@ -19,11 +19,12 @@ from pygments.token import STANDARD_TYPES
 from halflap import __version__
 from halflap.core.text import clean, plural, visible
 
-__all__ = ["code_lines", "environment", "pretty"]
+__all__ = ["code_lines", "environment", "label", "pretty", "short_name"]
 
 _MAX_TEXT = 65_536
 """Characters of one value on a page; more make it slow to read and to make."""
 _MAX_PROSE = 4_000
+_MAX_LABEL = 60
 _NONE = "\N{EN DASH}"
 _KILO = 1_000
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -53,6 +54,7 @@ def environment() -> Environment:
         "size": size,
         "slug": lambda text: quote(str(text), safe=""),
         "stamp": stamp,
+        "tojson_text": lambda value: json.dumps(value, ensure_ascii=True),
     }
     made.globals |= {"version": __version__}
     return made
@@ -124,6 +126,11 @@ def short_name(name: str) -> str:
     """Return a tool's name without the part that its server has in common."""
     parts = name.split("__", 2)
     return parts[-1] if parts[0] == "mcp" and len(parts) > 2 else name.partition("__")[2] or name  # noqa: PLR2004
+
+
+def label(text: str) -> str:
+    """Return a name to draw: drawings are made in the browser, past the escaping of templates."""
+    return visible(text, _MAX_LABEL)
 
 
 def pretty(value: Any) -> str:

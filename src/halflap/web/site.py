@@ -16,6 +16,7 @@ from halflap.core.errors import HalflapError, UsageError
 from halflap.core.values import CallContext
 from halflap.web.signin import LOCAL, Session
 from halflap.web.tasks import Tasks
+from halflap.workflows.run.process import Jobs
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -83,7 +84,12 @@ class Site:
         self.tasks = Tasks()
         self.kinds: Shared[dict[str, str]] = Shared(self._kinds, 5.0)
         """Whether the output of each tool is declared, learned or unknown."""
+        self.health: Shared[dict[str, Any]] = Shared(self._health, 3.0)
         self.edges: Shared[Sequence[Edge]] = Shared(self._edges, 30.0)
+        self.jobs = Jobs(gateway.config.workflows.timeout_seconds)
+
+    async def _health(self) -> dict[str, Any]:
+        return await (await self.gateway.prepare()).doctor.health()
 
     async def _kinds(self) -> dict[str, str]:
         await self.gateway.prepare()
@@ -147,6 +153,11 @@ class Visit:
         if not self.may_call:
             raise UsageError("Calls from the page are off. Set `web.allow_calls: true` to allow them.")
 
-    def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        text = self.site.templates.get_template(template).render(visit=self, **values)
+    def expect_owner(self) -> None:
+        if not self.is_owner:
+            raise UsageError("Only the owner of this machine may do this, signed in by `halflap web`.")
+
+    def render(self, template: str, /, status: int = 200, **values: Any) -> HTMLResponse:
+        layout = "part.html" if self.is_fragment else "base.html"
+        text = self.site.templates.get_template(template).render(visit=self, layout=layout, **values)
         return HTMLResponse(text, status, headers={"Vary": "HX-Request"})

@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox.check.room import Room
-from sandbox.check.world import open_world, servers_here
-from sandbox.desk import Desk
+from sandbox.check.world import open_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
-@pytest.fixture(scope="session")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """A desk in front of those servers of the corpus that live in this process."""
-    with Desk({}, tmp_path_factory.mktemp("here"), servers_here()) as desk:
-        desk.do(desk.gateway.refresh())
-        yield desk
+    from sandbox.desk import Desk
 
 
 @pytest.fixture(scope="session")

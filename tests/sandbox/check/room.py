@@ -14,7 +14,7 @@ from support import children_of, eventually
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from halflap.sandbox.check.answer import Answer
+    from halflap.sandbox.check.inside.answer import Answer
 
 __all__ = ["PATIENT", "Room", "pid_of", "question", "soon"]
 
@@ -78,7 +78,7 @@ class Room:
 
     def diagnostics(self, code: str, stubs: str = "") -> list[Told]:
         found = self.examine(code, stubs).findings
-        return sorted(Told(one.rule, *one.at[:2], one.wrong) for one in found)
+        return sorted(Told(one.rule, *at[:2], one.wrong) for at, one in found)
 
     def running(self) -> list[int]:
         """Return the processes in which ty, or what is run instead, runs."""

@@ -1,7 +1,4 @@
-"""No correct program of the corpus is refused, all run to their end, and nearly all planted mistakes are found.
-
-`tests/acceptance` has the figures for all of them; here is a sample with the servers that live in this process.
-"""
+"""No correct program of the corpus is refused, and all run to their end. `tests/acceptance` has the planted mistakes."""
 
 from __future__ import annotations
 
@@ -13,25 +10,9 @@ from sandbox.check.world import Program, missing_servers, more_programs, open_wo
 from support import skip_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from sandbox.desk import Desk
-
-HERE = {"sales", "financial_data", "doc_retrieval", "helpdesk", "crm"}
-SHORT = [program for program in more_programs() if program.servers <= HERE]
-
-
-def refused(desk: Desk, codes: Sequence[str]) -> list[str]:
-    """Check programs one after the other as one program; returns those with a mistake in their lines."""
-    checked = desk.do(desk.gateway.check("\n".join(codes)))
-    assert checked.skipped is None
-    lines = {mistake.line for mistake in checked.mistakes}
-    found, line = [], 1
-    for code in codes:
-        after = line + code.count("\n") + 1
-        found += [code] * bool(lines & set(range(line, after)))
-        line = after
-    return found
 
 
 def ran_well(desk: Desk, program: Program) -> None:
@@ -42,9 +23,6 @@ def ran_well(desk: Desk, program: Program) -> None:
     assert "never awaited" not in execution.output
     _, calls = desk.do(desk.gateway.run(execution.run))
     assert [call.breach for call in calls if call.breach] == []
-
-
-# Everything -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ import pytest
 from halflap.catalog import Snapshot
 from halflap.core.values import Tool
 from halflap.sandbox.check.inside.examine import examine
-from halflap.sandbox.check.inside.tree import Place
-from halflap.sandbox.check.inside.ty import Diagnostic
 from sandbox.check.checkup import TOOLS, Checkup
 from sandbox.check.room import question
 from support import some
@@ -146,11 +145,11 @@ def test_of_a_declaration_that_was_broken_nothing_is_certain() -> None:
 
 
 def test_a_rule_that_does_not_exist_yet_is_a_doubt() -> None:
-    def run(_: str, __: str) -> list[Diagnostic]:
-        return [Diagnostic("a-new-rule", Place(2, 1, 2, 2), "said otherwise")]
-
-    found = examine(question(f"{CLOSED}x: int = 'a'"), run)["findings"]
-    assert [(one["rule"], one["certain"]) for one in found] == [("a-new-rule", False)]
+    place = {"line": 2, "column": 1}
+    where = {"path": "program.py", "positions": {"begin": place, "end": place}}
+    report = json.dumps([{"check_name": "a-new-rule", "description": "said otherwise", "location": where}])
+    found = examine(question(f"{CLOSED}x: int = 'a'"), lambda *_: report.encode()).findings
+    assert [(one.rule, one.certain) for _, one in found] == [("a-new-rule", False)]
 
 
 def test_a_program_may_give_the_names_of_tools_another_meaning(checkup: Checkup) -> None:

@@ -15,26 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.demo import demo_config
 from sandbox.desk import Desk
-from servers import crm, helpdesk
-from servers.helpdesk_book import Book
-from servers.memory import Memory, bundled
 from support import NODE_SERVERS, ROOT, python_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from halflap.core.values import Tool
 
 __all__ = [
     "CORPUS",
     "Program",
-    "catalogue",
     "missing_servers",
     "more_programs",
     "open_world",
     "programs",
     "servers",
-    "servers_here",
 ]
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -125,27 +119,12 @@ def servers(folder: Path) -> list[dict[str, Any]]:
     return [server for server in everything if server["name"] not in missing]
 
 
-def servers_here() -> dict[str, Any]:
-    """Make those servers of the corpus that can live in this process."""
-    answers = crm.BY_NAME
-    crm_here = Memory(
-        *(tool.definition for tool in crm.TOOLS), answer=lambda name, given: answers[name].call(given)
-    )
-    return {**bundled(), "helpdesk": helpdesk.build(Book()), "crm": crm_here}
-
-
 @contextmanager
 def open_world(folder: Path, **config: Any) -> Iterator[Desk]:
     """Open a desk in front of all these servers, every one of them listed."""
     with Desk({"servers": servers(folder), **config}, folder / "data") as desk:
         desk.do(desk.gateway.refresh())
         yield desk
-
-
-def catalogue(desk: Desk) -> Mapping[str, Tool]:
-    """Return the tools of a desk, by the name that programs use."""
-    snapshot = desk.gateway.snapshot
-    return {name: snapshot.tools[name] for name in snapshot.callable}
 
 
 def _write_files(folder: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from halflap.config import ExecutionConfig
 from halflap.sandbox.jail import protocol
 from halflap.sandbox.jail.process import SandboxProcess
 from halflap.sandbox.jail.protocol import frame
@@ -58,13 +59,13 @@ class _Child:
     def kill(self) -> None:
         """Be killed already."""
 
-    async def exited(self) -> None:
-        """Be gone already."""
+    async def exited(self, seconds: float = 0.0) -> None:
+        """Leave no word of how it ended."""
 
 
-async def _last_words(*words: bytes) -> tuple[Ending | None, bytes]:
+async def _last_words(*words: bytes) -> tuple[Ending, bytes]:
     child = _Child()
-    process = SandboxProcess(cast("Child", child), 1_000, 16)
+    process = SandboxProcess(cast("Child", child), ExecutionConfig(max_value_bytes=1_000))
     host = _Leaver(child.theirs, *words)
     order = json.dumps({"name": "any", "arguments": {}}).encode()
     child.theirs.sendall(frame(protocol.READY))
@@ -81,29 +82,27 @@ async def _last_words(*words: bytes) -> tuple[Ending | None, bytes]:
     [
         ([frame(protocol.DONE, json.dumps(FAILURE).encode())], "failed", b""),
         ([frame(protocol.OUTPUT, b"line\n")] * 500 + [frame(protocol.DONE, b"null")], "ok", b"line\n" * 500),
-        ([frame(protocol.OUTPUT, b"x")], None, b"x"),
+        ([frame(protocol.OUTPUT, b"x")], "misused", b"x"),
     ],
     ids=["failed", "printed much", "without a word"],
 )
-def test_what_a_process_said_before_it_left_counts(
-    words: list[bytes], outcome: str | None, printed: bytes
-) -> None:
+def test_what_a_process_said_before_it_left_counts(words: list[bytes], outcome: str, printed: bytes) -> None:
     ending, heard = asyncio.run(_last_words(*words))
-    assert (None if ending is None else ending.outcome, heard) == (outcome, printed)
+    assert (ending.outcome, heard) == (outcome, printed)
 
 
 def test_what_was_printed_until_it_is_killed_is_heard_and_no_call_is_made() -> None:
     async def scenario() -> tuple[bytes, int]:
         child = _Child()
-        process = SandboxProcess(cast("Child", child), 1_000, 16)
+        process = SandboxProcess(cast("Child", child), ExecutionConfig(max_value_bytes=1_000))
         host = _Leaver(child.theirs)
         running = asyncio.create_task(process.run(Program(""), host))
         await asyncio.sleep(0)
         order = protocol.NUMBER.pack(1), b'{"name": "any", "arguments": {}}'
         child.theirs.sendall(frame(protocol.OUTPUT, b"line\n") * 500 + frame(protocol.CALL, *order))
-        running.cancel()
         child.theirs.shutdown(socket.SHUT_WR)
-        await process.stop()
+        running.cancel()
+        await asyncio.wait([running])
         closed = child.theirs.fileno()
         child.theirs.close()
         return host.printed, closed

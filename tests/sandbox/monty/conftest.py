@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from halflap.config import ExecutionConfig
 from halflap.sandbox.monty.monty import Monty
-from sandboxing import Stage
+from halflap.sandbox.sandbox import Program
+from sandboxing import TOOLS, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Iterator
 
-    from halflap.sandbox.sandbox import Ending
+    from halflap.sandbox.sandbox import Ending, Entry
 
 
-@pytest.fixture
-def play(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> Callable[..., tuple[Ending, Stage]]:
-    """Run a program, and give how it ended and what it said."""
+@pytest.fixture(scope="module")
+def play() -> Iterator[Callable[..., tuple[Ending, Stage]]]:
+    """Run a program, and return how it ended and what it said."""
     pytest.importorskip("pydantic_monty", reason="monty is not installed: pip install 'halflap[monty]'")
+    pools: dict[str, Monty] = {}
+    with asyncio.Runner() as runner:
 
-    def player(
-        code: str, *, stage: Stage | None = None, seconds: int = 10, megabytes: int = 100
-    ) -> tuple[Ending, Stage]:
-        stage = stage or Stage()
+        def player(
+            code: str, *, stage: Stage | None = None, entry: Entry | None = None, **limits: Any
+        ) -> tuple[Ending, Stage]:
+            stage = stage or Stage()
+            config = {"cpu_seconds": 10, "max_memory_mb": 100, **limits}
+            pool = pools.setdefault(str(config), Monty(ExecutionConfig(**config)))
+            return runner.run(pool.run(Program(code, TOOLS, entry), stage)), stage
 
-        async def go() -> Ending:
-            monty = Monty(ExecutionConfig(cpu_seconds=seconds, max_memory_mb=megabytes))
-            try:
-                return await stage.play(monty, code)
-            finally:
-                await monty.close()
-
-        return run(go()), stage
-
-    return player
+        yield player
+        for pool in pools.values():
+            runner.run(pool.close())

@@ -20,7 +20,7 @@ from support import eventually
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from halflap.sandbox.sandbox import Ending
+    from halflap.sandbox.sandbox import Ending, Readiness
 
     Play = Callable[..., tuple[Ending, Stage]]
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -40,28 +40,16 @@ def threads() -> list[str]:
     return left()
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass",
-        pytest.param("sum(range(10 ** 13))", marks=pytest.mark.slow),
-        pytest.param("import re\nre.sub('a', 'b' * 1000, 'a' * 1_000_000)", marks=pytest.mark.slow),
-        pytest.param("x = 10 ** 1_000_000\nfor i in range(20): x = x * x", marks=pytest.mark.slow),
-    ],
-)
-def test_a_program_that_computes_too_long_is_ended_and_its_output_kept(play: Play, code: str) -> None:
-    ending, stage = play(f"print('before')\n{code}", seconds=1)
+def test_a_program_that_computes_too_long_is_ended_and_its_output_kept(play: Play) -> None:
+    code = "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass"
+    ending, stage = play(f"print('before')\n{code}", cpu_seconds=1)
     assert (ending.outcome, stage.text) == ("cpu", "before\n")
 
 
-@pytest.mark.parametrize(
-    "code", ["x = 'a' * 10 ** 10", "x = 2 ** 10 ** 10", "x = []\nwhile True: x.append('a' * 1000)"]
-)
+@pytest.mark.parametrize("code", ["x = 'a' * 10 ** 10", "x = []\nwhile True: x.append('a' * 1000)"])
 def test_a_program_that_takes_too_much_memory_is_ended_and_its_output_kept(play: Play, code: str) -> None:
     ending, stage = play(f"print('before')\n{code}")
     assert (ending.outcome, stage.text) == ("memory", "before\n")
-    assert ending.failure is not None
-    assert ending.failure.type == "MemoryError"
 
 
 @pytest.mark.parametrize("error", ["TimeoutError('feed time limit exceeded: mine')", "MemoryError('mine')"])
@@ -76,12 +64,10 @@ def test_a_program_that_prints_too_much_is_ended(play: Play) -> None:
     assert 50_000 < len(stage.printed) < 100_000
 
 
-@pytest.mark.parametrize(
-    "code", ["_halflap_call(1, 2)", "_halflap_call('x', 'no JSON')", "_halflap_refuse()"]
-)
-def test_our_own_words_used_in_another_way_end_the_program(play: Play, code: str) -> None:
-    ending, _ = play(code)
-    assert ending.outcome == "misused"
+@pytest.mark.parametrize("code", ["_halflap_call(1, 2)", "_halflap_call('x', 'no JSON')", "_halflap_call()"])
+def test_our_own_words_used_in_another_way_are_an_ordinary_error(play: Play, code: str) -> None:
+    ending, stage = play(f"try:\n    {code}\nexcept TypeError:\n    print('caught')")
+    assert (ending.outcome, stage.text, stage.called) == ("ok", "caught\n", [])
 
 
 @installed
@@ -89,10 +75,9 @@ def test_our_own_words_used_in_another_way_end_the_program(play: Play, code: str
     "code",
     [
         "while True: pass",
-        "import asyncio\nawait asyncio.sleep(1_000)",
-        pytest.param("import time\ntime.sleep(1_000)", marks=pytest.mark.slow),
-        pytest.param("while True: print('x')", marks=pytest.mark.slow),
-        pytest.param("while True: await mcp__shop__slow()", marks=pytest.mark.slow),
+        "import time\ntime.sleep(1_000)",
+        "while True: print('x')",
+        "while True: await mcp__shop__slow()",
     ],
 )
 def test_a_run_that_is_cancelled_ends_at_once_and_leaves_nothing(run: Run, code: str) -> None:
@@ -166,3 +151,27 @@ def test_a_host_that_fails_is_not_the_programs_failure(run: Run) -> None:
 
     run(go())
     assert threads() == []
+
+
+async def _readiness() -> Readiness:
+    monty = Monty(ExecutionConfig(cpu_seconds=7, max_memory_mb=64))
+    try:
+        return await monty.ready()
+    finally:
+        await monty.close()
+
+
+@installed
+def test_it_names_its_version_and_limits(run: Run) -> None:
+    found = run(_readiness())
+    assert found.trouble is None
+    assert found.layers[0].startswith("monty 1.")
+    assert "7 s of computing, 64 MiB of memory" in found.layers
+
+
+@installed
+def test_a_binary_that_does_not_start_is_trouble(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MONTY_BIN", str(tmp_path / "missing"))
+    assert run(_readiness()).trouble.startswith("monty cannot be started: ")

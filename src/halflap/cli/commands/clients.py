@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,12 +14,11 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command
-from halflap.cli.editing import own_config, write_change
-from halflap.cli.options import YesOption
-from halflap.cli.output import note, one_line, print_json, visible
+from halflap.cli.options import YesOption, confirm
+from halflap.cli.output import note, one_line, print_json, print_lines, visible
 from halflap.clients.documents import CannotEditError, snippet
-from halflap.clients.files import FileText, read_file
-from halflap.clients.imports import Import, OwnConfig, gather, plan_import
+from halflap.clients.files import FileText, back_up, read_file, replace_file
+from halflap.clients.imports import Import, OwnConfig, gather, plan_import, read_own_config
 from halflap.clients.install import (
     Installation,
     entry_for,
@@ -33,7 +32,7 @@ from halflap.clients.install import (
 )
 from halflap.clients.places import CLIENTS, Place, project_places, user_places
 from halflap.clients.translate import read_entry
-from halflap.config import Config, Scope, load_config, user_data_dir
+from halflap.config import Config, Scope, load_config, user_config_dir, user_data_dir, user_file
 from halflap.core.errors import ClientFileError, UsageError
 from halflap.core.text import plural
 from halflap.gateway import NO_SERVER_ADVICE
@@ -222,3 +221,38 @@ def _undo(invocation: Invocation, place: Place, **how: bool) -> dict[str, Any]:
         gone = is_exact and receipt.original is None
         note(f"{'Deleted' if gone else 'Restored byte for byte' if is_exact else 'Restored'}: {place.file}")
     return {"name": receipt.name, "restored": moved, "exact": is_exact, "written": written}
+
+
+def write_change(
+    before: FileText,
+    edit: Callable[[FileText], str | None],
+    *,
+    yes: bool,
+    dry_run: bool = False,
+    preview: Iterable[str] = (),
+) -> bool:
+    """Write what `edit` makes of a file, if that is confirmed; None deletes it. Return whether it was written.
+
+    Clients write their files at any time. If one did while the question was open, the edit is made again.
+    """
+    after = edit(before)
+    if lines := list(preview):
+        print_lines(lines)
+    if dry_run:
+        note("Nothing was written.")
+        return False
+    confirm(f"Write {before.path}?", "Nothing was written.", yes=yes)
+    now = read_file(before.path)
+    if now.data != before.data:
+        before, after = now, edit(now)
+    if before.data is not None:
+        note(f"Backup: {back_up(before, user_data_dir() / 'backups')}")
+    replace_file(before, None if after is None else after.encode())
+    return True
+
+
+def own_config(invocation: Invocation) -> OwnConfig:
+    """Read the configuration file that commands change; it need not exist yet."""
+    scope = Scope.of()
+    path = user_file(invocation.config_file, scope)[0] or user_config_dir() / "config.yaml"
+    return read_own_config(path, scope)

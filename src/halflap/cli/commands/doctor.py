@@ -198,10 +198,7 @@ def explain(
     invocation: Invocation,
     code: Annotated[
         str | None,
-        Argument(
-            help="A code, as in `Error [tool-not-found]`; without it, all are listed.",
-            autocompletion=lambda incomplete: [one for one in explanations() if one.startswith(incomplete)],
-        ),
+        Argument(help="A code, as in `Error [tool-not-found]`; without it, all are listed."),
     ] = None,
 ) -> None:
     """Explain the code of an error, or of something that doctor found."""

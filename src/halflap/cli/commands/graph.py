@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command, group
-from halflap.cli.options import exclusive, key_values, resolve, tool_names
+from halflap.cli.options import ToolArgument, exclusive, key_values, read_value, resolve
 from halflap.cli.output import (
     Table,
     note,
@@ -27,17 +26,13 @@ if TYPE_CHECKING:
     from halflap.graph.edges import Graph
 
 graph = group("graph", "Show links between tools: which results can be which arguments.")
-ToolName = Annotated[str, Argument(help="A tool.", autocompletion=tool_names)]
 
 
 @graph.callback(invoke_without_command=True)
 @command(default=True)
 async def show_graph(
     invocation: Invocation,
-    tool: Annotated[
-        str | None,
-        Option("--tool", "-t", help="Only links of this tool.", autocompletion=tool_names),
-    ] = None,
+    tool: Annotated[str | None, Option("--tool", "-t", help="Only links of this tool.")] = None,
     form: Annotated[
         Literal["mermaid", "dot"] | None,
         Option("--format", "-f", help="Draw a diagram instead of a table.", show_default=False),
@@ -81,7 +76,7 @@ def _row(edge: Mapping[str, Any]) -> list[str]:
 
 @graph.command()
 @command()
-async def explain(invocation: Invocation, source: ToolName, target: ToolName) -> None:
+async def explain(invocation: Invocation, source: ToolArgument, target: ToolArgument) -> None:
     """Explain why two tools are linked, or why not."""
     async with invocation.gateway() as gateway:
         with working("Finding links between tools"):
@@ -103,32 +98,18 @@ async def suggest(
     ] = None,
     want: Annotated[
         list[str] | None,
-        Option(
-            "--want",
-            "-w",
-            metavar="TOOL_OR_FIELD",
-            help="Plan for a tool or a field, by its name; repeat it for several.",
-            autocompletion=tool_names,
-        ),
+        Option("--want", "-w", metavar="TOOL_OR_FIELD", help="Plan for a tool or a field; may be repeated."),
     ] = None,
     have: Annotated[
         list[str] | None,
-        Option(
-            "--have",
-            metavar="NAME=VALUE",
-            help="An available value; NAME alone for one you'll supply later.",
-        ),
+        Option("--have", metavar="NAME=VALUE", help="A value; NAME alone for one you'll supply later."),
     ] = None,
-    may_change: Annotated[
-        bool, Option("--may-change", help="Allow steps on the way that may change something.")
-    ] = False,
+    may_change: Annotated[bool, Option("--may-change", help="Allow steps that change something.")] = False,
     limit: Annotated[
         int | None, Option("--limit", "-n", min=1, max=10, help="Maximum number of suggestions.")
     ] = None,
     program: Annotated[bool, Option("--program", help="Print the best one's program alone.")] = False,
-    net: Annotated[
-        bool, Option("--net", help="Print the best one as a net alone, for `halflap workflow`.")
-    ] = False,
+    net: Annotated[bool, Option("--net", help="Print the best one as a workflow alone.")] = False,
 ) -> None:
     """Suggest how to combine tools, as a program.
 
@@ -138,13 +119,9 @@ async def suggest(
     async with invocation.gateway() as gateway:
         with working("Planning"):
             values = _available(have or [], await gateway.graph())
+            words = " ".join(goal or ()) or None
             found = await gateway.suggest_workflow(
-                " ".join(goal or ()) or None,
-                values,
-                want,
-                limit,
-                may_change=may_change,
-                nets=net,
+                words, values, want, limit, may_change=may_change, nets=net
             )
             warn_about_servers(gateway)
     best = next(iter(found["suggestions"]), None)
@@ -170,20 +147,18 @@ def _available(pairs: Sequence[str], graph: Graph) -> dict[str, Any]:
 
 
 def _value(name: str, text: str, graph: Graph) -> Any:
-    """Read a value as JSON, unless parameters of that name take text and not that value."""
     from halflap.graph.naming import words_of
     from halflap.graph.plan import admits
 
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
     slots = [slot for ports in graph.tools.values() for slot in ports.slots if slot.path[-1].kind == "key"]
     types = [slot.type for slot in slots if words_of(slot.path[-1].key) == words_of(name)]
-    # With a list of what is taken, the call is made for each item.
-    each = value if isinstance(value, list) else [value]
-    fits = any(admits(kind, value) or all(admits(kind, one) for one in each) for kind in types)
-    return value if fits or not any(admits(kind, text) for kind in types) else text
+
+    def fits(value: Any) -> bool:
+        # With a list of what is taken, the call is made for each item.
+        each = value if isinstance(value, list) else [value]
+        return any(admits(kind, value) or all(admits(kind, one) for one in each) for kind in types)
+
+    return read_value(text, fits)
 
 
 def _suggestion_lines(found: Mapping[str, Any]) -> Iterator[str]:

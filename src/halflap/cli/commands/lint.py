@@ -37,13 +37,10 @@ async def lint(
     invocation: Invocation,
     servers: Annotated[list[str] | None, Argument(help="Only these servers.", show_default=False)] = None,
     file: Annotated[
-        Path | None,
-        Option("--file", "-f", help="Definitions in a file, instead of live servers; - for stdin."),
+        Path | None, Option("--file", "-f", help="Lint definitions in a file; - for stdin.")
     ] = None,
     suggest: Annotated[bool, Option("--suggest", help="Draft missing output schemas from results.")] = False,
-    everything: Annotated[
-        bool, Option("--all", "-a", help="Show every finding with its fix, and ignored ones.")
-    ] = False,
+    everything: Annotated[bool, Option("--all", "-a", help="Show every finding with its fix.")] = False,
     fail_on: Annotated[
         Literal["error", "warning", "info", "never"] | None,
         Option("--fail-on", help="Override lint.fail_on.", show_default=False),

@@ -39,11 +39,7 @@ programs = group("programs", "List, show, run, export and optimise saved DSPy pr
 _SHARED = ("config", "json")
 _MAX_REASON = 1_000
 NameArgument = Annotated[
-    str,
-    Argument(
-        help="The program's name.",
-        callback=lambda name: name.removeprefix(f"{DSPY}__"),
-    ),
+    str, Argument(help="The program's name.", callback=lambda name: name.removeprefix(f"{DSPY}__"))
 ]
 ReplaceOption = Annotated[bool, Option("--replace", help="Replace an existing program of that name.")]
 
@@ -63,7 +59,7 @@ async def _list(invocation: Invocation) -> None:
         for line in (_heading(one), f"      {one_line(one.saved.spec.description)}")
     ]
     for name, reason in broken.items():
-        reasons = [one_line(one, _MAX_REASON) for one in reason.splitlines() if one.strip()]
+        reasons = (one_line(one, _MAX_REASON) for one in reason.splitlines() if one.strip())
         lines += [one_line(name), *(f"      [broken] {one}" for one in reasons)]
     if lines or invocation.as_json:
         invocation.show(data, lines)
@@ -136,21 +132,10 @@ def export(
     ],
     name: Annotated[str, Argument(help="Its name: lower-case letters, digits and _.")],
     version: Annotated[str, Option("--version", help="Its version.")] = "1.0.0",
-    description: Annotated[
-        str, Option("--description", help="What it does; by default what the module says.")
-    ] = "",
-    optimizer: Annotated[str, Option("--optimizer", help="What it was optimised by.")] = "none",
-    score: Annotated[
-        float | None,
-        Option("--score", help="Its validation score, if you have measured it.", show_default=False),
-    ] = None,
     wiring: Annotated[
         Path | None,
         Option(
-            "--wiring",
-            metavar="FILE",
-            help="A JSON file with the program's `wiring`, if fields are not passed on by equal names.",
-            show_default=False,
+            "--wiring", metavar="FILE", help="A JSON file that says which field feeds which, if not by name."
         ),
     ] = None,
     replace: ReplaceOption = False,
@@ -168,13 +153,7 @@ def export(
     config = invocation.config()
     library = Library(config.programs.root)
     library.check_new(name, replace=replace)
-    given: dict[str, Any] = {
-        "version": version,
-        "optimizer": optimizer,
-        "validation_score": score,
-        "wiring": None if wiring is None else _read_wiring(wiring),
-        "description": description,
-    }
+    wires = None if wiring is None else _read_wiring(wiring)
 
     async def listed() -> dict[str, Tool]:
         async with invocation.gateway(config) as gateway:
@@ -184,7 +163,8 @@ def export(
     # The module's own output goes to stderr.
     with redirect_stdout(sys.stderr), working(f"Exporting {one_line(what)}"):
         try:
-            made = describe(load_object(what, Path.cwd()), name, tools=asyncio.run(listed()), **given)
+            module = load_object(what, Path.cwd())
+            made = describe(module, name, tools=asyncio.run(listed()), wiring=wires, version=version)
         except UsageError as error:
             # The user's own code may say anything, also the model's key.
             raise UsageError(redacted(str(error), config.programs.lm)) from None
@@ -210,10 +190,7 @@ async def optimize(
     ],
     metric: Annotated[
         str,
-        Option(
-            "--metric",
-            help="How answers are scored: exact, exact:FIELD, or your own module:function.",
-        ),
+        Option("--metric", help="How answers are scored: exact, exact:FIELD, or your own module:function."),
     ],
     optimizer: Annotated[
         Literal["BootstrapFewShot", "GEPA"],
@@ -279,9 +256,7 @@ async def optimize(
         raise
     scores = {key: value for key, value in asdict(found).items() if key != "saved"}
     data = {"name": None} if found.saved is None else _saved_data(found.saved)
-    text = (
-        "Not saved: it scored lower." if found.saved is None else f"Saved: {new_name}, in {found.saved.path}"
-    )
+    text = f"Saved: {new_name}, in {found.saved.path}" if found.saved else "Not saved: it scored lower."
     invocation.report({**data, **scores}, "\n".join([text, *outline(scores)]))
 
 

@@ -23,7 +23,6 @@ from halflap.cli.options import (
     confirmed,
     given_arguments,
     list_unlisted,
-    script_names,
 )
 from halflap.cli.output import note, one_line, print_json, visible, working, write
 from halflap.core.errors import ScriptError, UsageError
@@ -36,13 +35,14 @@ from halflap.scripts import decode, read_definition, read_file
 
 if TYPE_CHECKING:
     from halflap.gateway import Gateway
-    from halflap.sandbox import Checked, Execution
+    from halflap.sandbox.check.finding import Checked
+    from halflap.sandbox.run.report import Execution
     from halflap.scripts import Script
 
 scripts = group("scripts", "List, save, show and remove scripts (saved programs).")
 _SHARED = ("config", "json")
 _PREFIX = f"{SCRIPTS}__"
-NameArgument = Annotated[str, Argument(help="The script's name.", autocompletion=script_names)]
+NameArgument = Annotated[str, Argument(help="The script's name.")]
 
 
 @command()
@@ -50,11 +50,7 @@ async def run(
     invocation: Invocation,
     what: Annotated[
         str,
-        Argument(
-            metavar="FILE_OR_NAME",
-            help="A Python file, the name of a saved script, or - for stdin.",
-            autocompletion=script_names,
-        ),
+        Argument(metavar="FILE_OR_NAME", help="A Python file, the name of a saved script, or - for stdin."),
     ],
     arguments: ArgumentsOption = None,
     json_arguments: JsonArgumentsOption = None,
@@ -227,9 +223,7 @@ def _described(script: Script) -> dict[str, Any]:
 @command(shared=_SHARED)
 async def save(
     invocation: Invocation,
-    name: Annotated[
-        str, Argument(help="Its name: lower-case letters, digits and _.", autocompletion=script_names)
-    ],
+    name: Annotated[str, Argument(help="Its name: lower-case letters, digits and _.")],
     file: Annotated[str, Argument(help="A Python file, or - for stdin.", metavar="FILE")],
     force: Annotated[bool, Option("--force", help="Replace the script of that name.")] = False,
 ) -> None:

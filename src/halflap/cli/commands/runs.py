@@ -30,6 +30,7 @@ _LAST = "last"
 """Names the newest run; identifiers are hexadecimal."""
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])\Z")
 _SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_SECOND = 1_000
 _MAX_VALUE = 300
 _MAX_OUTPUT = 4_000
 _SHARED = ("config", "json")
@@ -61,15 +62,15 @@ async def list_runs(
 
 
 def _row(run: RunRecord) -> list[str]:
-    is_terminal = sys.stdout.isatty()
-    moment = datetime.fromtimestamp(run.started_at).astimezone()
+    started = datetime.fromtimestamp(run.started_at).astimezone().isoformat(" ", "seconds")
+    shown = one_line(run.name or run.code or "", 80)
     return [
-        run.id[:_SHOWN_ID] if is_terminal else run.id,
-        moment.strftime("%m-%d %H:%M") if is_terminal else moment.isoformat(timespec="seconds"),
+        run.id[: _SHOWN_ID if sys.stdout.isatty() else None],
+        started,
         run.outcome,
-        _duration(run.duration_ms),
+        _duration(run),
         str(run.calls),
-        one_line(run.name or run.code or "", 80),
+        shown,
     ]
 
 
@@ -146,37 +147,28 @@ def _camel(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown(run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
-    """Return what people want to know about a run, how it ended first, with long values shortened."""
+    """Return the same for people: without identifiers, and with long values shortened."""
     output = run.output or ""
     cut = len(output) - _MAX_OUTPUT
     more = f"\n… {plural(cut, 'more character')}; --output shows all" if cut > 0 else ""
-    memory = None if run.memory_bytes is None else f"{run.memory_bytes / 1_000_000:,.0f} MB"
+    data = {key: value for key, value in _run_data(run).items() if key not in {"codeHash", "callCount"}}
+    first = {key: data.pop(key) for key in ("id", "kind", "name", "outcome", "error")}
     return {
-        "run": run.id,
-        run.kind: run.name,
-        "started": _moment(run.started_at),
-        "outcome": run.outcome,
-        "time": _duration(run.duration_ms),
-        "cpu time": run.cpu_ms and _duration(run.cpu_ms),
-        "memory": memory,
-        "principal": run.principal,
-        "sandbox": run.sandbox,
-        "error": run.error,
-        "code": run.code,
+        **first,
+        **data,
         "output": output[:_MAX_OUTPUT] + more,
         "calls": [_shown_call(call) for call in calls],
     }
 
 
 def _shown_call(call: CallRecord) -> dict[str, Any]:
+    outcome = "sent, outcome unknown" if call.outcome == SENT else call.outcome
     result = json.loads(call.result) if call.result else {}
-    structured = result.get("structuredContent")
-    value = json.dumps(result.get("content") if structured is None else structured, ensure_ascii=False)
+    value = json.dumps(result.get("structuredContent", result.get("content")), ensure_ascii=False)
     return {
         # A call of an unknown tool names no server.
         "tool": ": ".join(filter(None, (call.server, call.tool))),
-        "outcome": "sent, outcome unknown" if call.outcome == SENT else call.outcome,
-        "time": _duration(call.duration_ms),
+        "outcome": f"{outcome}, {_duration(call)}",
         "arguments": call.arguments and one_line(call.arguments, _MAX_VALUE),
         "result": call.result and one_line(value, _MAX_VALUE),
         "error": call.error,
@@ -188,7 +180,6 @@ def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
-def _duration(milliseconds: float | None) -> str:
-    if milliseconds is None:
-        return "-"
-    return f"{milliseconds:.0f} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:.1f} s"  # noqa: PLR2004 -- a second
+def _duration(of: RunRecord | CallRecord) -> str:
+    took = of.duration_ms
+    return "-" if took is None else f"{took:.0f} ms" if took < _SECOND else f"{took / _SECOND:.1f} s"

@@ -53,12 +53,8 @@ _MARKS = ("blocked", "held", "unavailable", "changed")
 async def list_tools(
     invocation: Invocation,
     server: ServerOption = None,
-    everything: Annotated[
-        bool, Option("--all", "-a", help="Include tools that can't be called, with the reason.")
-    ] = False,
-    refresh: Annotated[
-        bool, Option("--refresh", help="Ask every server again, and report what changed.")
-    ] = False,
+    everything: Annotated[bool, Option("--all", "-a", help="Include tools that can't be called.")] = False,
+    refresh: Annotated[bool, Option("--refresh", help="Ask the servers again, and report changes.")] = False,
 ) -> None:
     """List the tools of all servers.
 

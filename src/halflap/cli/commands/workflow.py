@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import OutputOption, key_values, read_at_most, write_text
-from halflap.cli.output import note, one_line, outline, print_json, working
+from halflap.cli.output import Table, note, one_line, outline, print_json, print_lines, working
 from halflap.core.errors import UsageError, WorkflowError
-from halflap.core.text import plural
 from halflap.workflows.analysis.compare import compare as compare_nets
 from halflap.workflows.analysis.footprint import footprint
 from halflap.workflows.analysis.soundness import soundness
@@ -34,6 +33,7 @@ _OFFLINE = ("json",)
 _MAX_BYTES = 10_000_000
 _MAX_SHOWN = 30
 """Activities in a matrix for people."""
+_REPORTED = ("transformations", "metrics", "validation", "engine", "evaluations", "notes")
 
 FileArgument = Annotated[
     Path, Argument(help="A workflow, in JSON or YAWL's XML; - for stdin.", metavar="FILE")
@@ -81,24 +81,16 @@ def validate(invocation: Invocation, file: FileArgument) -> None:
         "conclusive": not unknown,
         "inconclusive_because": unknown,
     }
-    invocation.show(data, _validation_lines(data))
+    invocation.show(data, outline({key: value for key, value in data.items() if key != "footprint"}))
     if not invocation.as_json:
+        if known is not None and len(known.activities) <= _MAX_SHOWN:
+            names = [f"{at} {one_line(name)}" for at, name in enumerate(known.activities, 1)]
+            rows = [[name, *row] for name, row in zip(names, known.matrix(), strict=True)]
+            print_lines(["", "→ is directly followed by, ← follows directly, || both, # neither"])
+            Table(["", *map(str, range(1, len(names) + 1))], rows).print()
         _print_notes(specification)
     if not judged.sound:
         raise Exit(1)
-
-
-def _validation_lines(data: Mapping[str, Any]) -> Iterator[str]:
-    yield from outline({key: value for key, value in data.items() if key != "footprint"})
-    names, rows = data["activities"] or [], data["footprint"] or []
-    if 0 < len(rows) <= _MAX_SHOWN:
-        width = max(len(one_line(name)) for name in names)
-        yield ""
-        yield " " * (width + 3) + "".join(f"{at:<4}" for at in range(1, len(names) + 1)).rstrip()
-        for at, (name, row) in enumerate(zip(names, rows, strict=True), 1):
-            yield f"{at:>2} {one_line(name):{width}} {''.join(f'{cell:<4}' for cell in row)}".rstrip()
-        yield ""
-        yield "→ is directly followed by, ← follows directly, || both, # neither"
 
 
 @workflow.command()
@@ -109,12 +101,7 @@ def compare(
     other: Annotated[Path, Argument(help="The workflow to compare it with.", metavar="OTHER")],
     mode: Annotated[
         Literal["strict", "balanced", "lenient"],
-        Option(
-            "--mode",
-            "-m",
-            help="How similar they must be. strict: the same traces. balanced: 0.8 of the footprint, and dependent tasks keep their order. "
-            "lenient: 0.5, and the same activities.",
-        ),
+        Option("--mode", "-m", help="How similar they must be: same traces, or 0.8 or 0.5 of the footprint."),
     ] = "balanced",
 ) -> None:
     """Check whether one workflow can replace another.
@@ -134,11 +121,7 @@ def compare(
 
 @workflow.command()
 @command(shared=_OFFLINE)
-def score(
-    invocation: Invocation,
-    file: FileArgument,
-    pattern: PatternsOption = None,
-) -> None:
+def score(invocation: Invocation, file: FileArgument, pattern: PatternsOption = None) -> None:
     """Score a workflow, with recommendations.
 
     Rates performance, maintainability and compliance. The exit code is 1 if it is not sound or that can't be decided.
@@ -160,10 +143,7 @@ def optimize(
     target: Annotated[
         Literal["performance", "behavioral", "balanced"],
         Option(
-            "--target",
-            "-t",
-            help="What may change: behavioral keeps the traces, performance allows every permitted change, balanced keeps most of the "
-            "footprint.",
+            "--target", "-t", help="What stays: behavioral keeps the traces, balanced most of the footprint."
         ),
     ] = "balanced",
     pattern: PatternsOption = None,
@@ -172,7 +152,7 @@ def optimize(
         Option(
             "--constraint",
             metavar="NAME=JSON",
-            help='One of max_cost=9, max_parallel=2, keep_order=true, keep_order=[["first", "then"]], fixed=["task"].',
+            help='One of max_cost=9, max_parallel=2, keep_order=true or [["first", "then"]], fixed=["task"].',
         ),
     ] = None,
     engine: Annotated[
@@ -200,34 +180,13 @@ def optimize(
     if invocation.as_json:
         print_json(data)
     else:
-        note("\n".join(outline(_improvement(data))))
+        note("\n".join(outline({key: data[key] for key in _REPORTED})))
     result = replace(specification, nets={**specification.nets, one.id: found.net})
     is_yawl = output is not None and output.suffix.lower() in {".xml", ".yawl"}
     if len(result.nets) == 1 and not is_yawl:
         result = Specification.of(found.net)
     if output is not None or not invocation.as_json:
         write_text(write_yawl(result) if is_yawl else _json_text(result), output)
-
-
-def _improvement(data: Mapping[str, Any]) -> dict[str, Any]:
-    before, after = data["metrics"]["before"], data["metrics"]["after"]
-    changes = [f"{each['transformation']}: {each['description']}" for each in data["transformations"]]
-    return {
-        "changes": changes or "none: nothing better was found",
-        "metrics": {
-            key: f"{_number(before[key])} → {_number(after[key])}"
-            for key in before
-            if before[key] != after[key]
-        },
-        "same traces": data["validation"]["behavioral_equivalence"],
-        "footprint compatibility": data["validation"]["footprint_compatibility"],
-        "engine": f"{data['engine']}, {plural(data['evaluations'], 'evaluation')}",
-        "notes": data["notes"],
-    }
-
-
-def _number(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.4g}"
 
 
 @workflow.command()

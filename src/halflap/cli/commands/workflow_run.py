@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.core.values import CallContext, Result, Tool
     from halflap.gateway import Gateway
-    from halflap.sandbox import Execution
+    from halflap.sandbox.run.report import Execution
     from halflap.workflows.model.net import Net
 
 _KIND = "workflow"
@@ -53,9 +53,7 @@ async def run_workflow(
     invocation: Invocation,
     file: Annotated[
         Path | None,
-        Argument(
-            help="A workflow whose tasks have tools, in JSON or YAWL's XML; - for stdin.", show_default=False
-        ),
+        Argument(help="A workflow whose tasks have tools; - for stdin.", show_default=False),
     ] = None,
     arguments: ArgumentsOption = None,
     json_arguments: JsonArgumentsOption = None,
@@ -65,11 +63,7 @@ async def run_workflow(
     ] = None,
     again: Annotated[
         list[str] | None,
-        Option(
-            "--again",
-            metavar="TASK",
-            help="With --resume: repeat this task, even if it may not be idempotent.",
-        ),
+        Option("--again", metavar="TASK", help="With --resume: repeat this task, idempotent or not."),
     ] = None,
     program: Annotated[bool, Option("--program", help="Print the program it becomes; run nothing.")] = False,
     yes: YesOption = False,
@@ -94,17 +88,13 @@ async def run_workflow(
             code, journal = net_program(net, given, marked=True), _new_journal(config, net)
         else:
             code, journal, given = await _recorded(gateway, resume or "")
-        context = await _begun(gateway, config, journal, given, again or (), yes=yes)
+        context = await _begun(gateway, journal, given, again or (), yes=yes)
         note(f"Run {journal.run}")
         cancelled: list[Execution] = []
         try:
             with working(f"Running {one_line(journal.net.id)}"):
-                execution = await gateway.execute(
-                    code,
-                    replace(context, journal=journal, cancelled=cancelled.append),
-                    kind=_KIND,
-                    name=journal.net.id,
-                )
+                context = replace(context, journal=journal, cancelled=cancelled.append)
+                execution = await gateway.execute(code, context, kind=_KIND, name=journal.net.id)
         except BaseException:
             for one in cancelled:
                 _report(invocation, one, journal, gateway.snapshot.tools)
@@ -161,19 +151,11 @@ async def _recorded(gateway: Gateway, run: str) -> tuple[str, Journal, Mapping[s
 
 
 async def _begun(
-    gateway: Gateway,
-    config: Config,
-    journal: Journal,
-    given: Mapping[str, Any],
-    again: Sequence[str],
-    *,
-    yes: bool,
+    gateway: Gateway, journal: Journal, given: Mapping[str, Any], again: Sequence[str], *, yes: bool
 ) -> CallContext:
     """Check that all tools exist, begin or resume the journal, and ask about destructive tools."""
-    strict = config.execution.check == "on"
-    tools = await check_tools(
-        journal.net, dict(given), gateway.parts.tools.callable_schema, journal.done, strict=strict
-    )
+    strict, schemas = gateway.config.execution.check == "on", gateway.parts.tools.callable_schema
+    tools = await check_tools(journal.net, dict(given), schemas, journal.done, strict=strict)
     journal.begin(again, tools)
     named = " ".join(task.tool for task in journal.net.tasks.values() if task.tool is not None)
     return confirmed(await gateway.parts.programs.destructive_within(named), named, yes=yes)
@@ -187,9 +169,7 @@ def _report(
     def value(task: str, result: Result) -> Any:
         tool = tools.get(journal.net.tasks[task].tool or "")
         reading = Reading() if tool is None else reading_of(tool)
-        return read_result(
-            result, reading, lambda block: f"[{block.get('type')} {block.get('mimeType') or ''}]"
-        )
+        return read_result(result, reading, lambda block: f"[{block.get('type')}]")
 
     data = _printed(execution)
     if data is None:

@@ -86,7 +86,9 @@ def _shared(path: Path, others: Iterable[Path]) -> int:
     best = 0
     for other in others:
         size = 0
-        while size < min(len(path), len(other)) and path[size] == other[size]:
+        for mine, theirs in zip(path, other, strict=False):
+            if mine != theirs:
+                break
             size += 1
         best = max(best, size)
     return best

@@ -37,12 +37,13 @@ __all__ = [
     "LEAST",
     "Asked",
     "Catalogue",
+    "Meaning",
     "Returned",
-    "Scorer",
     "asked_of",
     "name_weight",
     "relation_keys",
     "returned_by",
+    "score",
 ]
 
 LEAST = 0.5
@@ -91,31 +92,30 @@ _LOOSE = (SELF_NAMING - {"login"}) | {"uid", "uuid"}
 _RARE_FORMATS = frozenset({"email", "ipv4", "ipv6"})
 
 
-class Name(NamedTuple):
-    """What the names around a field say, the same for fields of many tools."""
+class Meaning(NamedTuple):
+    """What matters of a field for links: the same for fields of many tools, so they are scored together."""
 
     server: str
     identities: tuple[Identity, ...]
     is_item: bool
     """Whether it is an item of an array of plain values, or the whole result."""
-    format: str | None
+    form: Form
+    factor: float
+    """What makes it less certain whatever asks for it: how deep it is, whether it may be missing, was learned or echoed."""
 
 
 class Returned(NamedTuple):
     """A field of a tool's result, as a candidate for parameters."""
 
     tool: str
-    server: str
     place: Place
-    name: Name
+    meaning: Meaning
     at: int
     """Its number among the tool's places: of equals, the first is meant."""
-    factor: float
-    """What makes it less certain whatever asks for it: how deep it is, whether it may be missing, was learned or echoed."""
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        return self.name.identities
+        return self.meaning.identities
 
 
 class Asked(NamedTuple):
@@ -164,11 +164,11 @@ def returned_by(ports: Ports) -> Iterator[Returned]:
             factor *= _LEARNED + (1 - _LEARNED) * place.confidence
         if EACH not in path and any(one.attribute and one[:2] in needed for one in identities):
             factor *= _ECHO
-        name = _name(ports.server, identities, path[-1:] in ((), (EACH,)), place.form.format)
-        yield Returned(ports.tool, ports.server, place, name, at, factor)
+        meaning = _meaning(ports.server, identities, path[-1:] in ((), (EACH,)), place.form, factor)
+        yield Returned(ports.tool, place, meaning, at)
 
 
-_name = lru_cache(maxsize=1 << 16)(Name)
+_meaning = lru_cache(maxsize=1 << 16)(Meaning)
 
 
 def asked_of(ports: Ports, slot: Slot) -> Asked:
@@ -199,45 +199,33 @@ def _pairs(description: str) -> frozenset[tuple[str, str]]:
     return frozenset(pair for pair in pairwise(words) if pair[1] in IDENTIFIERS or pair[1] in DISPLAY)
 
 
-class Scorer:
-    """Scores fields for one slot; many fields have the same names, so each reason is found once."""
+def score(given: Meaning, asked: Asked, catalogue: Catalogue) -> Evidence | None:
+    """Return the strongest reason why such a field can fill a slot, if there is one and the types allow it."""
+    reasons = [one for own in given.identities for one in _reasons(own, given, asked, catalogue)]
+    reason = max(reasons, key=lambda one: one.weight, default=None)
+    if reason is None or conflict(given.form, asked.form):
+        return None
+    weight = reason.weight * given.factor
+    if asked.form.values is not None and given.form.values is None:
+        weight *= _OPEN_VALUE
+    if given.server != asked.server:
+        weight *= _OTHER_SERVER_KEY if reason.kind == "entity" else _OTHER_SERVER
+    return reason._replace(weight=weight) if weight >= COMPANION else None
 
-    def __init__(self, asked: Asked, catalogue: Catalogue) -> None:
-        self._asked = asked
-        self._catalogue = catalogue
-        self._reasons: dict[int, Evidence | None] = {}
-        """By the identity of a name."""
 
-    def score(self, given: Returned) -> Evidence | None:
-        """Return the strongest reason why a field can fill the slot, if there is one and the types allow it."""
-        key = id(given.name)
-        if key not in self._reasons:
-            reasons = (one for own in given.identities for one in self._of(own, given.name))
-            self._reasons[key] = max(reasons, key=lambda one: one.weight, default=None)
-        reason, asked, form = self._reasons[key], self._asked, given.place.form
-        if reason is None or conflict(form, asked.form):
-            return None
-        weight = reason.weight * given.factor
-        if asked.form.values is not None and form.values is None:
-            weight *= _OPEN_VALUE
-        if given.server != asked.server:
-            weight *= _OTHER_SERVER_KEY if reason.kind == "entity" else _OTHER_SERVER
-        return Evidence(reason.kind, weight, reason.detail) if weight >= COMPANION else None
-
-    def _of(self, own: Identity, name: Name) -> Iterator[Evidence]:
-        asked, catalogue = self._asked, self._catalogue
-        for wanted in asked.identities:
-            weight, detail = _identifies(own, wanted)
-            names_thing = own.attribute or name.is_item or catalogue.is_thing(name.server, own.words)
-            asks_thing = own.attribute or wanted.attribute or catalogue.is_thing(asked.server, wanted.words)
-            if weight and names_thing and asks_thing:
-                yield Evidence("entity", weight * own.certainty * wanted.certainty, detail)
-            if not own.attribute and not wanted.attribute and own.words == wanted.words:
-                yield Evidence("name", catalogue.name_weight(own.words), phrase(own.words))
-        if own.attribute and own.thing and (own.thing[-1], own.attribute) in asked.described:
-            yield Evidence("text", _DESCRIBED, f"{own.thing[-1]} {own.attribute}")
-        if name.format in _RARE_FORMATS and name.format == asked.form.format:
-            yield Evidence("format", _FORMAT, name.format or "")
+def _reasons(own: Identity, given: Meaning, asked: Asked, catalogue: Catalogue) -> Iterator[Evidence]:
+    for wanted in asked.identities:
+        weight, detail = _identifies(own, wanted)
+        names_thing = own.attribute or given.is_item or catalogue.is_thing(given.server, own.words)
+        asks_thing = own.attribute or wanted.attribute or catalogue.is_thing(asked.server, wanted.words)
+        if weight and names_thing and asks_thing:
+            yield Evidence("entity", weight * own.certainty * wanted.certainty, detail)
+        if not own.attribute and not wanted.attribute and own.words == wanted.words:
+            yield Evidence("name", catalogue.name_weight(own.words), phrase(own.words))
+    if own.attribute and own.thing and (own.thing[-1], own.attribute) in asked.described:
+        yield Evidence("text", _DESCRIBED, f"{own.thing[-1]} {own.attribute}")
+    if given.form.format in _RARE_FORMATS and given.form.format == asked.form.format:
+        yield Evidence("format", _FORMAT, given.form.format or "")
 
 
 @lru_cache(maxsize=1 << 16)

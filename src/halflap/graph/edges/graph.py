@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from halflap.graph.edges.choice import Candidate, add, best_first, edge_of, page_edge, together
-from halflap.graph.edges.evidence import LEAST, Asked, Scorer, asked_of
+from halflap.graph.edges.evidence import LEAST, Asked, asked_of, score
 from halflap.graph.edges.index import Index
 from halflap.graph.edges.model import Edge, Evidence, Link
 from halflap.graph.edges.relations import DECLARED, add_declared, mentions
@@ -261,11 +261,11 @@ class Graph:
 
     def _scored(self, asked: Asked, *, home: bool) -> _Table:
         found: _Table = {}
-        scorer = Scorer(asked, self.index.catalogue)
-        for given in self.index.candidates(asked, home=home):
-            evidence = scorer.score(given)
+        for meaning, fields in self.index.candidates(asked, home=home):
+            evidence = score(meaning, asked, self.index.catalogue)
             if evidence is not None:
-                found.setdefault(given.tool, []).append(Candidate(given, (evidence,), evidence.weight))
+                for given in fields:
+                    found.setdefault(given.tool, []).append(Candidate(given, (evidence,), evidence.weight))
         return found
 
 

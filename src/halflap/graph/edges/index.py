@@ -13,7 +13,7 @@ from halflap.graph.edges.evidence import (
     COMPANION,
     Asked,
     Catalogue,
-    Name,
+    Meaning,
     Returned,
     name_weight,
     relation_keys,
@@ -44,8 +44,8 @@ class Index:
         self._tools: dict[str, Ports] = {}
         self._fields: dict[str, tuple[Returned, ...]] = {}
         """Of the tools that have been read."""
-        self._found: dict[_Key, dict[str, dict[str, list[Returned]]]] = {}
-        """Fields by key, server and tool."""
+        self._found: dict[_Key, dict[Meaning, list[Returned]]] = {}
+        self._tools_by_key: Counter[_Key] = Counter()
         self._things: Counter[tuple[str, str]] = Counter()
         """How many tools of a server are about a thing."""
         self._sorted: list[str] | None = None
@@ -63,8 +63,11 @@ class Index:
             return
         self._things.subtract((ports.server, thing[-1]) for thing in ports.subject.things)
         self._sorted = None
-        for key in {key for one in self._fields.pop(tool, ()) for key in _keys_of(one)}:
-            del self._found[key][ports.server][tool]
+        fields = self._fields.pop(tool, ())
+        for one in fields:
+            for key in _keys_of(one):
+                self._found[key][one.meaning].remove(one)
+        self._tools_by_key.subtract({key for one in fields for key in _keys_of(one)})
 
     def of(self, tool: str) -> Sequence[Returned]:
         """Return all fields of a tool."""
@@ -76,31 +79,34 @@ class Index:
         for fields in self._fields.values():
             yield from fields
 
-    def candidates(self, asked: Asked, *, home: bool) -> Iterator[Returned]:
-        """Yield the fields of a slot's own server, or of the others, that may fill it, each once."""
+    def candidates(self, asked: Asked, *, home: bool) -> Iterator[tuple[Meaning, Sequence[Returned]]]:
+        """Yield the fields of a slot's own server, or of the others, that may fill it, those that mean the same together."""
         self._read()
         seen: set[int] = set()
-        for key in sorted(self._keys(asked)):
-            for server, tools in self._found.get(key, {}).items():
-                for fields in tools.values() if (server == asked.server) == home else ():
-                    yield from (one for one in fields if id(one) not in seen)
-                    seen.update(map(id, fields))
+        for key in self._keys(asked):
+            for meaning, fields in self._found.get(key, {}).items():
+                if (meaning.server == asked.server) == home and id(meaning) not in seen:
+                    seen.add(id(meaning))
+                    yield meaning, fields
 
     def declared(self, asked: Asked) -> Iterator[tuple[str, Returned]]:
         """Yield the fields that a server declares to identify what a parameter declares to take, and what that is."""
         self._read()
         for thing in asked.relations:
-            for fields in self._found.get(("declared", thing), {}).get(asked.server, {}).values():
-                yield from ((thing, one) for one in fields)
+            for meaning, fields in self._found.get(("declared", thing), {}).items():
+                yield from ((thing, one) for one in fields if meaning.server == asked.server)
 
     def _read(self) -> None:
         """Read the fields of new tools."""
         for tool in [one for one in self._tools if one not in self._fields] if self._is_behind() else ():
-            server = self._tools[tool].server
-            self._fields[tool] = tuple(returned_by(self._tools[tool]))
-            for one in self._fields[tool]:
-                for key in _keys_of(one):
-                    self._found.setdefault(key, {}).setdefault(server, {}).setdefault(tool, []).append(one)
+            fields = self._fields[tool] = tuple(returned_by(self._tools[tool]))
+            keys: set[_Key] = set()
+            for one in fields:
+                own = _keys_of(one)
+                keys |= own
+                for key in own:
+                    self._found.setdefault(key, {}).setdefault(one.meaning, []).append(one)
+            self._tools_by_key.update(keys)
             self._sorted = None
 
     def _is_behind(self) -> bool:
@@ -142,26 +148,26 @@ class Index:
         return bool(words) and words[-1] not in VAGUE and self._things[server, words[-1]] > 0
 
     def _name_weight(self, words: Words) -> float:
-        tools = sum(map(len, self._found.get(("name", *words), {}).values()))
+        tools = self._tools_by_key["name", *words]
         few = max(_FEW_TOOLS, _FEW_SHARE * len(self._tools))
         return name_weight(words) * min(1.0, math.sqrt(few / tools)) if tools else 0.0
 
 
 def _keys_of(one: Returned) -> frozenset[_Key]:
     """Return what a field is found by; secrets and the keys of maps only by lineage."""
-    keys = frozenset[_Key]() if one.place.path[-1:] == (NAME,) else _keys_of_name(one.name)
+    keys = frozenset[_Key]() if one.place.path[-1:] == (NAME,) else _keys_of_meaning(one.meaning)
     declared = relation_keys(one.place.type, "produces")
     return keys | {("declared", thing) for thing in declared} if declared else keys
 
 
 @lru_cache(maxsize=1 << 16)
-def _keys_of_name(name: Name) -> frozenset[_Key]:
+def _keys_of_meaning(meaning: Meaning) -> frozenset[_Key]:
     found: set[_Key] = set()
-    for own in name.identities:
+    for own in meaning.identities:
         if is_secret(own.words):
             return frozenset()
         if own.attribute:
             found |= {("as", own.attribute), *(("of", thing) for thing in own.thing[-1:])}
         elif own.words:
             found |= {("name", *own.words), ("to", own.words[-1])}
-    return frozenset(found | ({("format", "email")} if name.format == "email" else set()))
+    return frozenset(found | ({("format", "email")} if meaning.form.format == "email" else set()))

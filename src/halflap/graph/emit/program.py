@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from halflap.graph.effects import may_change
@@ -11,10 +11,11 @@ from halflap.graph.emit.arguments import Arguments, Held
 from halflap.graph.emit.loops import Frame, Loops, Rows, row_of
 from halflap.graph.emit.pages import Functions, put
 from halflap.graph.emit.syntax import Names, code, expr, literal, load, loop, refuse, shown
-from halflap.graph.naming import words_of
-from halflap.graph.paths import Path, many, path_text, slot_text
+from halflap.graph.naming import place_identities, words_of
+from halflap.graph.paths import Path, items_of, keys_of, many, path_text, slot_text
 
 if TYPE_CHECKING:
+    from halflap.graph.ports import Ports
     from halflap.graph.workflow import Match, Task, Wanted, Workflow
 
 __all__ = ["program"]
@@ -118,7 +119,7 @@ class _Program:
         size = len(frame.generators)
         frame.generators[-1].ifs += matches
         held = self._arguments.held(task, frame)
-        repeats = _may_repeat(task)
+        repeats = _may_repeat(task, self._workflow.order)
         if size == 1 and inherited and not held and not matches and not repeats:
             # Called as often as another step, for the same items.
             loops.rows[task.id] = loops.rows[inherited[-1]]
@@ -264,13 +265,22 @@ def _rows(row: ast.expr, generators: list[ast.comprehension]) -> ast.expr:
     return ast.ListComp(row, generators)
 
 
-def _may_repeat(task: Task) -> bool:
+def _may_repeat(task: Task, order: Mapping[str, Task]) -> bool:
     """Return whether a reading step in a loop may be called with the same arguments twice: by what items refer to."""
     return not may_change(task.ports) and not any(
-        one.each or (one.origin == "step" and one.source and _is_own_id(one.source)) for one in task.arguments
+        one.each or (one.step and one.source and _is_own_key(one.source, order[one.step].ports))
+        for one in task.arguments
     )
 
 
-def _is_own_id(path: Path) -> bool:
-    """Return whether each item of a loop holds a value of its own there: its `id`, or the item itself."""
-    return path[-1].kind != "key" or words_of(path[-1].key) == ("id",)
+def _is_own_key(path: Path, ports: Ports) -> bool:
+    """Return whether each item of a loop holds a value of its own there: the item itself, its `id`, its own key."""
+    if path[-1].kind != "key" or words_of(path[-1].key) == ("id",):
+        return True
+    items = items_of(path)
+    if not items or len(path) > len(items) + 1:
+        return False
+    around = place_identities((*keys_of(items), "id"), ports.subject)
+    return any(
+        one[:2] in {two[:2] for two in around} for one in place_identities(keys_of(path), ports.subject)
+    )

@@ -149,6 +149,7 @@ class Search:
         self._may_use = may_use
         self._allows_changes = may_change
         self._needs: dict[Node, Need] = {}
+        self._costs: dict[Node, float] = {}
         self.offers: dict[Node, dict[Node, list[tuple[int, Offer]]]] = {}
         """What each tool that was looked at can take from others."""
         self._look()
@@ -331,8 +332,11 @@ class Search:
         )
 
     def _own(self, node: Node) -> float:
-        if node == GOAL:
-            return 0.0
+        if node not in self._costs:
+            self._costs[node] = 0.0 if node == GOAL else self._cost(node)
+        return self._costs[node]
+
+    def _cost(self, node: Node) -> float:
         ports, need = self.graph.tools[node.tool], self.need(node)
         cost = _TOOL + min(_SLOWEST, _SECOND * (ports.latency_ms or 0.0) / 1000)
         if node.tool in self.wanted:

@@ -4,60 +4,54 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from halflap.core.suggest import did_you_mean
 from halflap.core.text import visible
+from halflap.sandbox.check.inside.answer import Verdict
 
 if TYPE_CHECKING:
-    from halflap.sandbox.check.answer import Argument, Place, ToolCall
+    from halflap.sandbox.check.inside.answer import Argument, Place, ToolCall
     from halflap.schema import ToolSchema
 
-__all__ = ["Wrong", "call_mistakes"]
+__all__ = ["call_mistakes"]
 
 _COMBINING = ("anyOf", "oneOf", "allOf", "not", "if", "dependentRequired", "dependentSchemas", "$ref")
 """With these, whether an argument fits may depend on the others."""
 _MAX_NAME = 200
 
 
-class Wrong(NamedTuple):
-    """A mistake in a call."""
-
-    at: Place
-    rule: str
-    wrong: str
-    right: str
-
-
-def call_mistakes(call: ToolCall, schema: ToolSchema, *, closed: bool) -> Iterator[Wrong]:
+def call_mistakes(call: ToolCall, schema: ToolSchema, *, closed: bool) -> Iterator[tuple[Place, Verdict]]:
     """Yield what is wrong with a call of a tool, which is closed if it takes only the arguments that it names."""
-    takes = f"It takes: {schema.format_compact()}"
+
+    def mistake(at: Place, rule: str, wrong: str) -> tuple[Place, Verdict]:
+        return at, Verdict(True, rule, wrong, f"It takes: {schema.format_compact()}")
+
     unnamed = [one for one in call.arguments if not one.name]
     positional = schema.positional if len(unnamed) == 1 and not call.by_text else None
     if unnamed and not positional:
         # One unnamed argument is for the one parameter that it can be for.
-        yield Wrong(call.at, "unnamed-argument", "Tools take keyword arguments only.", takes)
+        yield mistake(call.at, "unnamed-argument", "Tools take keyword arguments only.")
         return
     named = {one.name or positional or "": one for one in call.arguments}
     known = {one.name: one for one in schema.parameters}
     unknown = [name for name in named if name not in known] if closed else []
     for name in unknown:
-        hint = did_you_mean(name, known)
-        wrong = f"{visible(name, _MAX_NAME)} is not an argument of {call.name}. {hint}".rstrip()
-        yield Wrong(named[name].at, "unknown-argument", wrong, takes)
+        wrong = f"{visible(name, _MAX_NAME)} is not an argument of {call.name}. {did_you_mean(name, known)}"
+        yield mistake(named[name].at, "unknown-argument", wrong.rstrip())
     missing = [name for name, one in known.items() if one.required and name not in named]
     if missing and not call.more and not unknown:
         names = ", ".join(visible(name, _MAX_NAME) for name in missing)
-        yield Wrong(call.at, "missing-argument", f"{names}: missing.", takes)
+        yield mistake(call.at, "missing-argument", f"{names}: missing.")
     for at, problem in _problems(call, schema, named):
-        yield Wrong(at, "wrong-argument", problem, takes)
+        yield mistake(at, "wrong-argument", problem)
 
 
 def _problems(
     call: ToolCall, schema: ToolSchema, named: Mapping[str, Argument]
 ) -> Iterator[tuple[Place, str]]:
     """Validate literal values against the whole schema, patterns and bounds included."""
-    first = {name: one.values[0].value for name, one in named.items() if one.values}
+    first = {name: one.values[0][0] for name, one in named.items() if one.values}
     whole = len(first) == len(call.arguments) and not call.more
     if not first or (not whole and any(word in schema.raw_schema for word in _COMBINING)):
         return
@@ -66,14 +60,14 @@ def _problems(
         if problem.what in {"more", "unknown"}:
             continue
         if argument is not None and argument.values:
-            yield argument.values[0].at, str(problem)
+            yield argument.values[0][1], str(problem)
         elif whole and problem.what != "missing":
             yield call.at, str(problem)
     for name, argument in named.items():
-        for other in argument.values[1:]:
-            for problem in schema.validate_arguments({**first, name: other.value}):
+        for value, at in argument.values[1:]:
+            for problem in schema.validate_arguments({**first, name: value}):
                 if _first(problem.path) == name:
-                    yield other.at, str(problem)
+                    yield at, str(problem)
 
 
 def _first(path: str) -> str:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import aside
 from halflap.core.errors import ToolNotFoundError
 from halflap.core.suggest import did_you_mean
-from halflap.sandbox.check.answer import CheckSkipped, Found
-from halflap.sandbox.check.arguments import Wrong, call_mistakes
+from halflap.sandbox.check.arguments import call_mistakes
 from halflap.sandbox.check.finding import Checked, Finding
+from halflap.sandbox.check.inside.answer import Answer, Place, Verdict
+from halflap.sandbox.check.process import CheckSkipped
 from halflap.sandbox.named import PREFIXES, names_in
 from halflap.sandbox.sandbox import Readiness
 from halflap.schema import parse_schema
@@ -84,8 +84,8 @@ class Checker:
         self._is_breached = is_breached
         self._learned = learned
         """Returns the type that a tool was observed to return, and a version of it."""
-        self._stubs: OrderedDict[tuple[str, str, bool, str], _Known] = OrderedDict()
-        self._kept: OrderedDict[bytes, Checked] = OrderedDict()
+        self._stubs: dict[tuple[str, str, bool, str], _Known] = {}
+        self._kept: dict[bytes, Checked] = {}
 
     async def ready(self) -> Readiness:
         """Start the process that examines, and return the layers that confine it."""
@@ -100,7 +100,6 @@ class Checker:
         known = await self._known(code)
         key = _key(code, known.values())
         if key in self._kept:
-            self._kept.move_to_end(key)
             return self._kept[key]
         try:
             checked = await self._examine(code, known)
@@ -112,9 +111,7 @@ class Checker:
             return Checked(skipped="it crashed; the log says where")
         if not any(name.startswith(PREFIXES) and name not in known for name in names_in(code)):
             # Whether there is such a tool may change, and no stub with it.
-            self._kept[key] = checked
-            if len(self._kept) > _MOST_KEPT:
-                self._kept.popitem(last=False)
+            _keep(self._kept, key, checked, _MOST_KEPT)
         return checked
 
     async def _known(self, code: str) -> dict[str, _Known]:
@@ -132,30 +129,24 @@ class Checker:
         kind, version = (None, "") if seen is None else seen
         key = (tool.name, tool.hash, breached, version)
         if key not in self._stubs:
-            self._stubs[key] = await aside(
-                lambda: _read(tool, kind, breached=breached), tool.input_schema, tool.output_schema
-            )
-            if len(self._stubs) > _MOST_STUBS:
-                self._stubs.popitem(last=False)
+            read = partial(_read, tool, kind, breached=breached)
+            _keep(self._stubs, key, await aside(read, tool.input_schema, tool.output_schema), _MOST_STUBS)
         return self._stubs[key]
 
     async def _examine(self, code: str, known: Mapping[str, _Known]) -> Checked:
         question = await asyncio.to_thread(_question, code, known)
         answer = await self.examiner.examine(question)
-        if answer.syntax_error is not None:
-            message, line, column = answer.syntax_error
-            at = (line, column, line, column + 1)
-            return _checked(code, [(True, Wrong(at, "syntax", f"SyntaxError: {message}", ""))])
-        found = [(one.certain, Wrong(one.at, one.rule, one.wrong, _right(one))) for one in answer.findings]
+        return _checked(code, [*answer.findings, *self._about_calls(answer, known)])
+
+    def _about_calls(self, answer: Answer, known: Mapping[str, _Known]) -> Iterator[tuple[Place, Verdict]]:
         for call in answer.calls:
             if call.name in known:
                 tool = known[call.name]
-                found += [(True, one) for one in call_mistakes(call, tool.schema, closed=tool.stub.closed)]
+                yield from call_mistakes(call, tool.schema, closed=tool.stub.closed)
         by_text = [(one.name, one.at) for one in answer.calls if one.by_text]
-        for name, at in (*by_text, *((one.name, one.at) for one in answer.unbound)):
+        for name, at in (*by_text, *answer.unbound):
             if name not in known and (hint := self._suggest(name)):
-                found.append((True, Wrong(at, "unknown-tool", f"there is no tool {name}.", hint)))
-        return _checked(code, found)
+                yield at, Verdict(True, "unknown-tool", f"there is no tool {name}.", hint)
 
     def _suggest(self, name: str) -> str | None:
         """Return what was probably meant by a name that has no meaning; None if it is probably no tool."""
@@ -180,6 +171,13 @@ class Checker:
     async def close(self) -> None:
         """End the process that examines."""
         await self.examiner.close()
+
+
+def _keep(kept: dict[Any, Any], key: Any, value: Any, most: int) -> None:
+    """Keep a value; when there are too many, forget the others."""
+    if len(kept) >= most:
+        kept.clear()
+    kept[key] = value
 
 
 def _key(code: str, known: Iterable[_Known]) -> bytes:
@@ -222,19 +220,15 @@ def _question(code: str, known: Mapping[str, _Known]) -> dict[str, Any]:
     }
 
 
-def _right(found: Found) -> str:
-    return found.right or (did_you_mean(found.name, found.keys) if found.name else "")
-
-
-def _checked(code: str, found: Sequence[tuple[bool, Wrong]]) -> Checked:
+def _checked(code: str, found: Iterable[tuple[Place, Verdict]]) -> Checked:
     lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    sorted_out: dict[bool, dict[tuple[int, int, str], Finding]] = {True: {}, False: {}}
-    for certain, (at, rule, wrong, right) in found:
-        line, column, end_line, end_column = at
-        source = lines[line - 1] if line <= len(lines) else ""
+    findings: dict[bool, dict[tuple[int, int, str], Finding]] = {True: {}, False: {}}
+    for (line, column, end_line, end_column), verdict in found:
+        source = lines[line - 1] if 0 < line <= len(lines) else ""
         end = end_column if end_line == line else len(source) + 1
-        finding = Finding(rule, line, column, end, source, wrong, right)
-        sorted_out[certain].setdefault((line, column, rule), finding)
-    mistakes, doubts = ([one[key] for key in sorted(one)] for one in sorted_out.values())
+        right = verdict.right or (did_you_mean(verdict.name, verdict.keys) if verdict.name else "")
+        finding = Finding(verdict.rule, line, column, end, source, verdict.wrong, right)
+        findings[verdict.certain].setdefault((line, column, verdict.rule), finding)
+    mistakes, doubts = ([one[key] for key in sorted(one)] for one in findings.values())
     mistaken = {one.line for one in mistakes}
     return Checked(mistakes, [one for one in doubts if one.line not in mistaken])

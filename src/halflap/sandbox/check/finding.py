@@ -40,9 +40,7 @@ class Finding:
     def __str__(self) -> str:
         lines = [f"line {self.line}, column {self.column}: {self.wrong} [{self.code}]"]
         if self.source.strip():
-            source, begin = _around(self.source, self.column)
-            width = max(1, min(self.end_column - self.column, len(source) - begin))
-            lines += [f"    {source}", f"    {' ' * begin}{'^' * width}"]
+            lines += _shown(self.source, self.column, self.end_column)
         if self.right:
             lines.append(f"  {self.right}")
         return "\n".join(lines)
@@ -65,17 +63,12 @@ class Checked:
 
 def mistakes_text(mistakes: Sequence[Finding]) -> str:
     """Return the mistakes as text, and how to override the check."""
-    one = len(mistakes) == 1
-    lines = [
-        f"The program was not run: the check found {'a mistake' if one else f'{len(mistakes)} mistakes'} in it."
-    ]
-    lines += [str(finding) for finding in mistakes[:_MOST_MISTAKES]]
-    if len(mistakes) > _MOST_MISTAKES:
-        lines.append(f"… and {len(mistakes) - _MOST_MISTAKES} more.")
+    found, where = (
+        ("a mistake", "that line") if len(mistakes) == 1 else (f"{len(mistakes)} mistakes", "those lines")
+    )
+    lines = [f"The program was not run: the check found {found} in it.", *_listed(mistakes, _MOST_MISTAKES)]
     if any(finding.rule != "syntax" for finding in mistakes):
-        lines.append(
-            f"If the check is wrong, put `# type: ignore` at the end of {'that line' if one else 'those lines'}."
-        )
+        lines.append(f"If the check is wrong, put `# type: ignore` at the end of {where}.")
     return "\n".join(lines)
 
 
@@ -83,21 +76,19 @@ def doubts_text(doubts: Sequence[Finding], traceback: str) -> str:
     """Return the doubts about the lines in a traceback as text; if there are none, all doubts."""
     lines_failed = {int(number) for number in _LINE.findall(traceback)}
     doubts = [one for one in doubts if one.line in lines_failed] or doubts
-    if not doubts:
-        return ""
-    lines = ["The check before the run had doubts; they may have to do with it:"]
-    lines += [str(finding) for finding in doubts[:_MOST_DOUBTS]]
-    if len(doubts) > _MOST_DOUBTS:
-        lines.append(f"… and {len(doubts) - _MOST_DOUBTS} more.")
-    return "\n".join(lines)
+    heading = "The check before the run had doubts; they may have to do with it:"
+    return "\n".join([heading, *_listed(doubts, _MOST_DOUBTS)]) if doubts else ""
 
 
-def _around(source: str, column: int) -> tuple[str, int]:
-    """Return the part of a line around a column, and where the column is in it; tabs become blanks."""
-    source = source.replace("\t", " ")
-    cut = max(0, column - _LONGEST_SOURCE // 2) if len(source) > _LONGEST_SOURCE else 0
-    text = source[cut : cut + _LONGEST_SOURCE]
-    left = len(text) - len(text.lstrip())
-    if column - 1 - cut < left:
-        left = 0
-    return text[left:].rstrip(), max(0, column - 1 - cut - left)
+def _listed(findings: Sequence[Finding], most: int) -> list[str]:
+    more = [f"… and {len(findings) - most} more."] if len(findings) > most else []
+    return [*map(str, findings[:most]), *more]
+
+
+def _shown(line: str, column: int, end: int) -> list[str]:
+    """Return a line of the program, and marks below the part that a finding is about."""
+    start = len(line) - len(line.lstrip())
+    text = line.strip().replace("\t", " ")[:_LONGEST_SOURCE]
+    begin = max(0, column - 1 - start)
+    width = max(1, min(end - column, len(text) - begin))
+    return [f"    {text}", f"    {' ' * begin}{'^' * width}"] if begin < len(text) else [f"    {text}"]

@@ -1,31 +1,49 @@
-"""Has programs examined in a process that is not the gateway: parsed by Python, and read by ty."""
+"""Has programs examined in processes that are not the gateway: one that parses them, and one for each run of ty."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
+import signal
 import tempfile
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.check.answer import Answer, CheckSkipped, read_answer
-from halflap.sandbox.check.inside.profile import LARGEST_ANSWER, LARGEST_QUESTION, QUESTION
+from pydantic import TypeAdapter, ValidationError
+
+from halflap.sandbox.check.inside.answer import Answer
+from halflap.sandbox.check.inside.profile import EXAMINE, LARGEST_MESSAGE, LENGTH, RUN_TY
 from halflap.sandbox.jail.pool import Pool
 
 if TYPE_CHECKING:
-    import socket
+    from halflap.sandbox.jail.fork_server import Child, ForkServer
 
-    from halflap.sandbox.jail.fork_server import ForkServer
-
-__all__ = ["CheckSkipped", "Examiner", "Orders", "find_ty"]
+__all__ = ["CheckSkipped", "Examiner", "Orders", "find_ty", "read_answer"]
 
 _PROFILE = "halflap.sandbox.check.inside.profile"
 _LARGEST_CODE = 256 * 1024
+_LARGEST_REPORT = 4 * 1024 * 1024
+_LARGEST_ANSWER = 1024 * 1024
+_MOST_RUNS = 2
 _AT_ONCE = 2
-_MOST_WAITING = 32
-_GRACE_SECONDS = 1.0
+_IDLE = 2
+_CHUNK = 1 << 16
+_FOUND_SOMETHING = 1
+_ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
+
+
+class CheckSkipped(Exception):  # noqa: N818 -- nothing failed for the caller: there is just no check
+    """A program could not be checked; the reason is a short phrase for people."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class _ServerLostError(Exception):
+    """The fork server ended before there was an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +74,17 @@ def find_ty() -> str:
         raise FileNotFoundError("ty is not installed") from None
 
 
+def read_answer(body: bytes) -> Answer:
+    """Validate what a child answered, as if an attacker had written it."""
+    try:
+        answer = _ANSWER.validate_json(body, strict=True)
+    except ValidationError:
+        raise CheckSkipped("its answer could not be read") from None
+    if answer.trouble:
+        raise CheckSkipped(answer.trouble[:200])
+    return answer
+
+
 class Examiner:
     """Examines programs in children of a fork server, which starts with the first."""
 
@@ -63,7 +92,6 @@ class Examiner:
         self._orders = orders or Orders()
         self._pool = Pool(_PROFILE, self._instructions)
         self._places = asyncio.Semaphore(_AT_ONCE)
-        self._waiting = 0
 
     @property
     def server(self) -> ForkServer | None:
@@ -81,51 +109,67 @@ class Examiner:
         if len(question["code"].encode(errors="replace")) > _LARGEST_CODE:
             raise CheckSkipped(f"the program is larger than {_LARGEST_CODE // 1024} KB")
         body = json.dumps(question).encode()
-        if len(body) > LARGEST_QUESTION:
-            raise CheckSkipped(f"the tools' types are larger than {LARGEST_QUESTION // (1024 * 1024)} MB")
-        if self._waiting >= _MOST_WAITING:
-            raise CheckSkipped("too many programs wait to be checked")
-        self._waiting += 1
+        if len(body) > LARGEST_MESSAGE:
+            raise CheckSkipped(f"the tools' types are larger than {LARGEST_MESSAGE // (1024 * 1024)} MB")
         try:
             async with asyncio.timeout(self._orders.seconds), self._places:
-                answer = await self._ask(body)
-                if answer is None:
-                    # The server was lost before it answered; the next is asked once.
-                    answer = await self._ask(body)
+                try:
+                    return await self._examine(body)
+                except _ServerLostError:
+                    return await self._examine(body)
         except TimeoutError:
             raise CheckSkipped(f"it took longer than {self._orders.seconds:g} s") from None
-        finally:
-            self._waiting -= 1
-        return read_answer(answer or b"")
+        except _ServerLostError:
+            raise CheckSkipped("its process crashed") from None
 
-    async def _ask(self, question: bytes) -> bytes | None:
-        """Have a child examine a program; None if the server is lost. On giving up, the child is killed."""
+    async def _examine(self, question: bytes) -> Answer:
+        async with self._child() as child:
+            await _send(child, EXAMINE, question)
+            for _ in range(_MOST_RUNS + 1):
+                if await _exactly(child, 1) != RUN_TY:
+                    return read_answer(await _receive(child, _LARGEST_ANSWER))
+                texts = [await _receive(child, LARGEST_MESSAGE) for _ in range(2)]
+                await _send(child, b"", await self._run_ty(texts))
+        raise CheckSkipped("its answer could not be read")
+
+    async def _run_ty(self, texts: Sequence[bytes]) -> bytes:
+        """Run ty over a program and its stubs, and return its report."""
+        loop, report = asyncio.get_running_loop(), bytearray()
+        async with self._child() as child:
+            await _send(child, RUN_TY, *texts)
+            while part := await loop.sock_recv(child.channel, _CHUNK):
+                report += part
+                if len(report) > _LARGEST_REPORT:
+                    raise CheckSkipped("ty printed too much")
+            code = await _exit_code(child)
+        if code < 0:
+            raise CheckSkipped(f"ty crashed ({signal.Signals(-code).name})")
+        if code > _FOUND_SOMETHING:
+            raise CheckSkipped(f"ty failed with status {code}")
+        return bytes(report)
+
+    @contextlib.asynccontextmanager
+    async def _child(self) -> AsyncIterator[Child]:
         await self.ready()
         try:
             child = await self._pool.take()
         except OSError:
-            return None
+            raise _ServerLostError from None
         try:
-            with child.channel, contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                loop = asyncio.get_running_loop()
-                await loop.sock_sendall(child.channel, QUESTION.pack(len(question)) + question)
-                body = await _read(child.channel)
-                self._pool.refill(1)
-                if body:
-                    return body
-            ended = await child.exited()
-        except BaseException:
+            with child.channel:
+                yield child
+        except (BrokenPipeError, ConnectionResetError, EOFError):
+            await _exit_code(child)
+            raise CheckSkipped("its process crashed") from None
+        finally:
             child.kill()
-            raise
-        return None if ended is not None and ended.code is None else b""
+            self._pool.refill(_IDLE)
 
     def _instructions(self) -> dict[str, Any]:
         return asdict(self._orders) | {
             "executable": self._orders.command[0] if self._orders.command else find_ty(),
             # In memory where there is such a folder: it is faster, and nothing is left by a crash of the machine.
             "temporary": ["/dev/shm", tempfile.gettempdir()],  # noqa: S108 -- a private folder is made in it
-            # The kernel ends what we should not get round to ending.
-            "seconds": self._orders.seconds + _GRACE_SECONDS,
         }
 
     async def close(self) -> None:
@@ -133,11 +177,30 @@ class Examiner:
         await self._pool.close()
 
 
-async def _read(channel: socket.socket) -> bytes:
-    """Read the answer to its end: nothing, if the child ended without one."""
+async def _exit_code(child: Child) -> int:
+    ended = await child.exited()
+    if ended is None or ended.code is None:
+        raise _ServerLostError
+    return ended.code
+
+
+async def _send(child: Child, kind: bytes, *messages: bytes) -> None:
+    framed = b"".join(part for one in messages for part in (LENGTH.pack(len(one)), one))
+    await asyncio.get_running_loop().sock_sendall(child.channel, kind + framed)
+
+
+async def _receive(child: Child, most: int) -> bytes:
+    (length,) = LENGTH.unpack(await _exactly(child, LENGTH.size))
+    if length > most:
+        raise CheckSkipped("its answer was too long")
+    return await _exactly(child, length)
+
+
+async def _exactly(child: Child, size: int) -> bytes:
     loop, body = asyncio.get_running_loop(), bytearray()
-    while part := await loop.sock_recv(channel, 1 << 16):
+    while len(body) < size:
+        part = await loop.sock_recv(child.channel, min(size - len(body), _CHUNK))
+        if not part:
+            raise EOFError
         body += part
-        if len(body) > LARGEST_ANSWER:
-            raise CheckSkipped("its answer was too long")
     return bytes(body)

@@ -13,7 +13,7 @@ import json
 import os
 import platform
 import pwd
-import secrets
+import random
 import shutil
 import signal
 import socket
@@ -34,7 +34,6 @@ _READ_BYTES = 65_536
 _PRIVATE_USERS = range(61_184, 65_520)
 """The range that systemd uses for dynamic users, too."""
 _NOBODY = 65_534
-_TRIES = 100
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1])\n"
     "from halflap.sandbox.jail.inside.server import main; main(int(sys.argv[2]))"
@@ -91,26 +90,21 @@ class ForkServer:
         self._numbers = itertools.count(1)
         self._children: dict[int, Child] = {}
 
-    @property
-    def has_children(self) -> bool:
-        return bool(self._children)
-
     async def start(self) -> None:
         """Start it, if need be without namespaces; raise `OSError` if that fails."""
-        user = await asyncio.to_thread(_private_user)
-        report = await self._start(user)
+        report = await self._start()
         if (why := report.get("without_namespaces")) is not None:
             await self.close()
             self.is_lost = False
             self._orders["namespaces"] = False
-            report = await self._start(user)
+            report = await self._start()
             report.get("missing", {})["namespaces"] = why
         if "trouble" in report:
             await self.close()
             raise OSError(report["trouble"])
         self.report = report
 
-    async def _start(self, user: int) -> dict[str, Any]:
+    async def _start(self) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         control.setblocking(False)
@@ -118,6 +112,7 @@ class ForkServer:
         try:
             with theirs:
                 self._process = await _start_bare(theirs)
+            user = await asyncio.to_thread(_private_user)
             orders = self._orders | {"user": user, "machine": platform.machine()}
             await loop.sock_sendall(control, json.dumps(orders).encode() + b"\n")
             loop.add_reader(control, self._receive)
@@ -193,6 +188,14 @@ class ForkServer:
             child.exit.set_result(Exit())
         self._children.clear()
 
+    async def retire(self) -> None:
+        """Close it when its last child has ended, or at once when cancelled."""
+        try:
+            if self._children:
+                await asyncio.wait([child.exit for child in self._children.values()])
+        finally:
+            await asyncio.shield(self.close())
+
     async def close(self) -> None:
         """End it and all its children."""
         # It ends when its control socket is closed.
@@ -227,23 +230,20 @@ async def _start_bare(theirs: socket.socket) -> asyncio.subprocess.Process:
 
 
 def _private_user() -> int:
-    """Return a user id without a name and without processes, for children of root; unless root, our own."""
+    """Return a user id without a name and without processes, for children of root; unless root, our own.
+
+    Chosen here, because whoever looks up names has the host's users in its memory.
+    """
     if os.getuid() != 0:
         return os.getuid()
     taken = set()
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             taken.add(folder.stat().st_uid)
-    for _ in range(_TRIES):
-        number = secrets.choice(_PRIVATE_USERS)
-        if number not in taken and not _is_named(number):
-            return number
+    for number in random.SystemRandom().sample(_PRIVATE_USERS, 100):
+        try:
+            pwd.getpwuid(number)
+        except KeyError:
+            if number not in taken:
+                return number
     return _NOBODY
-
-
-def _is_named(number: int) -> bool:
-    try:
-        pwd.getpwuid(number)
-    except KeyError:
-        return False
-    return True

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import SandboxError
-from halflap.sandbox.canary import Listener, escapes
 from halflap.sandbox.jail.pool import Pool
 from halflap.sandbox.jail.process import SandboxProcess
-from halflap.sandbox.sandbox import Ending, Host, Program, Readiness
+from halflap.sandbox.sandbox import Canary, Ending, Host, Program, Readiness, Sandbox
 
 if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
-    from halflap.sandbox.jail.fork_server import Exit
 
 __all__ = ["Jail"]
 
@@ -25,16 +21,6 @@ _PROFILE = "halflap.sandbox.jail.inside.child"
 _LEAST_IDLE, _MOST_IDLE = 3, 8
 """How many locked processes wait for programs; more while more programs run at a time."""
 _REFILL_AFTER_SECONDS = 0.02
-_CLOSE_AFTER_SECONDS = 0.005
-"""Ending a process takes CPU time, which the answer should get first."""
-_EXIT_SECONDS = 2.0
-_BROKEN = 70
-"""Exit status of a process whose program has broken what the process itself uses."""
-_SIGNALS = {
-    "SIGSYS": "it made a system call that no program needs, and was killed for it",
-    "SIGKILL": "the system killed it, probably for want of memory",
-    "SIGSEGV": "the interpreter crashed (SIGSEGV), as after recursion that is too deep, or os.abort()",
-}
 _CANARY = Program(
     """\
 import ctypes, json, os, socket
@@ -66,45 +52,36 @@ print(json.dumps(got))
 """Tries to break out, before any other program is run."""
 
 
-class Jail:
-    """A `Sandbox` of locked processes, each used once."""
+class Jail(Sandbox):
+    """Locked processes, each used once."""
 
     name = "jail"
 
     def __init__(self, config: ExecutionConfig, **layers: bool) -> None:
         """Create it; tests can switch off `namespaces`, `landlock`, or all of it (`lockdown`)."""
+        super().__init__()
         self._config = config
-        self._orders: dict[str, Any] = {
+        self._has_locks = layers.get("lockdown", True)
+        orders: dict[str, Any] = {
             "memory_bytes": config.max_memory_mb * 1024 * 1024,
             "cpu_seconds": config.cpu_seconds,
             "largest_frame": config.max_value_bytes,
+            "calls_at_once": config.max_concurrent_calls,
             "modules": list(config.modules),
             # Where modules are found; programs never see it.
             "path": [entry for entry in sys.path if entry] if config.modules else [],
             **layers,
         }
-        self._pool = Pool(_PROFILE, lambda: self._orders)
-        self._leaving: set[SandboxProcess] = set()
-        """Their programs are done; they are closed in a moment."""
+        self._pool = Pool(_PROFILE, lambda: orders)
         self._running = 0
-        self._lock = asyncio.Lock()
-        self._readiness: Readiness | None = None
 
-    async def ready(self) -> Readiness:
-        """Start the fork server and test its locks; the result holds as long as the gateway runs."""
-        async with self._lock:
-            if self._readiness is None:
-                self._readiness = await self._try_out()
-            return self._readiness
-
-    async def _try_out(self) -> Readiness:
+    async def _start(self) -> Readiness:
         if not sys.platform.startswith("linux"):
             return Readiness(self.name, trouble="the jail needs Linux")
         try:
             report = (await self._pool.start()).report
             await self._test(report["missing"])
         except OSError as error:
-            await self._pool.close()
             return Readiness(self.name, trouble=str(error))
         self._refill()
         notes = [f"module {name!r} cannot be loaded: {why}" for name, why in report["failed_modules"].items()]
@@ -115,56 +92,30 @@ class Jail:
         if self._config.sandbox == "hardened" and missing:
             lacking = "; ".join(f"{layer}: {why}" for layer, why in missing.items())
             raise OSError(f"`execution.sandbox: hardened` wants every layer ({lacking})")
-        listener = Listener()
-        process = await self._take()
-        try:
-            ending = await process.run(_CANARY, listener)
-        finally:
-            process.close()
-        escaped = escapes(listener)
-        if escaped is not None and self._orders.get("lockdown", True):
-            failure = None if ending is None else ending.failure
-            raise OSError(f"{escaped} {'' if failure is None else failure.traceback}".strip())
+        canary = Canary()
+        ending = await (await self._take()).run(_CANARY, canary)
+        if canary.escapes is not None and self._has_locks:
+            raise OSError(f"{canary.escapes} {ending.failure.traceback if ending.failure else ''}".strip())
 
-    async def run(self, program: Program, host: Host) -> Ending:
-        readiness = await self.ready()
-        if readiness.trouble is not None:
-            raise SandboxError(readiness.trouble)
+    async def _run(self, program: Program, host: Host) -> Ending:
         try:
             process = await self._take()
         except OSError as error:
             raise SandboxError(f"no process could be started for the program: {error}") from error
         # Another one is forked to replace it, but not while this one starts: that would take its CPU time.
-        loop = asyncio.get_running_loop()
-        loop.call_later(_REFILL_AFTER_SECONDS if self._pool.idle else 0.0, self._refill)
+        delay = _REFILL_AFTER_SECONDS if self._pool.idle else 0.0
+        asyncio.get_running_loop().call_later(delay, self._refill)
         self._running += 1
         try:
-            ending = await process.run(program, host)
-            how = await process.child.exited(_EXIT_SECONDS) if ending is None else None
-        except BaseException:
-            await asyncio.shield(process.stop())
-            raise
+            return await process.run(program, host)
         finally:
             self._running -= 1
-        used = process.cpu_seconds if how is None else how.cpu_seconds
-        # It is killed in a moment; the answer does not wait for that.
-        process.ignore()
-        self._leaving.add(process)
-        loop.call_later(_CLOSE_AFTER_SECONDS, self._dismiss, process)
-        if ending is None:
-            ending = _silent_ending(how, self._config.cpu_seconds)
-        return replace(ending, cpu_seconds=used, memory_bytes=None if how is None else how.memory_bytes)
-
-    def _dismiss(self, process: SandboxProcess) -> None:
-        self._leaving.discard(process)
-        process.close()
 
     async def _take(self) -> SandboxProcess:
         """Return a locked process that has run no program; raise `OSError` if there can be none."""
         while True:
             is_last = not self._pool.idle
-            child = await self._pool.take()
-            process = SandboxProcess(child, self._config.max_value_bytes, self._config.max_concurrent_calls)
+            process = SandboxProcess(await self._pool.take(), self._config)
             try:
                 await process.locked()
             except BaseException as error:
@@ -179,22 +130,4 @@ class Jail:
         self._pool.refill(min(max(_LEAST_IDLE, self._running), _MOST_IDLE))
 
     async def close(self) -> None:
-        for process in self._leaving:
-            process.close()
         await self._pool.close()
-
-
-def _silent_ending(how: Exit | None, cpu_seconds: int) -> Ending:
-    """Return how a program ended that did not say so, according to the kernel."""
-    if how is None:
-        return Ending("misused", detail="the channel was closed while the program went on")
-    if how.code is None:
-        return Ending("crashed", detail="the sandbox was lost; the next program gets a new one")
-    if how.code == _BROKEN:
-        return Ending("crashed", detail="the program broke what Python itself needs, and could not go on")
-    if how.code >= 0:
-        return Ending("crashed", detail=f"the process ended itself with status {how.code}, past Python")
-    name = signal.Signals(-how.code).name
-    if name == "SIGXCPU" or (name == "SIGKILL" and (how.cpu_seconds or 0) >= cpu_seconds):
-        return Ending("cpu")
-    return Ending("crashed", detail=_SIGNALS.get(name, f"the interpreter crashed ({name})"))

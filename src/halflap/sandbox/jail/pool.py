@@ -13,10 +13,8 @@ from halflap.sandbox.jail.fork_server import Child, ForkServer
 __all__ = ["Pool"]
 
 _MOST_FORKS = 2_000
-_LONGEST_LIFE_SECONDS = 3_600.0
 """Then a fork server is replaced: all its children share one memory layout."""
 _TRY_AGAIN_SECONDS = 10.0
-_RETIRING_SECONDS = 0.2
 
 
 class Pool:
@@ -26,7 +24,7 @@ class Pool:
         self._profile = profile
         self._orders = orders
         self.server: ForkServer | None = None
-        self._since = 0.0
+        self._tried_at = 0.0
         self._idle: deque[Child] = deque()
         self._starting: asyncio.Task[ForkServer] | None = None
         self._retiring: set[asyncio.Task[None]] = set()
@@ -36,11 +34,13 @@ class Pool:
         """Return the server; raise `OSError` if it does not start. An old one is replaced in the background."""
         if self._closed:
             raise OSError("the gateway is closing")
-        if not self._is_starting() and (self.server is None or self.server.is_lost or self._is_old()):
-            self._since = time.monotonic()
+        server = self.server
+        is_needed = server is None or server.is_lost or server.forked > _MOST_FORKS
+        if is_needed and not self._is_starting():
+            self._tried_at = time.monotonic()
             self._starting = asyncio.create_task(self._replace(), name="start a fork server")
-        if self.server is not None and not self.server.is_lost:
-            return self.server
+        if server is not None and not server.is_lost:
+            return server
         assert self._starting is not None
         # A caller may give up; the start continues, for the next.
         return await asyncio.shield(self._starting)
@@ -50,11 +50,7 @@ class Pool:
         if self._starting is None or not self._starting.done():
             return self._starting is not None
         has_failed = self._starting.cancelled() or self._starting.exception() is not None
-        return has_failed and time.monotonic() - self._since < _TRY_AGAIN_SECONDS
-
-    def _is_old(self) -> bool:
-        assert self.server is not None
-        return time.monotonic() - self._since > _LONGEST_LIFE_SECONDS or self.server.forked > _MOST_FORKS
+        return has_failed and time.monotonic() - self._tried_at < _TRY_AGAIN_SECONDS
 
     async def _replace(self) -> ForkServer:
         fresh = ForkServer(self._profile, await asyncio.to_thread(self._orders))
@@ -62,7 +58,7 @@ class Pool:
         old, self.server = self.server, fresh
         self._drop_idle()
         if old is not None:
-            task = asyncio.create_task(_retire(old), name="retire a fork server")
+            task = asyncio.create_task(old.retire(), name="retire a fork server")
             self._retiring.add(task)
             task.add_done_callback(self._retiring.discard)
         return fresh
@@ -106,12 +102,3 @@ class Pool:
         self._drop_idle()
         if self.server is not None:
             await self.server.close()
-
-
-async def _retire(server: ForkServer) -> None:
-    """Close a fork server when its last child has ended, or at once when cancelled."""
-    try:
-        while server.has_children and not server.is_lost:  # noqa: ASYNC110 -- once an hour, in the background
-            await asyncio.sleep(_RETIRING_SECONDS)
-    finally:
-        await asyncio.shield(server.close())

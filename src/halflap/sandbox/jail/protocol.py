@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from halflap.sandbox.media import Media
-from halflap.sandbox.sandbox import Failure, Program, ToolRefusal
+from halflap.sandbox.sandbox import Ending, Failure, Program, ToolRefusal
 
 # To a fork server.
 ORDER: Final = struct.Struct("!cI")
@@ -27,7 +27,10 @@ NUMBER: Final = struct.Struct("!Q")
 """The number of a call, which precedes what is about one."""
 CHUNK: Final = 65_536
 """The most bytes of output in a frame."""
-LONGEST_FAILURE: Final = 262_144
+LONGEST_FAILURE: Final = 524_288
+"""Four texts of 20,000 characters, each of which may take six bytes as an escape."""
+BROKEN: Final = 70
+"""Exit status of a process whose program has broken what the process itself uses."""
 
 # To the program.
 PROGRAM: Final = b"P"
@@ -50,6 +53,18 @@ RETURNED: Final = b"T"
 """What a script's `main` returned: any JSON, at most once."""
 DONE: Final = b"D"
 """How it failed, or null."""
+
+
+def limits(largest: int) -> dict[bytes, int]:
+    """Return what a program may send, and the most bytes of each kind."""
+    return {
+        OUTPUT: CHUNK,
+        CALL: NUMBER.size + largest,
+        CANCEL: NUMBER.size,
+        SHOW: largest,
+        RETURNED: largest,
+        DONE: LONGEST_FAILURE,
+    }
 
 
 class MisuseError(Exception):
@@ -153,24 +168,20 @@ def read_object(body: bytes) -> dict[str, Any]:
     return _object(read_value(body))
 
 
-def read_failure(body: bytes) -> Failure | None:
-    """Parse how a program failed: texts, whatever characters its messages are made of."""
+def read_ending(body: bytes) -> Ending:
+    """Parse how a program ended: with texts, whatever characters its messages are made of."""
     if body == b"null":
-        return None
+        return Ending("ok")
     read = _object(_read(body))
+    is_exhausted = read.pop("is_exhausted", False)
     texts = {key: read.get(key) or "" for key in ("type", "message", "traceback", "hint", "unknown")}
-    is_exhausted = read.get("is_exhausted", False)
     if not all(isinstance(text, str) for text in texts.values()) or not isinstance(is_exhausted, bool):
         raise MisuseError("a failure that is not text")
-    clean = {key: text.encode("utf-8", "backslashreplace").decode() for key, text in texts.items()}
-    return Failure(
-        type=clean["type"],
-        message=clean["message"],
-        traceback=clean["traceback"],
-        hint=clean["hint"] or None,
-        unknown=clean["unknown"] or None,
-        is_exhausted=is_exhausted,
+    kind, message, traceback, hint, unknown = (
+        text.encode("utf-8", "backslashreplace").decode() for text in texts.values()
     )
+    failure = Failure(kind, message, traceback, hint or None, unknown or None, is_exhausted)
+    return Ending("memory" if is_exhausted else "failed", failure)
 
 
 def read_number(body: bytes) -> int:

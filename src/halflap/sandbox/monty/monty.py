@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib
 from typing import TYPE_CHECKING
 
 from halflap.core.environment import install_command
 from halflap.core.errors import SandboxError
-from halflap.sandbox.canary import Listener, escapes
-from halflap.sandbox.sandbox import Ending, Host, Program, Readiness
+from halflap.sandbox.sandbox import DEEPEST, Canary, Ending, Host, Program, Readiness, Sandbox
 
 if TYPE_CHECKING:
     import pydantic_monty as pm
@@ -47,27 +45,18 @@ print(json.dumps(got))
 )
 
 
-class Monty:
-    """A `Sandbox` of monty's processes, each used once."""
+class Monty(Sandbox):
+    """Processes of monty, each used once."""
 
     name = "monty"
 
     def __init__(self, config: ExecutionConfig) -> None:
+        super().__init__()
         self._config = config
         self._pool: pm.Monty | None = None
-        self._places = asyncio.Semaphore(config.max_programs)
-        self._lock = asyncio.Lock()
-        self._readiness: Readiness | None = None
         self._sessions: set[Session] = set()
 
-    async def ready(self) -> Readiness:
-        """Start the first processes and run the canary; the result holds as long as the gateway runs."""
-        async with self._lock:
-            if self._readiness is None:
-                self._readiness = await self._test()
-            return self._readiness
-
-    async def _test(self) -> Readiness:
+    async def _start(self) -> Readiness:
         try:
             version = await asyncio.to_thread(self._open)
         except ImportError as error:
@@ -77,13 +66,11 @@ class Monty:
         except (OSError, RuntimeError) as error:
             # The pool raises RuntimeError if a process does not start.
             return Readiness(self.name, trouble=f"monty cannot be started: {error}")
-        listener = Listener()
-        ending = await self._run(_CANARY, listener)
-        escaped = escapes(listener)
-        if ending.outcome != "ok" or escaped is not None:
-            await self.close()
+        canary = Canary()
+        ending = await self._run(_CANARY, canary)
+        if ending.outcome != "ok" or canary.escapes is not None:
             detail = ending.failure.traceback if ending.failure is not None else ending.detail
-            return Readiness(self.name, trouble=f"{escaped or 'the canary failed:'} {detail}".strip())
+            return Readiness(self.name, trouble=f"{canary.escapes or 'the canary failed:'} {detail}".strip())
         layers = (
             f"monty {version}, an interpreter without files, network or processes",
             "a process for each program, with an empty environment",
@@ -100,7 +87,8 @@ class Monty:
         if self._pool is None:
             pool = pm.Monty(
                 min_processes=min(_IDLE, self._config.max_programs),
-                max_processes=self._config.max_programs,
+                # A program waits for the scripts that it calls, so each depth has its own.
+                max_processes=self._config.max_programs * (DEEPEST + 1),
                 # No program finds what another one left in a process.
                 max_checkouts_per_worker=1,
                 feed_duration_limit_grace=_GRACE_SECONDS,
@@ -110,33 +98,23 @@ class Monty:
             self._pool = pool
         return str(pm.__version__)
 
-    async def run(self, program: Program, host: Host) -> Ending:
-        readiness = await self.ready()
-        if readiness.trouble is not None:
-            raise SandboxError(readiness.trouble)
-        return await self._run(program, host)
-
     async def _run(self, program: Program, host: Host) -> Ending:
-        async with self._places:
-            if self._pool is None:
-                raise SandboxError("monty was closed")
-            from halflap.sandbox.monty.session import Session  # noqa: PLC0415 -- it loads the extra
+        if self._pool is None:
+            raise SandboxError("monty was closed")
+        from halflap.sandbox.monty.session import Session  # noqa: PLC0415 -- it loads the extra
 
-            session = Session(self._pool, self._config, program, host)
-            self._sessions.add(session)
-            try:
-                return await session.run()
-            finally:
-                self._sessions.discard(session)
+        session = Session(self._pool, self._config, program, host)
+        self._sessions.add(session)
+        try:
+            return await session.run()
+        finally:
+            self._sessions.discard(session)
 
     async def close(self) -> None:
         for session in self._sessions:
             session.kill()
-        ended = [session.ended.wait() for session in self._sessions]
-        if ended:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_CLOSE_SECONDS):
-                    await asyncio.gather(*ended)
+        if self._sessions:
+            await asyncio.wait([session.driven for session in self._sessions], timeout=_CLOSE_SECONDS)
         pool, self._pool = self._pool, None
         if pool is not None:
             await asyncio.to_thread(pool.__exit__, None, None, None)

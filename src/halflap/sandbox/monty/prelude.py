@@ -8,15 +8,16 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from halflap.sandbox import messages
+
 if TYPE_CHECKING:
     from halflap.sandbox.sandbox import Entry, ToolHelp
 
-__all__ = ["CALL", "CARRIER", "REFUSE", "SHOW", "call_main", "define"]
+__all__ = ["CALL", "CARRIER", "SHOW", "call_main", "define"]
 
 # What the prelude asks of the host. A program can ask the same, and gains nothing by it.
 CALL = "_halflap_call"
 SHOW = "_halflap_show"
-REFUSE = "_halflap_refuse"
 
 CARRIER = "binascii.Incomplete"
 """Monty has no custom exceptions. This one is a plain `Exception` that nothing raises any more: it is `ToolError`."""
@@ -27,29 +28,35 @@ from binascii import Incomplete as ToolError
 def _halflap_names():
     from json import dumps, loads
 
-    def body(name, arguments):
+    def to_json(value, what):
         try:
-            return dumps(arguments, allow_nan=False)
+            return dumps(value, allow_nan=False), None
         except (TypeError, ValueError, RecursionError) as error:
-            {REFUSE}("not_json", name, str(error))
+            return None, what + {messages.not_json("", "")!r} + str(error)
 
-    def tool_of(name, positional):
+    async def call(name, arguments):
+        body, problem = to_json(arguments, name + "() takes")
+        if problem is not None:
+            raise TypeError(problem)
+        return await {CALL}(name, body)
+
+    def tool_of(name, positional, keywords_only):
         async def tool(*unnamed, **arguments):
             if len(unnamed) == 1 and positional is not None and positional not in arguments:
                 arguments[positional] = unnamed[0]
             elif unnamed:
-                {REFUSE}("unnamed", name, "")
-            return await {CALL}(name, body(name, arguments))
+                raise TypeError(keywords_only)
+            return await call(name, arguments)
         return tool
 
     async def call_tool(*given, **arguments):
         if not given or len(given) > 2 or not isinstance(given[0], str):
-            {REFUSE}("call_tool", "", "")
+            raise TypeError({messages.CALL_TOOL!r})
         if len(given) == 2:
             if not isinstance(given[1], dict):
-                {REFUSE}("call_tool", "", "")
+                raise TypeError({messages.CALL_TOOL!r})
             arguments = given[1] | arguments
-        return await {CALL}(given[0], body(given[0], arguments))
+        return await call(given[0], arguments)
 
     plain = (str, int, float, dict, tuple, set, list, type(None))
 
@@ -61,13 +68,13 @@ def _halflap_names():
             print(value)
 
     def no_input(*_):
-        {REFUSE}("input", "", "")
+        raise RuntimeError({messages.NO_INPUT!r})
 
     def returned(value):
-        try:
-            return dumps(value, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
-            {REFUSE}("returned", "", str(error))
+        body, problem = to_json(value, "main() may return")
+        if problem is not None:
+            raise TypeError(problem)
+        return body
 
     return tool_of, call_tool, show, no_input, returned, loads
 
@@ -77,9 +84,10 @@ _halflap_tool, call_tool, show, input, _halflap_returned, _halflap_loads = _half
 
 def define(tools: Mapping[str, ToolHelp]) -> str:
     """Return the code that defines the tools as async functions, and what else programs find."""
-    names = [name for name in tools if name.isidentifier() and not keyword.iskeyword(name)]
     return _PRELUDE + "".join(
-        f"{name} = _halflap_tool({name!r}, {tools[name].positional!r})\n" for name in names
+        f"{name} = _halflap_tool({name!r}, {tool.positional!r}, {messages.keywords_only(name, tool.signature)!r})\n"
+        for name, tool in tools.items()
+        if name.isidentifier() and not keyword.iskeyword(name)
     )
 
 

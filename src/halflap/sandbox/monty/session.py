@@ -18,17 +18,16 @@ from halflap.sandbox import messages
 from halflap.sandbox.media import Media, for_model, picture_of, value_text
 from halflap.sandbox.monty import prelude
 from halflap.sandbox.monty.failure import LACKS, describe
-from halflap.sandbox.sandbox import Ending, Failure, Host, Program, ToolHelp, ToolRefusal
+from halflap.sandbox.sandbox import Ending, Failure, Host, Program, ToolRefusal
 
 if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
 
-__all__ = ["RECURSION", "Session"]
+__all__ = ["Session"]
 
-RECURSION = 1_000
-_MOST_WAITING = 10_000
-"""With this many unanswered calls, the program waits for one of them."""
-_SUSPENSIONS = 1_000_000
+_RECURSION = 1_000
+_SUSPENSIONS = 100_000
+"""How often a program may wait for the host; far more than it may make calls."""
 _LAZY = ("uri", "name", "text", "data", "block")
 _EAGER = ("kind", "mime_type")
 _OUT_OF_MEMORY = ("MemoryError: memory limit exceeded", "MemoryError: the worker exceeded its memory limit")
@@ -36,35 +35,31 @@ _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """On Windows, SIGTERM ends a process at once."""
 
 
-class _MisuseError(Exception):
-    """Something was asked for in a way in which no honest program asks."""
-
-
 class Session:
     """A process that is used once."""
 
+    driven: asyncio.Future[Ending]
+    """Done when the thread has ended."""
+
     def __init__(self, pool: pm.Monty, config: ExecutionConfig, program: Program, host: Host) -> None:
         self._largest = config.max_value_bytes
-        self._tools = program.tools
+        self._program = program
         # Monty cannot read half characters.
         self._source = program.code.encode("utf-8", "replace").decode()
-        self._entry = program.entry
         self._host = host
         self._loop = asyncio.get_running_loop()
-        self._thread = cf.ThreadPoolExecutor(1, thread_name_prefix="monty")
         self._calls: dict[int, cf.Future[Any]] = {}
         self._lock = threading.Lock()
         self._is_silent = True
         self._is_too_much = False
         self._is_killed = threading.Event()
         self._pid: int | None = None
-        self.ended = asyncio.Event()
         self._session = pool.checkout(
             script_name=messages.FILE,
             limits={
                 "max_feed_duration_secs": config.cpu_seconds,
                 "max_memory": config.max_memory_mb * 1024 * 1024,
-                "max_recursion_depth": RECURSION,
+                "max_recursion_depth": _RECURSION,
                 "max_suspensions": _SUSPENSIONS,
             },
             # Output that is held back would be lost when the process is killed.
@@ -75,18 +70,16 @@ class Session:
 
     async def run(self) -> Ending:
         """Run the program, and leave nothing behind, also when cancelled."""
-        driving = self._loop.run_in_executor(self._thread, self._drive)
+        thread = cf.ThreadPoolExecutor(1, thread_name_prefix="monty")
+        self.driven = self._loop.run_in_executor(thread, self._drive)
+        # It ends with its work.
+        thread.shutdown(wait=False)
         try:
-            ending = await asyncio.shield(driving)
-            return Ending("output") if self._is_too_much else ending
+            ending = await asyncio.shield(self.driven)
         finally:
             self.kill()
-            await asyncio.shield(asyncio.ensure_future(self._close(driving)))
-
-    async def _close(self, driving: asyncio.Future[Ending]) -> None:
-        await asyncio.wait([driving])
-        self._thread.shutdown(wait=False)
-        self.ended.set()
+            await asyncio.shield(asyncio.wait([self.driven]))
+        return Ending("output") if self._is_too_much else ending
 
     def kill(self) -> None:
         """End the process, from any thread, whatever it does."""
@@ -101,7 +94,8 @@ class Session:
     # In the thread --------------------------------------------------------------------------------------
 
     def _drive(self) -> Ending:
-        if self._entry is not None and "__name__" in self._source:
+        entry = self._program.entry
+        if entry is not None and "__name__" in self._source:
             text = "NotImplementedError: monty cannot set `__name__`, so it runs no script that uses it"
             return Ending("failed", Failure("NotImplementedError", text, f"{text}\n", LACKS))
         try:
@@ -110,8 +104,9 @@ class Session:
                 self._pid = self._session.worker_pid
             if self._is_killed.is_set():
                 self.kill()
-            self._session.feed_run(prelude.define(self._tools), print_callback=_discard)
-            entering = "" if self._entry is None else prelude.call_main(self._source, self._entry)
+            # What the prelude prints would go to the gateway's own output.
+            self._session.feed_run(prelude.define(self._program.tools), print_callback=lambda *_: None)
+            entering = "" if entry is None else prelude.call_main(self._source, entry)
             snapshot = self._session.feed_start(self._source + entering, print_callback=self._print)
             while not isinstance(snapshot, pm.MontyComplete):
                 snapshot = self._step(snapshot)
@@ -119,9 +114,7 @@ class Session:
         except pm.MontyCrashedError as error:
             return Ending("cpu") if error.timed_out else Ending("crashed", detail=str(error)[:500])
         except (pm.MontyRuntimeError, pm.MontySyntaxError) as error:
-            return self._failed(error)
-        except _MisuseError as misuse:
-            return Ending("misused", detail=str(misuse))
+            return _failed(error)
         except cf.CancelledError:
             return Ending("crashed", detail="the program was cancelled")
         finally:
@@ -145,58 +138,47 @@ class Session:
         return self._function(snapshot) if isinstance(snapshot, pm.FunctionSnapshot) else snapshot.resume()
 
     def _function(self, snapshot: pm.FunctionSnapshot) -> pm.SyncSnapshot:
+        name, arguments = snapshot.function_name, snapshot.args
+        if snapshot.is_os_function and name == "asyncio.sleep":
+            return self._begin(snapshot, _sleep(_seconds(arguments)))
+        if snapshot.is_os_function and name == "time.sleep":
+            self._is_killed.wait(_seconds(arguments))
+            return snapshot.resume({"return_value": None})
         if snapshot.is_os_function:
-            return self._system_call(snapshot)
-        if snapshot.function_name == prelude.CALL:
-            return self._call(snapshot)
-        if snapshot.function_name in {prelude.SHOW, prelude.REFUSE}:
-            answer = self._show if snapshot.function_name == prelude.SHOW else self._refusal
-            return snapshot.resume(answer(snapshot.args))
-        return snapshot.resume(_error("NameError", f"name {snapshot.function_name!r} is not defined"))
-
-    def _system_call(self, snapshot: pm.FunctionSnapshot) -> pm.SyncSnapshot:
-        if snapshot.function_name == "asyncio.sleep":
-            return self._start(snapshot, _sleep(_seconds(snapshot.args)))
-        if snapshot.function_name != "time.sleep":
             return snapshot.resume_not_handled()
-        self._is_killed.wait(_seconds(snapshot.args))
-        return snapshot.resume({"return_value": None})
+        if name == prelude.CALL:
+            return self._call(snapshot)
+        if name == prelude.SHOW:
+            return snapshot.resume(self._show(arguments))
+        return snapshot.resume(_error("NameError", f"name {name!r} is not defined"))
 
     def _call(self, snapshot: pm.FunctionSnapshot) -> pm.SyncSnapshot:
-        name, text = _texts(snapshot.args, 2)
-        if len(text) > self._largest:
-            return snapshot.resume(
-                _tool_error(messages.too_large(f"The arguments of {name}()", len(text), self._largest))
-            )
         try:
+            name, text = snapshot.args
             arguments = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise _MisuseError(f"arguments that are not JSON: {error}") from None
-        if not isinstance(arguments, dict):
-            raise _MisuseError("arguments that are not an object")
-        return self._start(snapshot, self._make_call(name, arguments))
+        except (ValueError, TypeError, RecursionError):
+            name = arguments = None
+        if not isinstance(name, str) or not isinstance(arguments, dict):
+            return snapshot.resume(_error("TypeError", messages.CALL_TOOL))
+        if len(text) > self._largest:
+            problem = messages.too_large(f"The arguments of {name}()", len(text), self._largest)
+            return snapshot.resume(_error(prelude.CARRIER, problem))
+        return self._begin(snapshot, self._make_call(name, arguments))
 
-    def _start(self, snapshot: pm.FunctionSnapshot, work: Coroutine[Any, Any, Any]) -> pm.SyncSnapshot:
+    def _begin(self, snapshot: pm.FunctionSnapshot, work: Coroutine[Any, Any, Any]) -> pm.SyncSnapshot:
         """Start work on the event loop and let the program continue until it needs the result."""
         with self._lock:
             if self._is_killed.is_set():
                 work.close()
                 raise cf.CancelledError
-            call = self._calls[snapshot.call_id] = asyncio.run_coroutine_threadsafe(work, self._loop)
-        if len(self._calls) >= _MOST_WAITING:
-            cf.wait([call])
+            self._calls[snapshot.call_id] = asyncio.run_coroutine_threadsafe(work, self._loop)
         return snapshot.resume({"future": ...})
 
     async def _make_call(self, name: str, arguments: dict[str, Any]) -> Any:
         try:
-            value = await self._host.call(name, arguments)
+            return {"return_value": _portable(await self._host.call(name, arguments))}
         except ToolRefusal as refusal:
-            return _tool_error(str(refusal).encode("utf-8", "replace").decode())
-        try:
-            portable = _portable(value)
-        except (ValueError, RecursionError) as error:
-            return _tool_error(f"The result of {name!r} cannot be handed over: {error}")
-        return {"return_value": portable}
+            return _error(prelude.CARRIER, str(refusal).encode("utf-8", "replace").decode())
 
     def _show(self, arguments: tuple[Any, ...]) -> Any:
         value = arguments[0] if len(arguments) == 1 else None
@@ -208,46 +190,21 @@ class Session:
         except ValueError as error:
             return _error("ValueError", str(error))
         self._is_silent = False
-        if not self._on_loop(self._host.show, block):
-            raise _MisuseError("something to show that is not an image, sound or resource")
-        return {"return_value": True}
-
-    def _refusal(self, arguments: tuple[Any, ...]) -> Any:
-        kind, name, why = _texts(arguments, 3)
-        if kind == "input":
-            return _error("RuntimeError", messages.NO_INPUT)
-        message = {
-            "unnamed": messages.keywords_only(name, self._tools.get(name, ToolHelp()).signature),
-            "not_json": messages.not_json(f"{name}() takes", why),
-            "returned": messages.not_json("main() may return", why),
-        }.get(kind, messages.CALL_TOOL)
-        return _error("TypeError", message)
+        return {"return_value": self._on_loop(self._host.show, block)}
 
     def _completed(self, output: Any) -> Ending:
         """Take the value of the last line; of a script, that is ours, and returns the value of `main` as JSON."""
-        if self._entry is None:
+        if self._program.entry is None:
             if output is not None and self._is_silent:
                 self._print("stdout", f"{value_text(output)}\n")
             return Ending("ok")
-        if not isinstance(output, str):
-            raise _MisuseError("a value that is not JSON")
-        if len(output) > self._largest:
-            text = messages.too_large("The parts of what main() returned", len(output), self._largest)
-            return Ending("failed", Failure("ValueError", text, f"ValueError: {text}\n"))
         try:
+            if len(output) > self._largest:
+                text = messages.too_large("The parts of what main() returned", len(output), self._largest)
+                return Ending("failed", Failure("ValueError", text, f"ValueError: {text}\n"))
             return Ending("ok", value=json.loads(output))
-        except (ValueError, RecursionError) as error:
-            raise _MisuseError(f"a value that is not JSON: {error}") from None
-
-    def _failed(self, error: pm.MontyRuntimeError | pm.MontySyntaxError) -> Ending:
-        headline = error.display("type-msg")
-        if headline.startswith("TimeoutError: feed time limit") and not error.traceback():
-            return Ending("cpu")
-        failure = describe(error)
-        # Monty's own message: a program cannot catch that error.
-        if headline.startswith(_OUT_OF_MEMORY):
-            return Ending("memory", failure)
-        return Ending("ok") if failure is None else Ending("failed", failure)
+        except (ValueError, TypeError, RecursionError) as error:
+            return Ending("misused", detail=f"a value that is not JSON: {error}")
 
     def _print(self, _stream: str, text: str) -> None:
         self._is_silent = False
@@ -262,27 +219,24 @@ class Session:
         return answer.result()
 
 
+def _failed(error: pm.MontyRuntimeError | pm.MontySyntaxError) -> Ending:
+    headline = error.display("type-msg")
+    if headline.startswith("TimeoutError: feed time limit") and not error.traceback():
+        return Ending("cpu")
+    failure = describe(error)
+    # Monty's own message: a program cannot catch that error.
+    if headline.startswith(_OUT_OF_MEMORY):
+        return Ending("memory", failure)
+    return Ending("ok") if failure is None else Ending("failed", failure)
+
+
 async def _sleep(seconds: float) -> Any:
     await asyncio.sleep(seconds)
     return {"return_value": None}
 
 
-def _discard(_stream: str, _text: str) -> None:
-    """Drop what the prelude prints; otherwise it would go to the gateway's own output."""
-
-
 def _error(kind: str, message: str) -> Any:
     return {"exc_type": kind, "message": message}
-
-
-def _tool_error(message: str) -> Any:
-    return _error(prelude.CARRIER, message)
-
-
-def _texts(arguments: tuple[Any, ...], count: int) -> tuple[str, ...]:
-    if len(arguments) != count or not all(isinstance(argument, str) for argument in arguments):
-        raise _MisuseError("an internal function with other arguments")
-    return arguments
 
 
 def _seconds(arguments: tuple[Any, ...]) -> float:
@@ -291,10 +245,13 @@ def _seconds(arguments: tuple[Any, ...]) -> float:
 
 
 def _portable(value: Any) -> Any:
-    """Return a value in the form that monty takes; raise ValueError or RecursionError if there is none."""
+    """Return a value in the form that monty takes; raise `ToolRefusal` if there is none."""
     if isinstance(value, Media):
         return pm.ClassInstance(value, eager_attrs=_EAGER, lazy_attrs=_LAZY)
     if type(value) is list and any(isinstance(part, Media) for part in value):
         return [_portable(part) for part in value]
-    # Half characters would end the program.
-    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    try:
+        # Half characters would end the program.
+        return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise ToolRefusal(f"The result cannot be handed over: {error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,19 +23,21 @@ class Output:
     def __init__(self, config: ExecutionConfig) -> None:
         self._config = config
         self._decoder = getincrementaldecoder("utf-8")(errors="replace")
-        self._pieces: list[str] = []
-        self._notes: list[tuple[int, str]] = []
-        """What was shown, before which piece, as text for the record."""
+        self._printed: list[str] = []
+        self._recorded: list[str] = []
+        """The same, with a note where something was shown."""
         self._kept = 0
         self._data = 0
-        self._left_out: dict[str, int] = {}
+        self._left_out: Counter[str] = Counter()
         self.shown: list[dict[str, Any]] = []
 
     def write(self, data: bytes) -> bool:
         """Keep what was printed, up to the limit; False beyond it."""
         room = self._config.max_kept_output_bytes - self._kept
         self._kept += len(data)
-        self._pieces.append(self._decoder.decode(data[: max(room, 0)] if len(data) > room else data))
+        text = self._decoder.decode(data[: max(room, 0)])
+        self._printed.append(text)
+        self._recorded.append(text)
         return len(data) <= room
 
     def show(self, block: Mapping[str, Any]) -> bool:
@@ -44,36 +47,31 @@ class Output:
         except ValueError:
             return False
         data, text = _data_size(cleaned), sum(map(_size, _texts(cleaned)))
-        if len(self.shown) >= self._config.max_shown:
-            self._leave_out("max_shown")
-        elif self._data + data > self._config.max_shown_bytes:
-            self._leave_out("max_shown_bytes")
-        elif self._kept + text > self._config.max_kept_output_bytes:
-            self._leave_out("max_kept_output_bytes")
-        else:
-            self._data += data
-            self._kept += text
-            self.shown.append(cleaned)
-            self._notes.append((len(self._pieces), _note(cleaned, data)))
+        needed = {
+            "max_shown": len(self.shown) + 1,
+            "max_shown_bytes": self._data + data,
+            "max_kept_output_bytes": self._kept + text,
+        }
+        for limit, size in needed.items():
+            if size > getattr(self._config, limit):
+                self._left_out[limit] += 1
+                return True
+        self._data += data
+        self._kept += text
+        self.shown.append(cleaned)
+        is_new_line = not self._recorded or self._recorded[-1].endswith("\n")
+        self._recorded.append(("" if is_new_line else "\n") + _note(cleaned, data))
         return True
-
-    def _leave_out(self, limit: str) -> None:
-        self._left_out[limit] = self._left_out.get(limit, 0) + 1
 
     @property
     def text(self) -> str:
         """Everything printed, with a note about what was not shown."""
-        return self._with_note("".join(self._pieces))
+        return self._with_note("".join(self._printed))
 
     @property
     def recorded(self) -> str:
         """The same, with notes where something was shown."""
-        parts, at = [], 0
-        for index, note in self._notes:
-            before = "".join(self._pieces[at:index])
-            parts += [before, "" if not before or before.endswith("\n") else "\n", note]
-            at = index
-        return self._with_note("".join([*parts, *self._pieces[at:]]))
+        return self._with_note("".join(self._recorded))
 
     def _with_note(self, text: str) -> str:
         if not self._left_out:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from halflap.core.errors import ScriptsTooDeepError, ToolRefusedError
+from halflap.sandbox.sandbox import DEEPEST
 
 if TYPE_CHECKING:
     from halflap.calls import Policy
     from halflap.config import ExecutionConfig
     from halflap.core.values import CallContext, Tool
 
-__all__ = ["DEEPEST", "Permissions", "check_depth"]
-
-DEEPEST: Final = 4
-"""How deep scripts and DSPy programs can call each other."""
+__all__ = ["Permissions", "check_depth"]
 
 
 def check_depth(context: CallContext) -> None:

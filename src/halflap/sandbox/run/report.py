@@ -20,6 +20,18 @@ Kept = Literal["stored", "memory", "off", "failed"]
 or perhaps nowhere, because the store does not work now."""
 
 _CODES: dict[str, RunCode] = {code.removeprefix("run-"): code for code in get_args(RunCode)}
+_LIMITS = {
+    "timeout": ("TimeoutError: Execution exceeded {:g}s", "timeout_seconds"),
+    "cpu": ("CPUTimeError: Execution exceeded {}s of CPU", "cpu_seconds"),
+    "memory": ("MemoryError: Execution exceeded {} MiB", "max_memory_mb"),
+    "output": ("OutputError: Execution exceeded {:,} bytes of output", "max_kept_output_bytes"),
+}
+"""What each limit is called when it ends a program, and the setting."""
+_IMPOSED = {
+    "misused": "The program was ended: through its channel to Halflap came {}.",
+    "crashed": "The program was ended: {}.",
+    "cancelled": "The program was cancelled.",
+}
 _MOST_CALLS_AT_AN_END = 20
 _LONGEST_NAME = 200
 _LONGEST_DETAIL = 300
@@ -70,23 +82,6 @@ class Execution:
         return self.outcome == "ok"
 
 
-def _limit_text(outcome: str, config: ExecutionConfig) -> str | None:
-    """Return which limit ended a program, its value, and where it is set."""
-    texts = {
-        "timeout": (f"TimeoutError: Execution exceeded {config.timeout_seconds:g}s limit", "timeout_seconds"),
-        "cpu": (f"CPUTimeError: Execution exceeded {config.cpu_seconds}s of CPU limit", "cpu_seconds"),
-        "memory": (f"MemoryError: Execution exceeded {config.max_memory_mb} MiB limit", "max_memory_mb"),
-        "output": (
-            f"OutputError: Execution exceeded {config.max_kept_output_bytes:,} bytes of output limit",
-            "max_kept_output_bytes",
-        ),
-    }
-    if outcome not in texts:
-        return None
-    text, setting = texts[outcome]
-    return f"{text}\nThe limit is `execution.{setting}` in Halflap's configuration [{_CODES[outcome]}]."
-
-
 def report_text(
     outcome: str,
     shown: str,
@@ -134,31 +129,22 @@ def failure_text(
     """Return how a program failed; nothing if it did not."""
     if outcome == "ok":
         return ""
-    parts = []
-    if ending is not None and ending.failure is not None:
-        parts.append(ending.failure.traceback.rstrip("\n"))
-    limit = _limit_text(outcome, config)
-    if limit is not None:
-        parts.append(limit)
-    elif outcome == "misused":
-        parts.append(
-            f"The program was ended: through its channel to Halflap came {ending.detail if ending else ''}."
-        )
-    elif outcome == "crashed":
-        parts.append(f"The program was ended: {ending.detail if ending else ''}.")
-    elif outcome == "cancelled":
-        parts.append("The program was cancelled.")
-    hint = hint or (ending.failure.hint if ending is not None and ending.failure is not None else None)
+    failure = None if ending is None else ending.failure
+    parts = [] if failure is None else [failure.traceback.rstrip("\n")]
+    if outcome in _LIMITS:
+        what, setting = _LIMITS[outcome]
+        parts.append(f"{what.format(getattr(config, setting))} limit")
+        parts.append(f"The limit is `execution.{setting}` in Halflap's configuration [{_CODES[outcome]}].")
+    elif outcome in _IMPOSED:
+        parts.append(_IMPOSED[outcome].format("" if ending is None else ending.detail))
+    hint = hint or (None if failure is None else failure.hint)
     if hint:
         parts.append(f"Hint: {hint}")
     if doubts and outcome == "failed":
         parts.append(doubts)
     text = "\n".join(parts) or "The program failed without a message."
-    return (
-        text
-        if len(text) <= _LONGEST_ERROR
-        else f"{text[: _LONGEST_ERROR // 2]}\n…\n{text[-_LONGEST_ERROR // 2 :]}"
-    )
+    half = _LONGEST_ERROR // 2
+    return text if len(text) <= _LONGEST_ERROR else f"{text[:half]}\n…\n{text[-half:]}"
 
 
 def calls_made(calls: Sequence[CallMade]) -> list[str]:

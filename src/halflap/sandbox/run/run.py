@@ -76,8 +76,8 @@ class Run:
         name: str | None = None,
         entry: Entry | None = None,
     ) -> None:
-        config = services.config
         self._services = services
+        self._config = config = services.config
         self._code = code
         self._entry = entry
         self._outer = context
@@ -111,7 +111,7 @@ class Run:
 
     async def execute(self) -> Execution:
         """Check and run the program; its own failure is an answer, not an exception."""
-        config, recorder = self._services.config, self._services.recorder
+        config, recorder = self._config, self._services.recorder
         # A workflow was checked as such; the lines generated from it mean nothing to its author.
         if config.check != "off" and self._journal is None:
             self._checked = await self._services.checker.check(self._code)
@@ -127,7 +127,7 @@ class Run:
 
     async def _in_sandbox(self) -> tuple[Ending | None, str]:
         """Run the program within its time limit; the outcome is the ending's, or that of the limit."""
-        limit = asyncio.get_running_loop().time() + self._services.config.timeout_seconds
+        limit = asyncio.get_running_loop().time() + self._config.timeout_seconds
         deadline = limit if self._outer.deadline is None else min(limit, self._outer.deadline)
         self._context = replace(self._context, deadline=deadline)
         is_over = False
@@ -155,72 +155,64 @@ class Run:
         return ending, ending.outcome
 
     def _record_cancelled(self) -> None:
-        error = failure_text(None, "cancelled", self._services.config)
-        ended = self._ended(None, "cancelled", error)
+        execution, ended = self._ended(None, "cancelled", failure_text(None, "cancelled", self._config))
         self._services.recorder.begin_run(ended)
         if self._outer.cancelled is not None:
-            self._outer.cancelled(self._execution(ended, error))
+            self._outer.cancelled(execution)
 
     async def _finish(self, ending: Ending | None, outcome: str) -> Execution:
-        config = self._services.config
+        services, config = self._services, self._config
         failure = None if ending is None else ending.failure
         hint = await self._suggestion(None if failure is None else failure.unknown)
         has_hint = hint is not None or (failure is not None and failure.hint)
         traceback = "" if failure is None else failure.traceback
         doubts = "" if has_hint else doubts_text([*stopping(self._checked), *self._checked.doubts], traceback)
         error = failure_text(ending, outcome, config, hint, doubts)
-        ended = self._ended(ending, outcome, error)
+        execution, ended = self._ended(ending, outcome, error)
         # The answer says where the whole output is, so it has to be stored before.
-        is_stored = await self._services.recorder.end_run(ended)
-        kept = self._services.keeps if is_stored or self._services.keeps == "off" else "failed"
+        is_stored = await services.recorder.end_run(ended)
+        kept = services.keeps if is_stored or services.keeps == "off" else "failed"
         printed, shown, whole = fit(self._output.text, self._output.shown, config.max_output_bytes)
         text = report_text(
             outcome, printed, self._calls, config, whole=whole, run=ended.id, error=error, kept=kept
         )
-        return replace(
-            self._execution(ended, error),
-            text=text,
-            is_truncated=whole is not None,
-            shown=tuple(shown),
-            value=None if ending is None else ending.value,
-            check_skipped=self._checked.skipped,
-        )
+        return replace(execution, text=text, is_truncated=whole is not None, shown=tuple(shown))
 
     async def _refuse(self, why: str) -> Execution:
         """Answer for a program that is not run."""
-        ended = self._ended(None, MISTAKEN, why)
+        execution, ended = self._ended(None, MISTAKEN, why)
         await self._services.recorder.end_run(ended)
-        text = f"[Script execution failed]\n{why}\nNo tool was called."
-        return replace(self._execution(ended, why), text=text)
+        return replace(execution, text=f"[Script execution failed]\n{why}\nNo tool was called.")
 
-    def _ended(self, ending: Ending | None, outcome: str, error: str) -> RunRecord:
+    def _ended(self, ending: Ending | None, outcome: str, error: str) -> tuple[Execution, RunRecord]:
+        """Return the report, but for its text, and the record."""
         output = self._output.recorded
-        cpu = None if ending is None else ending.cpu_seconds
-        return replace(
-            self._record,
+        ending = ending or Ending("ok")
+        execution = Execution(
+            run=self._record.id,
+            outcome=outcome,
+            text="",
+            output=self._output.text,
+            error=error,
+            value=ending.value,
+            shown=tuple(self._output.shown),
+            calls=tuple(self._calls),
             duration_ms=(time.perf_counter() - self._began) * 1000,
+            cpu_ms=None if ending.cpu_seconds is None else ending.cpu_seconds * 1000,
+            memory_bytes=ending.memory_bytes,
+            sandbox=self._record.sandbox or "",
+            check_skipped=self._checked.skipped,
+        )
+        return execution, replace(
+            self._record,
+            duration_ms=execution.duration_ms,
             outcome=outcome,
             error=error or None,
             output=output,
             output_bytes=len(output.encode()),
             calls=len(self._calls),
-            cpu_ms=None if cpu is None else cpu * 1000,
-            memory_bytes=None if ending is None else ending.memory_bytes,
-        )
-
-    def _execution(self, ended: RunRecord, error: str) -> Execution:
-        return Execution(
-            run=ended.id,
-            outcome=ended.outcome,
-            text="",
-            output=self._output.text,
-            error=error,
-            shown=tuple(self._output.shown),
-            calls=tuple(self._calls),
-            duration_ms=ended.duration_ms or 0.0,
-            cpu_ms=ended.cpu_ms,
-            memory_bytes=ended.memory_bytes,
-            sandbox=ended.sandbox or "",
+            cpu_ms=execution.cpu_ms,
+            memory_bytes=execution.memory_bytes,
         )
 
     async def _tools(self) -> dict[str, ToolHelp]:
@@ -261,7 +253,7 @@ class Run:
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Make a call for the program and return its value."""
-        most = self._services.config.max_calls
+        most = self._config.max_calls
         if self._begun >= most:
             raise ToolRefusal(
                 f"Execution exceeded {most:,} calls limit (`execution.max_calls`); {name!r} was not called [{_TOO_MANY}]."

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any, Any]
     Event = ToolsListChanged | PromptsListChanged | ResourcesListChanged | ResourceUpdated
 
-__all__ = ["Changes"]
-
 MAX_WATCHED = 100
 """Resources that one client may watch."""
 _SEND_SECONDS = 10.0

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-__all__ = ["ANSWER_SECONDS", "Client", "Word", "connection_of", "is_answer", "is_modern", "set_log_level"]
-
 ANSWER_SECONDS = 600.0
 """How long a person may take to answer."""
 LEVELS: tuple[str, ...] = get_args(types.LoggingLevel)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any, Any]
     Work = Callable[[Client], Awaitable[dict[str, Any]]]
 
-__all__ = ["Requests"]
-
 MAX_OPEN = 64
 """Questions to clients of the newer era that wait for an answer at the same time."""
 MAX_OPEN_EACH = 8

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Any, Any], Awaitable[Any]]
 
-__all__ = ["ResultMiddleware", "as_it_came", "conform", "or_error_result", "protocol_errors"]
-
 logger = logging.getLogger(__name__)
 
 _INTERNAL: OtherCode = "internal"

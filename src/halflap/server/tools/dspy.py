@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halflap.server.passthrough.client import Client
     from halflap.server.tools.tool import Arguments, FrontTool
 
-__all__ = ["dspy_family"]
-
 
 def dspy_family(gateway: Gateway) -> list[FrontTool]:
     """Return the tools of the family, bound to a gateway."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halflap.sandbox.run.report import Execution
     from halflap.server.tools.tool import Arguments
 
-__all__ = ["OUTPUT_TEMPLATE", "call_directly", "call_tool", "execute_program", "read_output"]
-
 _OWN_PREFIXES = tuple(f"{own}__" for own in OWN)
 _OUTPUT = re.compile(r"halflap://runs/([0-9a-f]{8,40})/output")
 _NOT_FOUND = -32002

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halflap.gateway import Gateway
     from halflap.server.tools.tool import FrontTool, Handler
 
-__all__ = ["FAMILIES", "own_tools"]
-
 
 def _core_family(gateway: Gateway) -> list[FrontTool]:
     handlers: Mapping[str, Handler] = {

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halflap.server.passthrough.client import Client
     from halflap.server.tools.tool import Arguments
 
-__all__ = ["inspect_tool", "list_callable_tools", "search_tools", "suggest_workflow"]
-
 _MAX_SHOWN = 200
 
 

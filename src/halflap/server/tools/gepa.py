@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from halflap.server.tools.tool import Arguments, FrontTool, Handler
     from halflap.workflows.run.process import Reflect
 
-__all__ = ["gepa_family"]
-
 _JOBS: dict[str, tuple[str, type[BaseModel]]] = {
     "gepa_optimize_workflow": ("optimize", Optimization),
     "gepa_validate_footprint": ("validate", Verdict),

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Handler = Callable[[Gateway, Arguments, Client], Awaitable["Answer | dict[str, Any]"]]
     """Returns an answer; of a core tool a dict is the result as it came, of the others a JSON value."""
 
-__all__ = ["Answer", "Arguments", "FrontTool", "Handler", "family"]
-
 logger = logging.getLogger(__name__)
 
 _INTERNAL: OtherCode = "internal"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
 import os
 import threading
@@ -46,14 +47,18 @@ class SignedIn(BaseModel):
 
     url: str
     principal: str
-    issuer: str | None
-    scope: str | None
+    issuer: str | None = None
+    scope: str | None = None
     signed_in_at: float
-    expires_at: float | None
+    expires_at: float | None = None
     """When the access token expires; None if the server didn't say."""
     renews_itself: bool
     missing_scope: str | None = None
     """What the server asked for since, and wasn't granted."""
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_at is not None and time.time() > self.expires_at - _EARLY_SECONDS
 
     def to_json(self) -> dict[str, Any]:
         """Return what `doctor`, `list` and `login` show. `person` is None for the owner of the gateway."""
@@ -73,34 +78,12 @@ class Credentials(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    url: str
-    principal: str
+    signed_in: SignedIn
     tokens: OAuthToken
     client: OAuthClientInformationFull
     metadata: OAuthMetadata | None = None
     """Of the authorization server."""
     resource: ProtectedResourceMetadata | None = None
-    signed_in_at: float
-    expires_at: float | None = None
-    missing_scope: str | None = None
-
-    @property
-    def is_expired(self) -> bool:
-        return self.expires_at is not None and time.time() > self.expires_at - _EARLY_SECONDS
-
-    @property
-    def summary(self) -> SignedIn:
-        return SignedIn(
-            url=self.url,
-            principal=self.principal,
-            issuer=None if self.metadata is None else str(self.metadata.issuer),
-            scope=self.tokens.scope,
-            signed_in_at=self.signed_in_at,
-            expires_at=self.expires_at,
-            renews_itself=self.tokens.refresh_token is not None
-            or "client_credentials" in self.client.grant_types,
-            missing_scope=self.missing_scope,
-        )
 
 
 class _File(BaseModel):
@@ -130,11 +113,7 @@ class CredentialStore:
 
     async def signed_in(self) -> list[SignedIn]:
         """Return every sign-in there is, without asking the keyring."""
-        return await asyncio.to_thread(
-            lambda: [
-                found.signed_in for file in sorted(self._folder.glob("*.json")) if (found := _read(file))
-            ]
-        )
+        return await asyncio.to_thread(self._signed_in)
 
     @asynccontextmanager
     async def lock(self, url: str, principal: str) -> AsyncIterator[None]:
@@ -151,11 +130,15 @@ class CredentialStore:
             os.close(descriptor)
 
     def _file(self, url: str, principal: str) -> Path:
-        return self._folder / f"{_key(url, principal)}.json"
+        key = sha256(f"{principal}\0{url}".encode()).hexdigest()[:32]
+        return self._folder / f"{key}.json"
 
     def _open_lock(self, file: Path) -> int:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def _signed_in(self) -> list[SignedIn]:
+        return [found.signed_in for file in sorted(self._folder.glob("*.json")) if (found := _read(file))]
 
     def _load(self, file: Path) -> Credentials | None:
         try:
@@ -166,25 +149,21 @@ class CredentialStore:
         if (cached := self._cache.get(file)) and cached[0] == stamp:
             return cached[1]
         found = _read(file)
-        credentials = None if found is None else found.credentials or self._from_keyring(file.stem)
-        if found is None or credentials is None or credentials.summary != found.signed_in:
+        credentials = None if found is None else found.credentials or _from_keyring(file.stem)
+        # The keyring and the file are not written at once.
+        if found is None or credentials is None or credentials.signed_in != found.signed_in:
             return None
         self._cache[file] = stamp, credentials
         return credentials
 
-    def _from_keyring(self, key: str) -> Credentials | None:
-        secret = _ask_keyring(lambda keyring: keyring.get_password(_SERVICE, key))
-        with suppress(ValidationError):
-            return Credentials.model_validate_json(secret or "")
-        return None
-
     def _save(self, credentials: Credentials) -> None:
-        file = self._file(credentials.url, credentials.principal)
+        shown = credentials.signed_in
+        file = self._file(shown.url, shown.principal)
         secret = credentials.model_dump_json(exclude_none=True)
         in_keyring = self._use_keyring and _ask_keyring(
             lambda keyring: keyring.set_password(_SERVICE, file.stem, secret) or True
         )
-        document = _File(signed_in=credentials.summary, credentials=None if in_keyring else credentials)
+        document = _File(signed_in=shown, credentials=None if in_keyring else credentials)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with replacing(file) as writer:
@@ -208,25 +187,24 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def _key(url: str, principal: str) -> str:
-    return sha256(f"{principal}\0{url}".encode()).hexdigest()[:32]
-
-
 def _read(file: Path) -> _File | None:
-    try:
+    with suppress(OSError, ValidationError):
         return _File.model_validate_json(read_limited(file, _MAX_BYTES, regular=True)[0])
-    except (OSError, ValidationError):
-        return None
+    return None
 
 
 def _try_lock(descriptor: int) -> bool:
-    import fcntl  # noqa: PLC0415 -- there is none on Windows
-
-    try:
+    with suppress(BlockingIOError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        return True
+    return False
+
+
+def _from_keyring(key: str) -> Credentials | None:
+    secret = _ask_keyring(lambda keyring: keyring.get_password(_SERVICE, key))
+    with suppress(ValidationError):
+        return Credentials.model_validate_json(secret or "")
+    return None
 
 
 def _ask_keyring(question: Callable[[Any], Any]) -> Any:

@@ -20,20 +20,29 @@ from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
 from halflap.core.errors import SignInError, UpstreamUnavailableError
 from halflap.core.text import visible
-from halflap.upstream.connection import LOST, NOT_MCP, NOT_SENT, REFUSED, Connection, Failure
+from halflap.upstream.connection import (
+    LOST,
+    MAX_MESSAGE_BYTES,
+    NOT_SENT,
+    REFUSED,
+    TOO_LARGE,
+    UNUSABLE,
+    Connection,
+    Failure,
+)
 from halflap.upstream.json_rpc import read_message
 
 if TYPE_CHECKING:
     from halflap.config import ServerConfig
     from halflap.upstream.signin import SignIn
 
-_MAX_EVENT_BYTES = 64 * 1024 * 1024
 _CONNECT_SECONDS = 30.0
 _SILENCE_SECONDS = 3600.0
 """How long a stream may be silent. Calls have their own, shorter limits."""
 _GOODBYE_SECONDS = 1.5
 """How long closing waits for the server to end our session."""
 _MAX_SHOWN = 200
+_BODY_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 class _Reader:
@@ -49,51 +58,77 @@ class _Reader:
 streamable_http.jsonrpc_message_adapter = _Reader  # type: ignore[assignment, attr-defined]
 
 
+class _TooLargeError(Exception):
+    """A body has more than `MAX_MESSAGE_BYTES`."""
+
+
 class _Client(httpx2.AsyncClient):
     """Turns a request's failure into a JSON-RPC error with a code of our own, in place of the answer.
 
     A session serves many calls: one that cannot be delivered must fail alone, and its caller must learn whether it
-    was sent. The SDK's transport would end the whole session instead.
+    was sent. The SDK's transport would end the whole session instead. It also reads bodies of any size.
     """
 
     def __init__(
-        self, connection: Connection, *, is_sse: bool, headers: dict[str, str], sign_in: SignIn | None
+        self, server: ServerConfig, connection: Connection, sign_in: SignIn | None, *, is_sse: bool
     ) -> None:
+        # A variable without a value leaves `Bearer ` behind, and a header cannot end with a blank.
+        headers = {name: value.strip() for name, value in server.headers.items()}
         timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS)
         super().__init__(headers=headers, timeout=timeout, auth=sign_in)
-        self._sign_in = sign_in
         self._connection = connection
+        self._sign_in = sign_in
         self._is_sse = is_sse
 
     async def send(self, request: httpx2.Request, **settings: Any) -> httpx2.Response:
         if request.method == "DELETE":
-            with suppress(SignInError), anyio.move_on_after(_GOODBYE_SECONDS):
-                return await super().send(request, **settings)
-            return httpx2.Response(503, request=request)
+            with suppress(SignInError, httpx2.TransportError), anyio.move_on_after(_GOODBYE_SECONDS):
+                await (await super().send(request, **settings)).aclose()
+            return httpx2.Response(200, request=request)
         try:
             response = await super().send(request, **settings)
+            try:
+                problem = self._problem(request, response)
+                if problem is None:
+                    return await self._accept(request, response)
+            except BaseException:
+                await response.aclose()
+                raise
+            await response.aclose()
         except httpx2.TransportError as error:
-            return self._failed(request, *_explain_transport(request, error))
+            problem = _explain_transport(request, error)
         except SignInError as error:
-            return self._failed(request, NOT_SENT, Failure("not-reached", str(error)))
-        rejection = self._rejection(request, response)
-        if rejection is None:
-            if request.method == "POST":
-                self._connection.failure = None
-            return response
-        await response.aclose()
-        return self._failed(request, *rejection)
+            problem = NOT_SENT, Failure("not-reached", str(error))
+        except _TooLargeError:
+            problem = UNUSABLE, Failure("answer-unusable", TOO_LARGE)
+        return self._failed(request, *problem)
 
-    def _rejection(self, request: httpx2.Request, response: httpx2.Response) -> tuple[int, Failure] | None:
+    async def _accept(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """Return a response with its body read, unless it is a stream of events, whose size the SDK limits."""
+        if request.method == "POST":
+            self._connection.failure = None
+        if not response.is_error and not response.is_redirect and _kind(response) == "text/event-stream":
+            return response
+        body = bytearray()
+        if _kind(response) == "application/json" and not self._is_sse:
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) > MAX_MESSAGE_BYTES:
+                    raise _TooLargeError
+        await response.aclose()
+        headers = [(name, value) for name, value in response.headers.items() if name not in _BODY_HEADERS]
+        read = httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=request)
+        read.next_request = response.next_request
+        return read
+
+    def _problem(self, request: httpx2.Request, response: httpx2.Response) -> tuple[int, Failure] | None:
         """Return the code and the failure that a response's status and type stand for, if any."""
         status = response.status_code
         if status in {401, 403}:
-            message = _explain_refusal(response, self._sign_in)
-            return REFUSED, Failure("sign-in-needed", message)
+            return REFUSED, Failure("sign-in-needed", _explain_refusal(response, self._sign_in))
         if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
-            return NOT_SENT, Failure(
-                "proxy-failed", f"the proxy{_proxy(request)} answered {_status(response)}."
-            )
+            message = f"the proxy{_proxy(request)} answered {_status(response)}."
+            return NOT_SENT, Failure("proxy-failed", message)
         if status == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
             return NOT_SENT, Failure("not-reached", "it no longer knows our session; it was restarted.")
         # Over SSE the answer comes as an event: what the POST itself returns does not matter.
@@ -102,7 +137,7 @@ class _Client(httpx2.AsyncClient):
         # What a server of the older transport answers to a POST at the address of its event stream.
         self._connection.only_sse |= status in {400, 404, 405}
         foreign = _explain_foreign(request, response)
-        return None if foreign is None else (NOT_MCP, Failure("not-reached", foreign))
+        return None if foreign is None else (UNUSABLE, Failure("not-reached", foreign))
 
     def _failed(self, request: httpx2.Request, code: int, failure: Failure) -> httpx2.Response:
         self._connection.failure = failure
@@ -119,9 +154,8 @@ def _explain_transport(request: httpx2.Request, error: httpx2.TransportError) ->
         message = f"the certificate of {request.url.host} was not accepted: {tls.verify_message}."
         return NOT_SENT, Failure("certificate-not-accepted", message)
     if isinstance(error, httpx2.ProxyError):
-        return NOT_SENT, Failure(
-            "proxy-failed", f"the proxy{_proxy(request)} refused the connection: {reason}."
-        )
+        message = f"the proxy{_proxy(request)} refused the connection: {reason}."
+        return NOT_SENT, Failure("proxy-failed", message)
     if not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
         return LOST, Failure("not-reached", f"the connection broke: {reason}.")
     if tls is None and (proxy := _proxy(request)):
@@ -150,7 +184,7 @@ def _proxy(request: httpx2.Request) -> str:
 
 def _explain_foreign(request: httpx2.Request, response: httpx2.Response) -> str | None:
     """Return what shows that no MCP server answered, if anything does."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _kind(response)
     if kind == "application/json":
         return None
     if response.is_redirect:
@@ -175,31 +209,50 @@ def _explain_refusal(response: httpx2.Response, sign_in: SignIn | None) -> str:
             f"{refused}: it does not accept the `Authorization` header that it was sent. It may have expired or lack a "
             "permission: renew it, and check the variables that the configuration uses in it."
         )
-    if response.status_code == HTTPStatus.UNAUTHORIZED and sign_in.server.headers:
+    if response.status_code == HTTPStatus.FORBIDDEN:
+        return f"{refused}: it needs more permissions than you have. Run `{sign_in.command}` to ask for them."
+    if sign_in.server.headers:
         return (
             f"{refused}: it does not accept the `headers:` that it was sent, or needs you to sign in. Renew them, or run "
             f"`{sign_in.command}`."
         )
-    if response.status_code == HTTPStatus.FORBIDDEN:
-        return f"{refused}: it needs more permissions than you have. Run `{sign_in.command}` to ask for them."
     return (
         f"{refused}: it needs you to sign in. Run `{sign_in.command}`, or set a token as `headers:` "
         "(for example `Authorization: Bearer ${TOKEN}`) in the configuration."
     )
 
 
+def _kind(response: httpx2.Response) -> str:
+    kind: str = response.headers.get("content-type", "")
+    return kind.partition(";")[0].strip().lower()
+
+
 def _status(response: httpx2.Response) -> str:
     return f"{response.status_code} {response.reason_phrase}".rstrip()
+
+
+@asynccontextmanager
+async def http_streams(
+    server: ServerConfig, connection: Connection, sign_in: SignIn | None, *, is_sse: bool
+) -> AsyncIterator[Any]:
+    """Connect over streamable HTTP or, with `is_sse`, by one stream of events for answers and POSTs for requests."""
+    assert server.url is not None
+    client = await _open_client(server, connection, sign_in, is_sse=is_sse)
+    if is_sse:
+        async with sse_client(server.url, httpx_client_factory=lambda *_, **__: client) as streams:
+            yield streams
+        return
+    streaming = streamable_http_client(server.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES)
+    async with client, streaming as streams:
+        yield streams
 
 
 async def _open_client(
     server: ServerConfig, connection: Connection, sign_in: SignIn | None, *, is_sse: bool
 ) -> _Client:
-    # A variable without a value leaves `Bearer ` behind, and a header cannot end with a blank.
-    headers = {name: value.strip() for name, value in server.headers.items()}
     try:
         # In a thread: it reads the machine's certificates.
-        return await asyncio.to_thread(_Client, connection, is_sse=is_sse, headers=headers, sign_in=sign_in)
+        return await asyncio.to_thread(_Client, server, connection, sign_in, is_sse=is_sse)
     except OSError as error:
         named = " and ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
         message = f"the certificates in {named or 'the system'} cannot be read: {error}."
@@ -207,29 +260,3 @@ async def _open_client(
     except (ImportError, ValueError) as error:
         connection.failure = Failure("proxy-failed", f"the proxy of the environment cannot be used: {error}")
     raise UpstreamUnavailableError(server.name, connection.failure.message)
-
-
-@asynccontextmanager
-async def http_streams(
-    server: ServerConfig, connection: Connection, sign_in: SignIn | None
-) -> AsyncIterator[Any]:
-    """Connect over streamable HTTP."""
-    assert server.url is not None
-    async with (
-        await _open_client(server, connection, sign_in, is_sse=False) as client,
-        streamable_http_client(
-            server.url, http_client=client, max_sse_event_size=_MAX_EVENT_BYTES
-        ) as streams,
-    ):
-        yield streams
-
-
-@asynccontextmanager
-async def sse_streams(
-    server: ServerConfig, connection: Connection, sign_in: SignIn | None
-) -> AsyncIterator[Any]:
-    """Connect over the older transport: one event stream for answers, POSTs for requests."""
-    assert server.url is not None
-    client = await _open_client(server, connection, sign_in, is_sse=True)
-    async with sse_client(server.url, httpx_client_factory=lambda *_, **__: client) as streams:
-        yield streams

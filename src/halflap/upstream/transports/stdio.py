@@ -18,7 +18,7 @@ from mcp.shared.message import SessionMessage
 from halflap.core.environment import machine_environment
 from halflap.core.errors import UpstreamUnavailableError
 from halflap.core.text import visible
-from halflap.upstream.connection import Connection, Failure
+from halflap.upstream.connection import MAX_MESSAGE_BYTES, TOO_LARGE, Connection, Failure
 from halflap.upstream.guardian import GuardedProcess
 from halflap.upstream.json_rpc import read_message
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from halflap.config import ServerConfig
     from halflap.upstream.log import ServerLog
 
-_MAX_MESSAGE_BYTES = 32 * 1024 * 1024
-"""A server that writes a longer line is disconnected: the line has to fit in memory."""
 _LARGE_MESSAGE_BYTES = 256 * 1024
 """Messages larger than this are parsed in a thread, so that other servers need not wait."""
 _EXIT_SECONDS = 1.0
@@ -76,7 +74,7 @@ async def _start(server: ServerConfig, connection: Connection) -> GuardedProcess
     assert server.command is not None
     argv, environment = [server.command, *server.args], server_environment(server)
     try:
-        return await GuardedProcess.start(argv, environment, server.cwd, line_limit=_MAX_MESSAGE_BYTES)
+        return await GuardedProcess.start(argv, environment, server.cwd, line_limit=MAX_MESSAGE_BYTES)
     except OSError as error:
         connection.failure = _explain_start(error, server, environment.get("PATH", os.defpath))
         raise UpstreamUnavailableError(server.name, connection.failure.message) from error
@@ -137,9 +135,7 @@ class _Pipes:
         try:
             return await self._process.stdout.readline() or None
         except ValueError:
-            megabytes = _MAX_MESSAGE_BYTES // 1024 // 1024
-            message = f"it wrote a message of more than {megabytes} MiB."
-            self._connection.failure = Failure("process-ended", message)
+            self._connection.failure = Failure("process-ended", TOO_LARGE)
             return None
 
     async def _take(self, line: bytes, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:

@@ -3,6 +3,15 @@
 A coroutine whose name begins with `post_` answers forms, all others answer GET.
 """
 
-from halflap.web.views import overview
+from halflap.web.views import (
+    background,
+    catalogue,
+    composing,
+    history,
+    link_graph,
+    nets,
+    overview,
+    saved_programs,
+)
 
-VIEWS = (overview,)
+VIEWS = (overview, catalogue, link_graph, history, composing, nets, saved_programs, background)

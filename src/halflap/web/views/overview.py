@@ -2,16 +2,78 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from halflap.core.errors import StoreError
+from halflap.web.charts import bars, lines
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
+    from halflap.store import Activity
     from halflap.web.site import Visit
+
+MINUTES = 60
+_BYTES_PER_TOKEN = 4
+"""A rule of thumb for English and JSON; counting exactly would need the model's own tokenizer."""
 
 
 async def overview(visit: Visit) -> Response:
-    return visit.render("overview.html")
+    return visit.render("overview.html", **await _live(visit))
 
 
-ROUTES = {"/": overview}
+async def live(visit: Visit) -> Response:
+    """Answer with the part that changes by itself."""
+    return visit.render("overview_live.html", **await _live(visit))
+
+
+async def _live(visit: Visit) -> dict[str, Any]:
+    health, activity = await asyncio.gather(visit.site.health.get(), _activity(visit))
+    assert health is not None
+    advice: dict[str, list[dict[str, Any]]] = {}
+    for finding in health["findings"]:
+        advice.setdefault(finding.get("server") or "", []).append(finding)
+    return {
+        "servers": health["servers"],
+        "outputs": health["outputs"],
+        "advice": advice,
+        "activity": None if activity is None else _charts(activity),
+        "store_trouble": visit.gateway.store_trouble,
+    }
+
+
+async def _activity(visit: Visit) -> Activity | None:
+    since = (time.time() // 60 - MINUTES + 1) * 60
+    limit = visit.gateway.config.execution.max_output_bytes
+    try:
+        records = await visit.gateway.records()
+        return await records.activity(since, 60.0, MINUTES, output_limit=limit, principal=visit.sees)
+    except StoreError:
+        return None
+
+
+def _charts(activity: Activity) -> dict[str, Any]:
+    calls, errors = sum(activity.calls), sum(activity.errors)
+    medians, slow = _known(activity.median_ms), _known(activity.slow_ms)
+    saved = max(0, activity.result_bytes - activity.output_bytes)
+    return {
+        "calls": calls,
+        "last_minute": activity.calls[-1],
+        "errors": errors,
+        "error_rate": errors / calls if calls else None,
+        "median_ms": medians[-1] if medians else None,
+        "slow_ms": slow[-1] if slow else None,
+        "saved_tokens": saved // _BYTES_PER_TOKEN,
+        "read_tokens": activity.output_bytes // _BYTES_PER_TOKEN,
+        "bars": bars(activity.calls, activity.errors),
+        "lines": lines(activity.median_ms, activity.slow_ms),
+    }
+
+
+def _known(values: tuple[float | None, ...]) -> list[float]:
+    return [one for one in values if one is not None]
+
+
+ROUTES = {"/": overview, "/overview/live": live}

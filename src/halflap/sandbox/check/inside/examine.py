@@ -4,70 +4,63 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import tokenize
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from halflap.sandbox.check.inside.awaits import unawaited_calls
-from halflap.sandbox.check.inside.context import Context
+from halflap.sandbox.check.inside.answer import Answer, Place, Verdict
+from halflap.sandbox.check.inside.calls import tool_calls, unawaited_calls, unbound_names
+from halflap.sandbox.check.inside.guards import Guards
 from halflap.sandbox.check.inside.probes import Probes
-from halflap.sandbox.check.inside.reads import (
-    AWAITABLE,
-    Reads,
-    Record,
-    Verdict,
-    describe,
-    not_awaited,
-    source,
-)
+from halflap.sandbox.check.inside.reads import AWAITABLE, Reads, Record, describe, not_awaited, source
 from halflap.sandbox.check.inside.rewrite import DECLARATIONS, as_plain_functions, rewrite
-from halflap.sandbox.check.inside.tool_calls import calls_in, unbound_names
-from halflap.sandbox.check.inside.tree import Place, Tree
-
-if TYPE_CHECKING:
-    from halflap.sandbox.check.inside.ty import Diagnostic
+from halflap.sandbox.check.inside.tree import Tree
 
 __all__ = ["examine"]
 
 _NAME = "program.py"
+_SYNTAX = "invalid-syntax"
 _MAX_FINDINGS = 100
 _MAX_TEXT = 2_000
 _MAX_KEYS = 100
 _NEEDING_A_VALUE = (ast.For, ast.comprehension, ast.BinOp, ast.UnaryOp, ast.Assign)
+RunTy = Callable[[str, str], bytes]
+"""Runs ty over a program and its stubs, and returns the report (`--output-format gitlab`)."""
 
 
-def examine(question: dict[str, Any], run_ty: Callable[[str, str], list[Diagnostic]]) -> dict[str, Any]:
+def examine(question: dict[str, Any], run_ty: RunTy) -> Answer:
     """Return what was found in a program."""
     code = question["code"]
     try:
-        tree = Tree(parse(code), code)
+        tree = Tree(_parse(code), code)
     except SyntaxError as error:
         # Python has the last word on what is Python.
-        place = [error.lineno or 1, max(error.offset or 1, 1)]
-        return {"syntax_error": [str(error.msg)[:_MAX_TEXT], *place]}
+        line, column = error.lineno or 1, max(error.offset or 1, 1)
+        wrong = f"SyntaxError: {error.msg}"[:_MAX_TEXT]
+        return Answer([(Place(line, column, line, column + 1), Verdict(True, "syntax", wrong))])
     ignored = _ignored_lines(tree, code)
 
     def counts(place: Place) -> bool:
         return ignored.isdisjoint(range(place.line, place.end_line + 1))
 
-    verdicts = list(_Examination(question, tree).verdicts(run_ty))
+    verdicts = _Examination(question, tree).verdicts(run_ty)
     verdicts += [(node, not_awaited(ast.unparse(node))) for node in unawaited_calls(tree)]
-    findings = [(tree.place(node), verdict) for node, verdict in verdicts]
+    findings = [(tree.place(node), _cut(verdict)) for node, verdict in verdicts]
     findings.sort(key=lambda one: not one[1].certain)
-    return {
-        "findings": [_finding(at, verdict) for at, verdict in findings if counts(at)][:_MAX_FINDINGS],
-        "calls": [one for one in calls_in(tree) if counts(one["at"])],
-        "unbound": [one for one in unbound_names(tree) if counts(one["at"])],
-    }
+    return Answer(
+        [one for one in findings if counts(one[0])][:_MAX_FINDINGS],
+        [one for one in tool_calls(tree) if counts(one.at)],
+        [one for one in unbound_names(tree) if counts(one[1])],
+    )
 
 
-def _finding(at: Place, verdict: Verdict) -> dict[str, Any]:
-    wrong, keys = verdict.wrong[:_MAX_TEXT], [*verdict.keys][:_MAX_KEYS]
-    return {"at": at, **verdict._asdict(), "wrong": wrong, "keys": keys}
+def _cut(verdict: Verdict) -> Verdict:
+    return verdict._replace(wrong=verdict.wrong[:_MAX_TEXT], keys=verdict.keys[:_MAX_KEYS])
 
 
-def parse(code: str) -> ast.Module:
+def _parse(code: str) -> ast.Module:
     """Parse a program and compile it as it would be for a run, or raise `SyntaxError`."""
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
@@ -85,39 +78,56 @@ def parse(code: str) -> ast.Module:
     return module
 
 
+class _Diagnostic(NamedTuple):
+    """What ty says about a place in the program."""
+
+    rule: str
+    place: Place
+    message: str
+
+
+def _read_report(report: bytes) -> Iterator[_Diagnostic]:
+    for one in json.loads(report.decode("utf-8", "replace")):
+        rule, where = one["check_name"], one["location"]
+        # ty knows no `await` outside a function. The program compiles, so there is no mistake in its syntax.
+        if where["path"] == _NAME and rule != _SYNTAX:
+            begin, end = where["positions"]["begin"], where["positions"]["end"]
+            place = Place(begin["line"], begin["column"], end["line"], end["column"])
+            yield _Diagnostic(rule, place, one["description"].removeprefix(f"{rule}: "))
+
+
 class _Examination:
     """Judges what ty objects to. Judged before the probes are answered, uses of values ask them."""
 
     def __init__(self, question: dict[str, Any], tree: Tree) -> None:
         self._question = question
         self._tree = tree
-        self._context = Context(tree)
+        self._guards = Guards(tree)
         self._probes = Probes()
         self._records = [Record(*one) for one in question["records"]]
-        self._reads = Reads(tree, self._context, self._records, self._probes)
-        self._objections: list[tuple[Diagnostic, list[ast.AST]]] = []
+        self._reads = Reads(tree, self._guards, self._records, self._probes)
+        self._objections: list[tuple[_Diagnostic, list[ast.AST]]] = []
 
-    def verdicts(self, run_ty: Callable[[str, str], list[Diagnostic]]) -> Iterator[tuple[Any, Verdict]]:
+    def verdicts(self, run_ty: RunTy) -> list[tuple[Any, Verdict]]:
         code, plain = self._question["code"], as_plain_functions(self._tree)
         first = rewrite(code, self._tree, plain)
-        found = run_ty(first.text, f"{self._question['stubs']}\n{DECLARATIONS}")
+        found = _read_report(run_ty(first.text, f"{self._question['stubs']}\n{DECLARATIONS}"))
         self._objections = [(one, first.nodes_at(one.place)) for one in found]
         judged = list(self._judge())
         if self._probes:
             edits = self._probes.edits()
-            second = rewrite(
-                code, self._tree, {node: plain.get(node, []) + edits.get(node, []) for node in plain | edits}
-            )
+            both = {node: plain.get(node, []) + edits.get(node, []) for node in plain | edits}
+            second = rewrite(code, self._tree, both)
             stubs = f"{self._question['traced']}\n{DECLARATIONS}\n{self._probes.declarations()}"
-            self._probes.read(second, [one.place for one in run_ty(second.text, stubs)])
+            self._probes.read(second, [one.place for one in _read_report(run_ty(second.text, stubs))])
             judged = list(self._judge())
-        yield from judged
+        return judged
 
     def _judge(self) -> Iterator[tuple[Any, Verdict]]:
         for diagnostic, nodes in self._objections:
             node, verdict = self._about(nodes)
             if verdict is not None:
-                is_meant = verdict.name in self._context.mentioned or self._reads.is_excused(node)
+                is_meant = verdict.name in self._guards.mentioned or self._reads.is_excused(node)
                 if verdict.certain or not is_meant:
                     yield _marked(node), verdict
             elif nodes and not self._is_quiet(nodes):
@@ -136,7 +146,7 @@ class _Examination:
         """Judge a value that ty objects to by itself or in an operation: what has to be awaited makes that fail."""
         needs_value = isinstance(self._tree.parents.get(node), _NEEDING_A_VALUE)
         is_meant = isinstance(node, ast.Name) or (isinstance(node, ast.Call) and needs_value)
-        if not isinstance(node, ast.expr) or not is_meant or self._context.is_passed_on(node):
+        if not isinstance(node, ast.expr) or not is_meant or self._guards.is_passed_on(node):
             return None
         return not_awaited(source(node)) if self._probes.all_are(node, AWAITABLE) else None
 

@@ -10,9 +10,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from halflap.sandbox.check.inside.rewrite import Edits, Rewritten, call, name
-from halflap.sandbox.check.inside.tree import Place, Positions
+from halflap.sandbox.check.inside.tree import Positions
+
+if TYPE_CHECKING:
+    from halflap.sandbox.check.inside.answer import Place
 
 __all__ = ["Probes", "Types"]
 

@@ -1,4 +1,9 @@
-"""The lock profile of the check: a child is asked about one program, runs ty in a private folder, answers, and ends."""
+"""The lock profile of the check: a child examines one program, or becomes ty for one run, and ends.
+
+What examines can only compute and use its channel, like a program that runs. It asks the gateway to have ty run, which
+another child does: it writes the text into a folder of its own, locks itself so that it can only read there, and executes
+ty. ty prints into the channel.
+"""
 
 from __future__ import annotations
 
@@ -15,36 +20,35 @@ from pathlib import Path
 from typing import Any
 
 from halflap.sandbox.check.inside import system_calls
+from halflap.sandbox.check.inside.answer import Answer
 from halflap.sandbox.check.inside.examine import examine
 from halflap.sandbox.check.inside.toolchain import Toolchain
-from halflap.sandbox.check.inside.ty import Diagnostic, Ty, TyError, read_report
 from halflap.sandbox.jail.inside import locks, seccomp, server
 
-__all__ = ["LARGEST_ANSWER", "LARGEST_QUESTION", "QUESTION", "Profile"]
+__all__ = ["EXAMINE", "LARGEST_MESSAGE", "LENGTH", "RUN_TY", "Profile"]
 
-QUESTION = struct.Struct("=I")
-"""How many bytes of JSON follow."""
-LARGEST_QUESTION = 8 * 1024 * 1024
-LARGEST_ANSWER = 1024 * 1024
+EXAMINE, RUN_TY, ANSWER = b"E", b"T", b"A"
+"""What a child is for, or what it wants: a run of ty, which needs two messages, or to give its answer."""
+LENGTH = struct.Struct("=I")
+"""The number of bytes that follow."""
+LARGEST_MESSAGE = 8 * 1024 * 1024
 
 _IS_LINUX = sys.platform.startswith("linux")
-_FIRST, _SECOND = "1", "2"
-"""A folder for each run of ty."""
 _STACK_BYTES = 16 * 1024 * 1024
 _OPEN_FILES = 128
 _PROCESSES = 64
-_READABLE = locks.READ | locks.LIST
-_WRITABLE = _READABLE | locks.WRITE | locks.MAKE
+_NOT_STARTED = 127
+_FILES = ("program.py", "__builtins__.pyi")
 
 
 class Profile(server.Profile):
-    """Processes that write into one folder and execute ty, which can only read there."""
+    """Processes that compute, or execute ty, which reads one folder."""
 
     _orders: dict[str, Any]
     _toolchain: Toolchain
     _limits: dict[int, int]
-    _filter: seccomp.Filter | None = None
-    _filter_of_ty: seccomp.Filter | None = None
+    _filters: tuple[seccomp.Filter | None, seccomp.Filter | None] = (None, None)
+    """For what examines, and for ty."""
     _is_fenced = False
 
     def __init__(self) -> None:
@@ -63,13 +67,18 @@ class Profile(server.Profile):
 
     def _confine(self) -> locks.Confinement:
         orders = self._orders
+        none = (
+            resource.RLIMIT_FSIZE,
+            resource.RLIMIT_CORE,
+            resource.RLIMIT_MEMLOCK,
+            resource.RLIMIT_MSGQUEUE,
+        )
         self._limits = {
             resource.RLIMIT_AS: locks.address_space() + orders["memory_bytes"],
             resource.RLIMIT_CPU: orders["cpu_seconds"],
-            resource.RLIMIT_FSIZE: LARGEST_QUESTION,
             resource.RLIMIT_STACK: _STACK_BYTES,
             resource.RLIMIT_NOFILE: _OPEN_FILES,
-            **dict.fromkeys((resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE), 0),
+            **dict.fromkeys(none, 0),
         }
         if os.getuid() == 0:
             # Counted over all that a user runs: a bound is possible for one who runs nothing else.
@@ -77,8 +86,8 @@ class Profile(server.Profile):
         trouble = "" if orders["seccomp"] else "switched off"
         try:
             if not trouble:
-                self._filter = seccomp.build(orders["machine"], system_calls.EXAMINATION)
-                self._filter_of_ty = seccomp.build(orders["machine"], system_calls.TY)
+                machine = orders["machine"]
+                self._filters = seccomp.build(machine), seccomp.build(machine, system_calls.TY)
         except OSError as error:
             trouble = str(error)
         found = locks.confine(orders, self._toolchain.leave_files)
@@ -94,78 +103,55 @@ class Profile(server.Profile):
         self._folders[number] = f"{self._toolchain.folders}/{os.urandom(12).hex()}"
 
     def child(self, channel: int, number: int) -> None:
-        """Lock the process, examine the program that comes over the channel, and answer."""
+        """Do what the first byte says."""
         with socket.socket(fileno=channel, family=socket.AF_UNIX, type=socket.SOCK_STREAM, proto=0) as talk:
-            try:
-                self._enter(self._folders[number])
-                answer = self._examine(talk)
-            except TyError as error:
-                answer = {"trouble": str(error)}
-            except (RecursionError, MemoryError):
-                answer = {"trouble": "the program is nested too deeply"}
-            except BaseException as error:  # noqa: BLE001 -- whatever it is, the gateway reports it and continues
-                answer = {"trouble": f"its process failed: {type(error).__name__}: {error}"[:500]}
-            with contextlib.suppress(OSError):
-                talk.sendall(json.dumps(answer).encode())
+            if talk.recv(1) == RUN_TY:
+                self._become_ty(talk, self._folders[number])
+            else:
+                self._examine(talk)
         os._exit(0)
 
-    def _enter(self, folder: str) -> None:
-        for name in ("", _FIRST, _SECOND):
-            Path(folder, name).mkdir(mode=0o700)
-        os.chdir(folder)
-        # ty has no business beside the folder of its run.
-        Path(folder).chmod(0o300)
+    def _lock(self, chosen: seccomp.Filter | None, readable: list[tuple[int, int]]) -> None:
+        """Lock this process. A layer that was reported is put on, or it ends."""
         if self._orders["lockdown"] and _IS_LINUX:
             for number in (signal.SIGCHLD, signal.SIGPIPE):
                 signal.signal(number, signal.SIG_DFL)
             for which, value in self._limits.items():
                 locks.limit(which, value)
-            # A layer that was reported is put on, or nothing is examined.
-            locks.lock(locks.Locks({}, self._filter, self._fence(_WRITABLE)))
+            locks.lock(locks.Locks({}, chosen, readable if self._is_fenced else None))
 
-    def _fence(self, rights: int) -> list[tuple[int, int]] | None:
-        if not self._is_fenced:
-            return None
-        return [*self._toolchain.readable, (os.open(".", os.O_PATH | os.O_DIRECTORY), rights)]
+    def _examine(self, talk: socket.socket) -> None:
+        self._lock(self._filters[0], [])
 
-    def _examine(self, talk: socket.socket) -> dict[str, Any]:
-        # It is locked while there is nothing else to do.
-        waiting = [self._ty(_FIRST)]
-        question = json.loads(_exactly(talk, QUESTION.unpack(_exactly(talk, QUESTION.size))[0]))
-        # Whatever runs then, Python or C: the signal ends this process, and ty with it.
-        signal.setitimer(signal.ITIMER_REAL, self._orders["seconds"])
+        def run_ty(text: str, stubs: str) -> bytes:
+            _send(talk, RUN_TY, _encoded(text), _encoded(stubs))
+            return _receive(talk)
 
-        def run(text: str, stubs: str) -> list[Diagnostic]:
-            return (waiting.pop() if waiting else self._ty(_SECOND)).run(text, stubs)
+        try:
+            answer = examine(json.loads(_receive(talk)), run_ty)
+        except (RecursionError, MemoryError):
+            answer = Answer(trouble="the program is nested too deeply")
+        except BaseException as error:  # noqa: BLE001 -- whatever it is, the gateway reports it and continues
+            answer = Answer(trouble=f"its process failed: {type(error).__name__}: {error}"[:500])
+        with contextlib.suppress(OSError):
+            _send(talk, ANSWER, json.dumps(answer).encode())
 
-        return examine(question, run)
-
-    def _ty(self, folder: str) -> Ty:
-        toolchain = self._toolchain
-        arguments = (*(self._orders["command"] or ["ty"]), *toolchain.arguments)
-
-        def execute() -> None:
+    def _become_ty(self, talk: socket.socket, folder: str) -> None:
+        try:
+            Path(folder).mkdir(mode=0o700)
+            os.chdir(folder)
+            for name in _FILES:
+                Path(name).write_bytes(_receive(talk))
+            os.dup2(talk.fileno(), 1)
+            toolchain = self._toolchain
+            self._lock(self._filters[1], toolchain.readable_with("."))
+            arguments = (*(self._orders["command"] or ["ty"]), *toolchain.arguments)
             os.execve(toolchain.executable, arguments, toolchain.environment)  # noqa: S606 -- the whole point
-
-        return Ty(folder, self._lock_ty, execute)
-
-    def _lock_ty(self) -> None:
-        """Lock the process that is about to become ty further: it writes nothing, and starts nothing."""
-        if not _IS_LINUX:
-            return
-        locks.die_with_parent()
-        if self._orders["lockdown"]:
-            locks.limit(resource.RLIMIT_FSIZE, 0)
-            if (fence := self._fence(_READABLE)) is not None:
-                locks.restrict(fence)
-            if self._filter_of_ty is not None:
-                seccomp.install(self._filter_of_ty)
+        finally:
+            os._exit(_NOT_STARTED)
 
     def ended(self, number: int) -> None:
-        folder = Path(self._folders.pop(number))
-        with contextlib.suppress(OSError):
-            folder.chmod(0o700)
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(self._folders.pop(number), ignore_errors=True)
 
     def close(self) -> None:
         for number in list(self._folders):
@@ -173,12 +159,24 @@ class Profile(server.Profile):
         self._toolchain.clear()
 
 
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _send(talk: socket.socket, kind: bytes, *messages: bytes) -> None:
+    talk.sendall(kind + b"".join(part for one in messages for part in (LENGTH.pack(len(one)), one)))
+
+
+def _receive(talk: socket.socket) -> bytes:
+    return _exactly(talk, LENGTH.unpack(_exactly(talk, LENGTH.size))[0])
+
+
 def _exactly(talk: socket.socket, size: int) -> bytes:
     body = bytearray()
     while len(body) < size:
         part = talk.recv(min(size - len(body), 1 << 20))
         if not part:
-            raise EOFError("the question broke off")
+            raise EOFError("the gateway is gone")
         body += part
     return bytes(body)
 
@@ -191,5 +189,5 @@ def _warm_up() -> None:
     where = {"path": "program.py", "positions": {"begin": place, "end": place}}
     report = json.dumps([{"check_name": "a", "description": "a", "location": where}]).encode()
     question = {"code": code, "stubs": "", "traced": "", "records": []}
-    json.dumps(examine(question, lambda *_: read_report(report)))
-    examine(question | {"code": "é = ("}, lambda *_: [])
+    json.dumps(examine(question, lambda *_: report))
+    examine(question | {"code": "é = ("}, lambda *_: b"[]")

@@ -8,14 +8,15 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.text import visible
-from halflap.sandbox.missing import missing_key
+from halflap.sandbox.check.inside.answer import Verdict
+from halflap.sandbox.messages import listed
 
 if TYPE_CHECKING:
-    from halflap.sandbox.check.inside.context import Context
+    from halflap.sandbox.check.inside.guards import Guards
     from halflap.sandbox.check.inside.probes import Probes, Types
     from halflap.sandbox.check.inside.tree import Tree
 
-__all__ = ["AWAITABLE", "Reads", "Record", "Verdict", "describe", "not_awaited", "source"]
+__all__ = ["AWAITABLE", "Reads", "Record", "describe", "not_awaited", "source"]
 
 AWAITABLE = ("Awaitable[Any]",)
 _COROUTINE = ("Coroutine[Any, Any, Any]",)
@@ -31,7 +32,6 @@ _KINDS: dict[str, tuple[Types, type]] = {
 """What a value may be, other than an object, and its Python type."""
 _OTHERS = ("HalflapMaybe", "dict[Any, Any]", "tuple[Any, ...]", "bool", *AWAITABLE)
 """What it may be so that nothing is certain."""
-_MAX_KEYS = 20
 _MAX_KEY = 60
 _MAX_SHOWN = 60
 _SHORTEST = 4
@@ -57,18 +57,6 @@ class Record(NamedTuple):
         return self.closed or any(_is_slip(key, one) for one in self.keys)
 
 
-class Verdict(NamedTuple):
-    """What is wrong with a part of the program, and whether that is certain."""
-
-    certain: bool
-    rule: str
-    wrong: str
-    right: str = ""
-    name: str = ""
-    """The key or attribute that does not exist; the gateway suggests one of the keys instead."""
-    keys: Sequence[str] = ()
-
-
 class _Members(NamedTuple):
     """What a value may be: objects and other kinds; nothing, if that is not known."""
 
@@ -81,9 +69,9 @@ class _Members(NamedTuple):
 class Reads:
     """Judges reads of values by the objects that tools return."""
 
-    def __init__(self, tree: Tree, context: Context, records: Iterable[Record], probes: Probes) -> None:
+    def __init__(self, tree: Tree, guards: Guards, records: Iterable[Record], probes: Probes) -> None:
         self._tree = tree
-        self._context = context
+        self._guards = guards
         self._records = [one for one in records if one.source != "input" and one.name not in tree.bindings]
         self._probes = probes
 
@@ -99,17 +87,17 @@ class Reads:
         found = not_awaited(source(read.value)) if is_unawaited else found
         if found is None or not found.certain:
             return found
-        return found._replace(certain=not (self.is_excused(read) or self._context.is_guarded(read)))
+        return found._replace(certain=not (self.is_excused(read) or self._guards.is_guarded(read)))
 
     def is_excused(self, read: ast.AST | None) -> bool:
         """Return whether the value may hold more than the tool put there."""
         if not isinstance(read, ast.Subscript | ast.Attribute):
             return False
-        if self._context.is_rewritten and not isinstance(read.value, ast.Await):
+        if self._guards.is_rewritten and not isinstance(read.value, ast.Await):
             return True
         root = read.value
         while isinstance(root, ast.Subscript):
-            if isinstance(root.slice, ast.Constant) and root.slice.value in self._context.mentioned:
+            if isinstance(root.slice, ast.Constant) and root.slice.value in self._guards.mentioned:
                 return True
             root = root.value
         # Any method may have changed an attribute in the meantime.
@@ -135,15 +123,8 @@ class Reads:
 
     def _looped(self, read: ast.Subscript) -> Verdict | None:
         """Judge a key that is read from the variable of a loop over an object."""
-        bound = self._tree.only_binding(read.value)
-        loop = None if bound is None else self._tree.parents.get(bound.node)
-        if (
-            bound is None
-            or not isinstance(loop, ast.For | ast.comprehension)
-            or loop.target is not bound.node
-        ):
-            return None
-        if not self._probes.all_are(loop.iter, _OBJECT):
+        loop = self._tree.loop_over(read.value)
+        if loop is None or not self._probes.all_are(loop.iter, _OBJECT):
             return None
         wrong = f"{_code(read.value)} is a key of an object, a string: a loop over an object gives its keys."
         return Verdict(True, "no-keys", wrong, "Loop over a list in the object, or over its `.items()`.")
@@ -159,10 +140,8 @@ class Reads:
             wrong = f"{_code(read.value)} is {' or '.join(kinds)} and has no key {_quoted(key)}."
             return Verdict(sure, "no-keys", wrong, right)
         known = _keys(lacking)
-        wrong = (
-            f"{missing_key(_quoted(key), _described(lacking), [visible(one, _MAX_KEY) for one in known])}."
-        )
-        return Verdict(sure and key not in self._context.mentioned, "unknown-key", wrong, "", key, known)
+        wrong = f"{_quoted(key)} is not in {_described(lacking)}; keys: {_listed(known)}."
+        return Verdict(sure and key not in self._guards.mentioned, "unknown-key", wrong, "", key, known)
 
     def _index(self, read: ast.Subscript, members: _Members) -> Verdict | None:
         records = members.records
@@ -221,14 +200,11 @@ def _is_slip(key: str, known: str) -> bool:
     if len(key) >= _SHORTEST_END and known.endswith((f"_{key}", key[:1].upper() + key[1:])):
         return True
     mine, its = _letters(key), _letters(known)
-    return mine == its or (max(len(key), len(known)) >= _SHORTEST and _is_one_edit(mine, its))
-
-
-def _is_one_edit(one: str, other: str) -> bool:
-    """Return whether a letter was left out, added, replaced, or two neighbours were swapped."""
-    pairs = enumerate(zip(one, other, strict=False))
-    start = next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
-    mine, its = one[start:], other[start:]
+    if max(len(key), len(known)) < _SHORTEST:
+        return mine == its
+    while mine and mine[:1] == its[:1]:
+        mine, its = mine[1:], its[1:]
+    # Nothing else differs but a letter left out, added or replaced, or two neighbours that were swapped.
     is_swapped = mine[:2] == its[1::-1] and mine[2:] == its[2:]
     return mine[1:] == its or mine == its[1:] or mine[1:] == its[1:] or is_swapped
 
@@ -246,8 +222,7 @@ def _quoted(key: str) -> str:
 
 
 def _listed(keys: Sequence[str]) -> str:
-    listed = [visible(key, _MAX_KEY) for key in keys[:_MAX_KEYS]]
-    return ", ".join(listed if len(keys) <= _MAX_KEYS else [*listed, "…"]) or "none"
+    return listed([visible(key, _MAX_KEY) for key in keys])
 
 
 def source(node: ast.expr) -> str:

@@ -6,9 +6,12 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.check.inside.tree import Place, Positions, Tree
+from halflap.sandbox.check.inside.tree import Positions, Tree
+
+if TYPE_CHECKING:
+    from halflap.sandbox.check.inside.answer import Place
 
 __all__ = ["DECLARATIONS", "Edits", "Rewritten", "as_plain_functions", "call", "name", "rewrite"]
 

@@ -39,8 +39,7 @@ class Toolchain:
         self.is_private = False
         """Whether the place is gone with the last process in it."""
         self.environment: dict[str, str] = {}
-        self.readable: list[tuple[int, int]] = []
-        """What Landlock leaves readable: descriptors and rights."""
+        self._readable: list[tuple[int, int]] = []
         self._also = also
         self._libraries: dict[str, str] = {}
         if _IS_LINUX:
@@ -65,6 +64,12 @@ class Toolchain:
             "--python-version", _VERSION, "--no-respect-ignore-files", "--no-progress", "--color", "never",
             "--output-format", "gitlab", "program.py",
         )  # fmt: skip
+
+    def readable_with(self, folder: str) -> list[tuple[int, int]]:
+        """Return what Landlock leaves readable to ty in a folder: descriptors and rights."""
+        if not _IS_LINUX:
+            return []
+        return [*self._readable, (os.open(folder, os.O_PATH | os.O_DIRECTORY), locks.READ | locks.LIST)]
 
     def leave_files(self) -> None:
         """Leave the files of the machine for a root in memory; wants the namespaces entered."""
@@ -118,10 +123,10 @@ class Toolchain:
         # No process can list what is at work beside it; names are not to be guessed.
         Path(self.folders).chmod(0o300)
         if _IS_LINUX:
-            self.readable.append((self._descriptor, locks.EXECUTE | locks.READ))
+            self._readable.append((self._descriptor, locks.EXECUTE | locks.READ))
             for name in (*needed, f"{root}/none"):
                 within = locks.LIST if Path(name).is_dir() else 0
-                self.readable.append((os.open(name, os.O_PATH), locks.EXECUTE | locks.READ | within))
+                self._readable.append((os.open(name, os.O_PATH), locks.EXECUTE | locks.READ | within))
 
     def clear(self) -> None:
         """Leave nothing behind."""

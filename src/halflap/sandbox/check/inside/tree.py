@@ -5,22 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["FUNCTIONS", "PREFIXES", "Place", "Positions", "Tree", "is_text"]
+from halflap.sandbox.check.inside.answer import Place
+from halflap.sandbox.named import PREFIXES
 
-PREFIXES = ("mcp__", "script__", "dspy__")
+__all__ = ["FUNCTIONS", "Positions", "Tree", "is_text"]
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_Located = ast.expr | ast.keyword | ast.stmt | ast.arg
-
-
-class Place(NamedTuple):
-    """From line and column to line and column, counted from 1 in characters."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
 
 
 class Positions:
@@ -30,15 +22,10 @@ class Positions:
         # As Python counts lines: a form feed or another odd separator ends none.
         self._lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
-    def place(self, node: _Located) -> Place:
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        return Place(
-            node.lineno,
-            self._column(node.lineno, node.col_offset),
-            node.end_lineno,
-            self._column(node.end_lineno, node.end_col_offset),
-        )
+    def place(self, node: Any) -> Place:
+        """Return where an expression, a keyword or a statement is."""
+        start, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+        return Place(start[0], self._column(*start), end[0], self._column(*end))
 
     def _column(self, line: int, offset: int) -> int:
         text = self._lines[line - 1]
@@ -77,6 +64,14 @@ class Tree:
         bound = self.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
         return bound[0] if len(bound) == 1 else None
 
+    def loop_over(self, node: ast.AST) -> ast.For | ast.comprehension | None:
+        """Return the loop whose variable a name is, if that is all that it is."""
+        if (bound := self.only_binding(node)) is not None:
+            match self.parents.get(bound.node):
+                case ast.For() | ast.comprehension() as loop if loop.target is bound.node:
+                    return loop
+        return None
+
     @cached_property
     def loads(self) -> dict[str, list[ast.Name]]:
         """Every place where a name is read."""
@@ -99,12 +94,6 @@ class Tree:
             and len(self.bindings[node.name]) == 1
             and all(self.is_called(load) for load in self.loads.get(node.name, []))
         }
-
-    @cached_property
-    def defined(self) -> set[str]:
-        """The names of all functions and classes of the program."""
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        return {node.name for node in self.nodes if isinstance(node, kinds)}
 
     def is_called(self, node: ast.AST) -> bool:
         call = self.parents[node]
@@ -161,12 +150,8 @@ class Tree:
             return parent.value
         match parent, self.parents.get(parent):
             case ast.Tuple(elts=names), ast.Assign(value=ast.Tuple(elts=values)) if len(names) == len(values):
-                starred = any(isinstance(one, ast.Starred) for one in (*names, *values))
-                return (
-                    None
-                    if starred
-                    else next(value for one, value in zip(names, values, strict=True) if one is name)
-                )
+                if not any(isinstance(one, ast.Starred) for one in (*names, *values)):
+                    return values[[one is name for one in names].index(True)]
         return None
 
 

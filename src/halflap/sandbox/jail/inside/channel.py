@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Channel", "Console", "ToolError", "no_input"]
 
-_CALLS_AT_ONCE = 1_000
-"""The others wait in the program."""
 _TICK_SECONDS = 0.02
 _MOST_FRAMES = 300
 """Lines are sent one by one until there are more within a tick of CPU time; then they are sent together."""
@@ -39,15 +37,18 @@ class ToolError(Exception):
 class Channel:
     """The program's end of the channel. It works in any event loop, one after the other."""
 
-    def __init__(self, connection: socket.socket, largest_frame: int) -> None:
+    def __init__(self, connection: socket.socket, largest_frame: int, calls_at_once: int) -> None:
         self._socket = connection
         self.largest = largest_frame
         self.is_sending = False
         self.is_silent = True
         """Nothing was printed or shown yet."""
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._turns = asyncio.Semaphore(_CALLS_AT_ONCE)
+        self._calls_at_once = calls_at_once
+        self._turns: asyncio.Semaphore
+        """Further calls wait here: the gateway ends a program with more open calls."""
         self._waiting: dict[int, asyncio.Future[Any]] = {}
+        """The calls without an answer, also those that were cancelled."""
         self._last = 0
         self._frames = protocol.Frames()
 
@@ -68,6 +69,11 @@ class Channel:
                 return loads(body)
         return None
 
+    def wait_for_end(self) -> None:
+        """Stay until the gateway has read what this process used, and closes the channel or kills it."""
+        while self._socket.recv(protocol.CHUNK):
+            pass
+
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call a tool and return what the gateway answers."""
         try:
@@ -79,15 +85,11 @@ class Channel:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             loop.add_reader(self._socket.fileno(), self._receive)
-            self._loop, self._turns = loop, asyncio.Semaphore(_CALLS_AT_ONCE)
-        async with self._turns:
-            return await self._answer(body)
-
-    async def _answer(self, body: bytes) -> Any:
-        assert self._loop is not None
+            self._loop, self._turns = loop, asyncio.Semaphore(self._calls_at_once - len(self._waiting))
+        await self._turns.acquire()
         self._last += 1
         number = self._last
-        answer = self._waiting[number] = self._loop.create_future()
+        answer = self._waiting[number] = loop.create_future()
         self.send(protocol.CALL, NUMBER.pack(number), body)
         try:
             return await answer
@@ -95,8 +97,6 @@ class Channel:
             if number in self._waiting:
                 self.send(protocol.CANCEL, NUMBER.pack(number))
             raise
-        finally:
-            self._waiting.pop(number, None)
 
     def _receive(self) -> None:
         """Read what is there, and wake those whose answers are complete."""
@@ -110,11 +110,12 @@ class Channel:
             self._loop.remove_reader(self._socket.fileno())
             return
         for kind, body in self._frames.add(part):
-            # Nothing waits for a call that was cancelled.
-            answer = self._waiting.pop(NUMBER.unpack_from(body)[0], None)
-            if answer is None or answer.done():
-                continue
+            answer = self._waiting.pop(NUMBER.unpack_from(body)[0])
+            self._turns.release()
             rest = memoryview(body)[NUMBER.size :]
+            # Nothing waits for a call that was cancelled.
+            if answer.done():
+                continue
             if kind == protocol.VALUE:
                 answer.set_result(protocol.value_from(rest))
             else:

@@ -16,13 +16,12 @@ from typing import Any
 
 from halflap.sandbox.jail.inside import library, locks, program, seccomp, server
 from halflap.sandbox.jail.inside.channel import Channel
-from halflap.sandbox.jail.protocol import READY, frame
+from halflap.sandbox.jail.protocol import BROKEN, READY, frame
 
 __all__ = ["Profile"]
 
 _DESCRIPTOR = 3
 """Where a program finds its channel; everything else is closed."""
-_BROKEN = 70
 _OPEN_FILES = 32
 _STACK_BYTES = 16 * 1024 * 1024
 
@@ -32,7 +31,7 @@ class Profile(server.Profile):
 
     _locks: locks.Locks | None = None
     """None only in tests that show what an attack would do without locks."""
-    _largest_frame = 0
+    _orders: dict[str, Any]
 
     def prepare(self, orders: dict[str, Any]) -> dict[str, Any]:
         """Load everything, then give up rights."""
@@ -55,7 +54,7 @@ class Profile(server.Profile):
         if orders["lockdown"]:
             limits = _limits(memory, orders["cpu_seconds"])
             self._locks = locks.Locks(limits, filtered, () if found.has_landlock else None)
-        self._largest_frame = orders["largest_frame"]
+        self._orders = orders
         return {"layers": ["seccomp", *found.layers], "missing": found.missing, "failed_modules": failed}
 
     def child(self, channel: int, number: int) -> None:
@@ -71,7 +70,7 @@ class Profile(server.Profile):
         try:
             program.run(opened)
         except BaseException:  # noqa: BLE001 -- a program may have broken anything that is used here
-            leave(_BROKEN)
+            leave(BROKEN)
         leave(0)
 
     def _enter(self, descriptor: int) -> Channel:
@@ -93,7 +92,7 @@ class Profile(server.Profile):
         if (chance := sys.modules.get("numpy.random")) is not None:
             chance.seed()
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=_DESCRIPTOR)
-        channel = Channel(connection, self._largest_frame)
+        channel = Channel(connection, self._orders["largest_frame"], self._orders["calls_at_once"])
         channel.send(READY)
         return channel
 

@@ -60,10 +60,10 @@ def _described(error: BaseException, source: str, results: Mapping[str, Any]) ->
     is_unknown = said is None and isinstance(cause, NameError) and type(cause.name) is str
     return {
         # A class of the program may compute its name.
-        "type": type.__dict__["__name__"].__get__(type(error)),
+        "type": shorten(type.__dict__["__name__"].__get__(type(error))),
         "message": shorten(_message(error)),
         "traceback": shorten(text),
-        "hint": said,
+        "hint": None if said is None else shorten(said),
         "unknown": _dotted(cause.name, source) if is_unknown else None,  # type: ignore[attr-defined]  # a NameError's
         "is_exhausted": is_exhausted,
     }

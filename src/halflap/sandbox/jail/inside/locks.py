@@ -25,24 +25,15 @@ EXECUTE, WRITE, READ, LIST, MAKE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 8
 
 _NOBODY = 65_534
 _SWITCHED_OFF = "switched off"
-_SET_PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVS, _CAP_AMBIENT = (
-    1,
-    4,
-    24,
-    36,
-    38,
-    47,
-)
+_SET_PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP, _SET_CHILD_SUBREAPER = 1, 4, 24, 36
+_SET_NO_NEW_PRIVS, _CAP_AMBIENT = 38, 47
 _AMBIENT_CLEAR_ALL = 4
 _CAPABILITY_VERSION_3 = 0x20080522
 _LAST_CAPABILITY = 63
-_CAPSET = {"x86_64": 126, "aarch64": 91}
-_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _NEW_NAMESPACES = 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 """Mounts, host name, inter-process communication, users, processes, network."""
 _READ_ONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT = 1, 2, 4, 8, 32
 _RECURSIVE, _PRIVATE, _DETACH = 1 << 14, 1 << 18, 2
-_LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 _LANDLOCK_BENEATH = _LANDLOCK_VERSION = 1
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
 """The number of Landlock's file rights since each version."""
@@ -60,7 +51,6 @@ class Confinement:
 
     layers: list[str] = field(default_factory=lambda: ["no-new-privileges", "rlimits"])
     missing: dict[str, str] = field(default_factory=dict)
-    has_namespaces: bool = False
     has_landlock: bool = False
 
 
@@ -75,10 +65,7 @@ class Locks:
     """The descriptors that Landlock leaves usable, each with the rights; None without Landlock."""
 
 
-def confine(
-    orders: Mapping[str, Any],
-    enter: Callable[[], None] | None = None,
-) -> Confinement:
+def confine(orders: Mapping[str, Any], enter: Callable[[], None] | None = None) -> Confinement:
     """Give up what no child needs; Linux only, with a single thread.
 
     `enter` goes to the place where children work, once the namespaces are new (default: an empty root).
@@ -93,42 +80,36 @@ def confine(
         found.layers.append(f"uid {_become_nobody(orders['user'])}")
         # Own our entries in /proc again, which a change of user takes away.
         _prctl(_SET_DUMPABLE, 1)
-    if not orders["namespaces"]:
-        found.missing["namespaces"] = _SWITCHED_OFF
-    else:
-        try:
-            _unshare()
-        except OSError as error:
-            found.missing["namespaces"] = str(error)
-        else:
-            _continue_as_first_process()
-            try:
-                (enter or leave_files)()
-            except OSError as error:
-                raise NamespaceError(str(error)) from error
-            found.layers.append("namespaces")
-            found.has_namespaces = True
-    if not found.has_namespaces:
+    why = _why_not(_unshare) if orders["namespaces"] else _SWITCHED_OFF
+    if why is not None:
+        found.missing["namespaces"] = why
         # Where no namespace ends what children leave behind, the server does.
         _prctl(_SET_CHILD_SUBREAPER, 1)
+    else:
+        _continue_as_first_process()
+        try:
+            (enter or leave_files)()
+        except OSError as error:
+            raise NamespaceError(str(error)) from error
+        found.layers.append("namespaces")
     _drop_capabilities()
     if orders["lockdown"]:
         _hide()
-    _try_landlock(found, is_wanted=orders["landlock"])
+    why = _why_not(_landlock_version) if orders["landlock"] else _SWITCHED_OFF
+    if why is not None:
+        found.missing["landlock"] = why
+    else:
+        found.has_landlock = True
+        found.layers.append(f"landlock {_landlock_version()}")
     return found
 
 
-def _try_landlock(found: Confinement, *, is_wanted: bool) -> None:
+def _why_not(action: Callable[[], object]) -> str | None:
     try:
-        version = _landlock_version() if is_wanted else 0
+        action()
     except OSError as error:
-        found.missing["landlock"] = str(error)
-        return
-    found.has_landlock = version > 0
-    if version:
-        found.layers.append(f"landlock {version}")
-    else:
-        found.missing["landlock"] = _SWITCHED_OFF
+        return str(error)
+    return None
 
 
 def lock(locks: Locks) -> None:
@@ -198,7 +179,7 @@ def _drop_capabilities() -> None:
     with contextlib.suppress(OSError):
         _prctl(_CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
     header, nothing = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0), bytes(24)
-    _syscall("capset", _CAPSET, header, nothing)
+    _syscall("capset", header, nothing)
 
 
 # Namespaces --------------------------------------------------------------------------------------------------
@@ -243,7 +224,7 @@ def leave_files(furnish: Callable[[], None] | None = None, room: bytes = b"size=
     os.chdir(place)
     if furnish is not None:
         furnish()
-    _syscall("pivot_root", _PIVOT_ROOT, b".", b".")
+    _syscall("pivot_root", b".", b".")
     _check(libc.umount2(b".", _DETACH), "unmount")
     os.chdir("/")
     again = ctypes.c_ulong(flags | _REMOUNT | _READ_ONLY)
@@ -261,7 +242,7 @@ def mount_folder(path: str, room: bytes) -> None:
 
 
 def _landlock_version() -> int:
-    return _landlock(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION)
+    return _syscall("landlock_create_ruleset", None, 0, _LANDLOCK_VERSION)
 
 
 def restrict(exceptions: Sequence[tuple[int, int]]) -> None:
@@ -274,11 +255,12 @@ def restrict(exceptions: Sequence[tuple[int, int]]) -> None:
     if version >= _SCOPES_SINCE:
         parts.append(_SOCKETS_AND_SIGNALS)
     attributes = struct.pack(f"={len(parts)}Q", *parts)
-    rules = _landlock(_LANDLOCK_CREATE, attributes, len(attributes), 0)
+    rules = _syscall("landlock_create_ruleset", attributes, len(attributes), 0)
     try:
         for descriptor, rights in exceptions:
-            _landlock(_LANDLOCK_ADD, rules, _LANDLOCK_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
-        _landlock(_LANDLOCK_RESTRICT, rules, 0, 0)
+            rule = struct.pack("=Qi", rights, descriptor)
+            _syscall("landlock_add_rule", rules, _LANDLOCK_BENEATH, rule, 0)
+        _syscall("landlock_restrict_self", rules, 0, 0)
     finally:
         os.close(rules)
 
@@ -290,25 +272,21 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _check(result: int, what: str = "") -> int:
+def _check(result: int, what: str) -> int:
     if result < 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}" if what else os.strerror(number))
+        raise OSError(number, f"{what}: {os.strerror(number)}")
     return result
 
 
 def _prctl(option: int, *arguments: int) -> None:
     padded = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
-    _check(_libc().prctl(option, *padded))
+    _check(_libc().prctl(option, *padded), "prctl")
 
 
-def _syscall(name: str, numbers: Mapping[str, int], *arguments: bytes) -> None:
-    number = numbers.get(platform.machine())
+def _syscall(name: str, *arguments: bytes | int | None) -> int:
+    number = (seccomp.table(platform.machine()) or {}).get(name)
     if number is None:
         raise OSError(errno.ENOSYS, f"no table of system calls for {platform.machine()}")
-    _check(_libc().syscall(ctypes.c_long(number), *arguments), name)
-
-
-def _landlock(number: int, *arguments: bytes | int | None) -> int:
     plain = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments]
-    return _check(_libc().syscall(ctypes.c_long(number), *plain))
+    return _check(_libc().syscall(ctypes.c_long(number), *plain), name)

@@ -62,17 +62,15 @@ def warm_up() -> None:
     """
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        channel = Channel(ours, _RESERVE_BYTES)
+        channel = Channel(ours, _RESERVE_BYTES, 1)
         answer = marshal.dumps({"rows": [{"number": 1}]})
         theirs.sendall(protocol.frame(protocol.VALUE, protocol.NUMBER.pack(1), answer))
         console = Console(channel)
         console.attach()
-        with asyncio.Runner() as runner:
-            program = _Program(channel, {"code": _SMALL, "entry": None, "tools": {_WARM: ["", None]}}, runner)
-            program.run()
+        _Program(channel, {"code": _SMALL, "entry": None, "tools": {_WARM: ["", None]}}).run()
         logging.shutdown()
         console.finish()
-        channel.send(protocol.DONE, _written(None))
+        channel.send(protocol.DONE, b"null")
 
 
 def run(channel: Channel) -> None:
@@ -90,8 +88,7 @@ def run(channel: Channel) -> None:
     order = channel.read_program()
     if order is None:
         return
-    # One loop for the lines and for `main`, started when it is needed.
-    program = _Program(channel, order, asyncio.Runner())
+    program = _Program(channel, order)
     show_figures(program.names["show"])
     failure = program.run()
     if failure is None and channel.is_silent:
@@ -103,27 +100,19 @@ def run(channel: Channel) -> None:
     console.finish()
     if program.value is not None:
         channel.send(protocol.RETURNED, program.value)
-    channel.send(protocol.DONE, _written(failure))
-
-
-def _written(failure: dict[str, Any] | None) -> bytes:
-    """Write how it failed, within the limit of the channel; a character may take six bytes as an escape."""
     # Half a character becomes an escape.
-    body = dumps(failure, ensure_ascii=False).encode(errors="backslashreplace")
-    if failure is None or len(body) <= protocol.LONGEST_FAILURE:
-        return body
-    most = protocol.LONGEST_FAILURE // (6 * len(failure) + 6)
-    cut = {key: text[:most] if type(text) is str else text for key, text in failure.items()}
-    return dumps(cut, ensure_ascii=False).encode(errors="backslashreplace")
+    channel.send(protocol.DONE, dumps(failure, ensure_ascii=False).encode(errors="backslashreplace"))
+    channel.wait_for_end()
 
 
 class _Program:
     """One program: what it finds defined, its lines, and the value of a script."""
 
-    def __init__(self, channel: Channel, order: dict[str, Any], runner: asyncio.Runner) -> None:
+    def __init__(self, channel: Channel, order: dict[str, Any]) -> None:
         self._source: str = order["code"]
         self._entry: dict[str, Any] | None = order["entry"]
-        self._runner = runner
+        # One loop for the lines and for `main`, started when it is needed.
+        self._runner = asyncio.Runner()
         self._largest = channel.largest
         self._results: dict[str, Any] = {}
         """The last result of each tool."""
@@ -150,7 +139,9 @@ class _Program:
                 if self._entry is not None:
                     self.value = self._enter(self._entry["arguments"])
             finally:
-                _settle(self._runner)
+                # A thread pool of asyncio's cannot be shut down where there are no threads.
+                with contextlib.suppress(RuntimeError):
+                    self._runner.close()
         except BaseException as error:  # noqa: BLE001 -- a program may raise anything
             # First, because a signal handler may need memory next.
             reserve.close()
@@ -214,23 +205,6 @@ def _compile(source: str, *, keep_last: bool = False) -> Any:
 def _leave(code: Any = None) -> NoReturn:
     """End the program, as `sys.exit` does."""
     raise SystemExit(code)
-
-
-def _settle(runner: asyncio.Runner) -> None:
-    """Cancel what is still running, as at the end of `asyncio.run`."""
-    loop = getattr(runner, "_loop", None)
-    if loop is None:
-        return
-    tasks = asyncio.all_tasks(loop)
-    if tasks or getattr(loop, "_asyncgens", True):
-        runner.run(_end(tasks))
-
-
-async def _end(tasks: set[asyncio.Task[Any]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    await asyncio.get_running_loop().shutdown_asyncgens()
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:

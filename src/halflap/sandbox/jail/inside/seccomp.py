@@ -136,11 +136,6 @@ class Filter(NamedTuple):
 
     code: bytes
 
-    @property
-    def length(self) -> int:
-        """How many instructions it has."""
-        return len(self.code) // 8
-
 
 def build(machine: str | None = None, rules: Rules = PROGRAMS) -> Filter:
     """Write the filter for a machine."""
@@ -198,7 +193,7 @@ class _Program(ctypes.Structure):
 def install(wanted: Filter) -> None:
     """Install the filter in this process, permanently. `no_new_privs` must be set."""
     libc = ctypes.CDLL(None, use_errno=True)
-    program = _Program(wanted.length, wanted.code)
+    program = _Program(len(wanted.code) // 8, wanted.code)
     if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

@@ -177,18 +177,15 @@ class _Server:
                         os.killpg(pid, signal.SIGKILL)
                 del self._pids[number]
                 self._profile.ended(number)
-                cpu = used.ru_utime + used.ru_stime
-                self._report(number, os.waitstatus_to_exitcode(status), cpu, used.ru_maxrss * 1024)
+                self._report(
+                    number,
+                    code=os.waitstatus_to_exitcode(status),
+                    cpu_seconds=used.ru_utime + used.ru_stime,
+                    memory_bytes=used.ru_maxrss * 1024,
+                )
 
-    def _report(
-        self,
-        number: int,
-        code: int | None = None,
-        cpu_seconds: float | None = None,
-        memory_bytes: int | None = None,
-    ) -> None:
-        ended = {"ended": number, "code": code, "cpu_seconds": cpu_seconds, "memory_bytes": memory_bytes}
-        _send(self._control, ended)
+    def _report(self, number: int, **how: float | None) -> None:
+        _send(self._control, {"ended": number, **how})
 
     def _end(self) -> None:
         """Kill all children, and wait until none can write any more."""

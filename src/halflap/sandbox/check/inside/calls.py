@@ -1,0 +1,191 @@
+"""The calls in a program: tools with the arguments that its text shows, names that may be tools, awaits left out."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from halflap.sandbox.check.inside.answer import Argument, Place, ToolCall
+from halflap.sandbox.check.inside.tree import Tree, is_text
+from halflap.sandbox.named import PREFIXES
+
+__all__ = ["tool_calls", "unawaited_calls", "unbound_names"]
+
+_BY_TEXT = "call_tool"
+_MAX_INTEGER = 2**63
+_CONDITIONAL = (
+    ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.While, ast.Match, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda,
+)  # fmt: skip
+_LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise)
+_DYNAMIC = frozenset({"globals", "exec", "eval", "setattr", "vars", "locals", "builtins"})
+_KNOWN = frozenset({*dir(builtins), "ToolError", "show", _BY_TEXT, "reveal_type"})
+_TAKING_ANYTHING = frozenset(
+    {"print", "str", "repr", "format", "bool", "len", "isinstance", "dumps", "pprint"}
+)
+
+
+# Tools and their arguments ----------------------------------------------------------------------------
+
+
+def tool_calls(tree: Tree) -> Iterator[ToolCall]:
+    """Yield every call of a tool, by its name as a function or as the text that `call_tool` takes."""
+    for node in tree.nodes:
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=given) if tree.is_tool(node):
+                yield _call(tree, node, name, [("", one, one) for one in given])
+            case ast.Call(func=ast.Name(id=function), args=[ast.Constant(value=str(name)), *given]):
+                if function == _BY_TEXT and _BY_TEXT not in tree.bindings:
+                    yield _call(tree, node, name, [(None, one, one) for one in given])
+
+
+def _call(
+    tree: Tree, node: ast.Call, name: str, given: list[tuple[str | None, ast.expr, ast.expr]]
+) -> ToolCall:
+    arguments: list[Argument] = []
+    more = False
+    for argument, at, value in [*given, *((one.arg, one, one.value) for one in node.keywords)]:
+        if argument is not None and not isinstance(value, ast.Starred):
+            arguments.append(Argument(argument, tree.place(at), _values(tree, node, at, value)))
+        elif isinstance(read := _read_only(tree, value), ast.Dict) and all(map(is_text, read.keys)):
+            # A dict written out in the program counts as the arguments in it.
+            for key, inner in zip(read.keys, read.values, strict=True):
+                assert isinstance(key, ast.Constant)
+                arguments.append(Argument(str(key.value), tree.place(key), _values(tree, node, key, inner)))
+        else:
+            more = True
+    return ToolCall(name, tree.place(node), not tree.is_tool(node), more, arguments)
+
+
+def _read_only(tree: Tree, node: ast.expr) -> ast.expr:
+    """Return the value of a variable that is set once and then only read, or else the expression itself."""
+    bound = tree.only_binding(node)
+    if bound is None or bound.value is None or not isinstance(node, ast.Name):
+        return node
+    return bound.value if all(_only_reads(tree, load) for load in tree.loads[node.id]) else node
+
+
+def _only_reads(tree: Tree, load: ast.Name) -> bool:
+    match tree.parents[load]:
+        case ast.keyword(arg=None) | ast.FormattedValue() | ast.Compare() | ast.Subscript(ctx=ast.Load()):
+            return True
+        case ast.For(iter=needed) | ast.comprehension(iter=needed):
+            return needed is load
+        case ast.Call(func=ast.Name(id=function)):
+            return function in _KNOWN and function not in tree.bindings
+    return False
+
+
+def _values(tree: Tree, call: ast.Call, at: ast.AST, value: ast.expr) -> list[tuple[Any, Place]]:
+    """Return the values that an argument certainly gets, each with its place; none if that depends on the run."""
+    bound, loop = tree.only_binding(value), tree.loop_over(value)
+    try:
+        if bound is None or isinstance(bound.value, ast.Constant):
+            return [(_json(value if bound is None or bound.value is None else bound.value), tree.place(at))]
+        if loop is not None and _is_reached(tree, call, loop):
+            listed = _read_only(tree, loop.iter)
+            if isinstance(listed, ast.List | ast.Tuple | ast.Set):
+                return [(_json(one), tree.place(one)) for one in listed.elts]
+    except (ValueError, TypeError):
+        pass
+    return []
+
+
+def _is_reached(tree: Tree, call: ast.Call, loop: ast.For | ast.comprehension) -> bool:
+    """Return whether a call is made for every value of the loop around it."""
+    body = tree.parents[loop] if isinstance(loop, ast.comprehension) else loop
+    around = tree.around(call)
+    if body not in around:
+        return False
+    between = around[: around.index(body)]
+    leaves = any(isinstance(node, _LEAVING) for node in ast.walk(body))
+    filters = isinstance(loop, ast.comprehension) and any(
+        one.ifs for one in ast.walk(body) if isinstance(one, ast.comprehension)
+    )
+    return not (leaves or filters or any(isinstance(one, _CONDITIONAL) for one in between))
+
+
+def _json(node: ast.expr) -> Any:
+    """Return the JSON value that an expression writes out, or raise `ValueError`."""
+    value = ast.literal_eval(node)
+    if not _is_json(value):
+        raise ValueError(value)
+    return value
+
+
+def _is_json(value: Any) -> bool:
+    match value:
+        case None | bool() | str():
+            return True
+        case int():
+            return -_MAX_INTEGER <= value < _MAX_INTEGER
+        case float():
+            return math.isfinite(value)
+        case list() | tuple():
+            return all(map(_is_json, value))
+        case dict():
+            return all(isinstance(key, str) and _is_json(one) for key, one in value.items())
+    return False
+
+
+def unbound_names(tree: Tree) -> Iterator[tuple[str, Place]]:
+    """Yield names that nothing in the program gives a meaning to, `a.b.c` as a whole, where they may be tools."""
+    if not _DYNAMIC.isdisjoint(tree.loads) or "*" in tree.bindings:
+        return
+    for name, loads in tree.loads.items():
+        if name in tree.bindings or name in _KNOWN:
+            continue
+        for load in loads:
+            node: ast.expr = load
+            while isinstance(outer := tree.parents[node], ast.Attribute):
+                node = outer
+            if tree.is_called(node) or name.startswith(PREFIXES):
+                yield ast.unparse(node), tree.place(node)
+
+
+# Awaits -----------------------------------------------------------------------------------------------
+
+
+def unawaited_calls(tree: Tree) -> list[ast.Call]:
+    """Return the calls of coroutines that are never awaited though nothing fails for it; where it does, ty finds it."""
+    return [
+        node
+        for node in tree.nodes
+        if isinstance(node, ast.Call) and _makes_coroutine(tree, node) and _is_ignored(tree, node)
+    ]
+
+
+def _makes_coroutine(tree: Tree, node: ast.AST | None) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            own = tree.functions.get(name)
+            is_own = isinstance(own, ast.AsyncFunctionDef) and not tree.is_generator(own)
+            return is_own or tree.is_tool(node)
+    return False
+
+
+def _is_ignored(tree: Tree, node: ast.Call) -> bool:
+    parent = tree.parents[node]
+    if not isinstance(parent, ast.Assign) or isinstance(tree.parents[parent], ast.ClassDef):
+        return isinstance(parent, ast.Expr) or _is_shown(tree, node)
+    target = parent.targets[0]
+    if len(parent.targets) > 1 or not isinstance(target, ast.Name) or target.id == "_":
+        return False
+    are_coroutines = all(_makes_coroutine(tree, one.value) for one in tree.bindings[target.id])
+    return are_coroutines and all(_is_shown(tree, load) for load in tree.loads.get(target.id, []))
+
+
+def _is_shown(tree: Tree, node: ast.expr) -> bool:
+    """Return whether a value is printed, or only asked whether it is true."""
+    match tree.parents[node]:
+        case ast.FormattedValue():
+            return True
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            return test is node
+        case ast.Compare(ops=operators):
+            return not any(isinstance(one, ast.Is | ast.IsNot | ast.In | ast.NotIn) for one in operators)
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) as call:
+            return call.func is not node and name in _TAKING_ANYTHING and name not in tree.bindings
+    return False

@@ -1,0 +1,186 @@
+"""What makes a failing read uncertain: values that the program changes, errors that it handles, tests that it makes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from halflap.sandbox.check.inside.tree import FUNCTIONS, Tree, is_text
+
+__all__ = ["Guards"]
+
+_MERGING = frozenset({"update", "setdefault", "__setitem__", "__ior__"})
+_ADDING = frozenset({"append", "appendleft", "extend", "extendleft", "insert"})
+_MAKING = frozenset(
+    {"dict", "list", "set", "defaultdict", "Counter", "deque", "sorted", "len", "sum", "int", "float", "str"}
+)
+_FRESH = (ast.Dict, ast.List, ast.Set, ast.Tuple, ast.DictComp, ast.ListComp, ast.SetComp, ast.Constant)
+_EXPECTED = frozenset({"KeyError", "LookupError", "IndexError", "TypeError", "AttributeError"})
+_BROAD = frozenset({"Exception", "BaseException"})
+_FEW_STATEMENTS = 2
+
+
+class Guards:
+    """What a program does besides the reads that ty objects to."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+
+    @cached_property
+    def mentioned(self) -> set[str]:
+        """The texts in the program other than keys that it reads or prints: it may put these keys in, or look for them."""
+        found: set[str] = set()
+        for node in self._tree.nodes:
+            match node:
+                case ast.Constant(value=str(text)) if not self._is_read(node):
+                    found.add(text)
+                case ast.Call(func=ast.Attribute(), keywords=keywords):
+                    # `row.update(name="x")`
+                    found |= {one.arg for one in keywords if one.arg}
+        return found
+
+    def _is_read(self, node: ast.Constant) -> bool:
+        parent = self._tree.parents[node]
+        match parent:
+            case ast.Subscript(ctx=ast.Load()) | ast.FormattedValue() | ast.JoinedStr() | ast.keyword():
+                return True
+            case ast.Dict():
+                # In a new dict the key says nothing about the value that is read; merged into another, it does.
+                return not isinstance(self._tree.parents[parent], ast.Call | ast.BinOp | ast.AugAssign)
+            case ast.Call(func=ast.Name()):
+                return True
+        return False
+
+    @cached_property
+    def is_rewritten(self) -> bool:
+        """Whether the program puts things that its text does not name into values that it did not make."""
+        return any(not _is_named(put) for node in self._tree.nodes for put in self._put(node))
+
+    def _put(self, node: ast.AST) -> Iterator[ast.expr]:
+        """Yield what a node adds to a value that the program did not make: a key, an item, or a whole dict."""
+        match node:
+            case ast.Subscript(value=into, slice=key, ctx=ast.Store() | ast.Del()) if not self._is_own(into):
+                yield key
+            case ast.AugAssign(
+                target=ast.Name() | ast.Attribute() as into, op=ast.BitOr() | ast.Add(), value=value
+            ):
+                if not (self._is_own(into) or isinstance(value, ast.Constant) or self._is_more(into, value)):
+                    yield value
+            case ast.Call(func=ast.Attribute(value=into, attr=method), args=given) if not self._is_own(into):
+                put = given[:1] if method in _MERGING else given if method in _ADDING else []
+                yield from (one for one in put if not self._is_more(into, one))
+
+    def _is_own(self, node: ast.expr) -> bool:
+        """Return whether a value is certainly a container that the program made."""
+        bound = self._tree.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
+        values = [one.value for one in bound if not isinstance(self._tree.parents[one.node], ast.AugAssign)]
+        return all(map(_is_made, values or [node]))
+
+    def _is_more(self, into: ast.expr, put: ast.expr) -> bool:
+        """Return whether a list gets more of what it began with: `rows = page["rows"]`, then `rows += page["rows"]`."""
+        bound = self._tree.bindings.get(into.id, []) if isinstance(into, ast.Name) else []
+        began = [one.value.slice for one in bound if isinstance(one.value, ast.Subscript)]
+        return (
+            isinstance(put, ast.Subscript)
+            and is_text(put.slice)
+            and ast.dump(put.slice) in map(ast.dump, began)
+        )
+
+    def is_passed_on(self, node: ast.AST) -> bool:
+        """Return whether a value is passed to a function of the program, or of `asyncio`, which may await it."""
+        if isinstance(self._tree.parents[node], ast.Attribute):
+            # A method of the value is its own business.
+            return True
+        call = next((one for one in self._tree.around(node)[:2] if isinstance(one, ast.Call)), None)
+        if call is None:
+            return False
+        function = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+        name = function.id if isinstance(function, ast.Name) else "asyncio"
+        bound = self._tree.bindings.get(name, [])
+        return name == "asyncio" or not all(isinstance(one.node, ast.alias) for one in bound)
+
+    def is_guarded(self, read: ast.Subscript | ast.Attribute) -> bool:
+        """Return whether a read is only reached if it works, or its error is handled."""
+        name = read.value.id if isinstance(read.value, ast.Name) else None
+        node: ast.AST = read
+        for parent in self._tree.around(read):
+            if _handles(parent, node):
+                return True
+            tests = self._tests(parent, node) if name else []
+            if any(_looks(one, name) for test in tests for one in self._behind(test)):
+                return True
+            if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+                # What calls it may handle the error.
+                handlers = (one for one in self._tree.nodes if isinstance(one, ast.ExceptHandler))
+                return any(_names(one.type) & _EXPECTED for one in handlers)
+            node = parent
+        return False
+
+    def _behind(self, test: ast.expr) -> list[ast.expr]:
+        """Return a test, and the values of the variables in it."""
+        names = [node.id for node in ast.walk(test) if isinstance(node, ast.Name)]
+        bound = [one.value for name in names for one in self._tree.bindings.get(name, [])]
+        return [test, *(value for value in bound if value is not None)]
+
+    def _tests(self, parent: ast.AST, node: ast.AST) -> list[ast.expr]:
+        """Return what decides whether this part of a statement or an expression is reached."""
+        match parent:
+            case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test) if node is not test:
+                return [test]
+            case ast.BoolOp(values=values):
+                return [one for one in values if one is not node]
+            case ast.Match(subject=subject):
+                return [subject]
+        return []
+
+
+def _is_named(put: ast.expr) -> bool:
+    """Return whether what is put in is a text, or a dict whose keys are: the program names them all."""
+    return all(map(is_text, put.keys)) if isinstance(put, ast.Dict) else is_text(put)
+
+
+def _is_made(value: ast.expr | None) -> bool:
+    match value:
+        case ast.BinOp(left=left):
+            # `[0] * 3`
+            return _is_made(left)
+        case ast.Call(func=ast.Name(id=made) | ast.Attribute(attr=made)):
+            return made in _MAKING
+    return isinstance(value, _FRESH)
+
+
+def _looks(test: ast.expr, name: str | None) -> bool:
+    """Return whether a test looks at what is in a value: by a call, or by `in`. `isinstance` is what ty understands."""
+    looked: list[ast.expr] = []
+    for node in ast.walk(test):
+        match node:
+            case ast.Call(func=function, args=given) if getattr(function, "id", "") != "isinstance":
+                looked += [*given, getattr(function, "value", function)]
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=others):
+                looked += others
+    return any(isinstance(one, ast.Name) and one.id == name for one in looked)
+
+
+def _handles(parent: ast.AST, node: ast.AST) -> bool:
+    match parent:
+        case ast.Try(body=body, handlers=handlers) | ast.TryStar(body=body, handlers=handlers) if (
+            node in body
+        ):
+            calls = any(isinstance(part, ast.Await) for one in body for part in ast.walk(one))
+            # A broad handler around many statements or calls is for the calls.
+            is_small = len(body) <= _FEW_STATEMENTS and not calls
+            expected = _EXPECTED | _BROAD if is_small else _EXPECTED
+            return any(_names(one.type) & expected for one in handlers)
+        case ast.With(items=items, body=body) if node in body:
+            # `contextlib.suppress(KeyError)`
+            return any(_names(one.context_expr) & _EXPECTED for one in items)
+    return False
+
+
+def _names(kind: ast.AST | None) -> set[str]:
+    """Return the exceptions that an expression names; a name in capitals may mean any."""
+    if kind is None:
+        return set(_BROAD)
+    names = {node.id for node in ast.walk(kind) if isinstance(node, ast.Name)}
+    return names | (_EXPECTED if any(map(str.isupper, names)) else set())

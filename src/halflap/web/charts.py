@@ -1,0 +1,107 @@
+"""Small charts as numbers for SVG: a Content-Security-Policy without inline styles leaves only attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["HEIGHT", "WIDTH", "Bar", "Lines", "bars", "lines", "timeline"]
+
+WIDTH, HEIGHT = 600, 80
+_LEAST = 1.5
+"""Pixels of the smallest bar that is not zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A rectangle, and the smaller one of what failed in it."""
+
+    x: float
+    width: float
+    y: float
+    height: float
+    failed_y: float
+    failed_height: float
+    count: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Two lines over the same spans, as points of SVG polylines, in pieces where there are gaps."""
+
+    middle: tuple[str, ...]
+    high: tuple[str, ...]
+    top: float | None
+    """The value at the upper edge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A bar on a timeline, in per cent of the whole."""
+
+    start: float
+    width: float
+    row: int
+
+
+def bars(counts: Sequence[int], failed: Sequence[int]) -> list[Bar]:
+    most = max(counts, default=0) or 1
+    width = WIDTH / max(1, len(counts))
+
+    def height(count: int) -> float:
+        return max(_LEAST, count / most * HEIGHT) if count else 0.0
+
+    return [
+        Bar(
+            round(at * width, 1),
+            round(width * 0.8, 1),
+            round(HEIGHT - height(count), 1),
+            round(height(count), 1),
+            round(HEIGHT - height(bad), 1),
+            round(height(bad), 1),
+            count,
+            bad,
+        )
+        for at, (count, bad) in enumerate(zip(counts, failed, strict=True))
+    ]
+
+
+def lines(middle: Sequence[float | None], high: Sequence[float | None]) -> Lines:
+    top = max((one for one in high if one is not None), default=None)
+    return Lines(_pieces(middle, top or 1.0), _pieces(high, top or 1.0), top)
+
+
+def _pieces(values: Sequence[float | None], top: float) -> tuple[str, ...]:
+    width = WIDTH / max(1, len(values))
+    pieces: list[list[str]] = [[]]
+    for at, value in enumerate(values):
+        if value is None:
+            pieces.append([])
+        else:
+            x, y = (at + 0.5) * width, HEIGHT - value / top * (HEIGHT - 4) - 2
+            pieces[-1].append(f"{x:.1f},{y:.1f}")
+    # A single minute is drawn as a dash: a line needs two points.
+    return tuple(" ".join(one if len(one) > 1 else _dash(one[0])) for one in pieces if one)
+
+
+def _dash(point: str) -> list[str]:
+    x, _, y = point.partition(",")
+    return [f"{float(x) - 2:.1f},{y}", f"{float(x) + 2:.1f},{y}"]
+
+
+def timeline(spans: Sequence[tuple[float, float]]) -> list[Span]:
+    """Lay out (start, end) in rows, so that what happened at the same time is not in the same row."""
+    if not spans:
+        return []
+    begin = min(start for start, _ in spans)
+    whole = max(max(end for _, end in spans) - begin, 1e-6)
+    rows: list[float] = []
+    """When the last span of each row ends."""
+    found: dict[int, Span] = {}
+    for at, (start, end) in sorted(enumerate(spans), key=lambda one: one[1]):
+        row = next((number for number, free in enumerate(rows) if free <= start), len(rows))
+        rows[row:] = [*([end] if row == len(rows) else [end, *rows[row + 1 :]])]
+        share = (start - begin) / whole * 100
+        found[at] = Span(round(share, 2), round(max(0.4, (end - start) / whole * 100), 2), row)
+    return [found[at] for at in range(len(spans))]

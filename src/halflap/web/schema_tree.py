@@ -1,0 +1,151 @@
+"""A JSON Schema as a tree of fields to look at, and declared and learned ones laid over each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Field", "tree"]
+
+_MAX_FIELDS = 400
+"""Fields of one tree; more make the page slow, and the schema can be copied as JSON."""
+_MAX_DEPTH = 12
+_MAX_ENUM = 12
+
+
+@dataclass(slots=True)
+class Field:
+    """One field, with what it contains."""
+
+    name: str
+    types: str
+    required: bool = False
+    description: str = ""
+    choices: tuple[str, ...] = ()
+    origin: str = ""
+    """`declared`, `learned` or `both`; empty where there is only one schema."""
+    fields: dict[str, Field] = field(default_factory=dict)
+    cut: bool = False
+    """Whether there is more than is shown."""
+
+
+class _Budget:
+    def __init__(self) -> None:
+        self.left = _MAX_FIELDS
+
+
+def tree(declared: Any, learned: Any = None) -> Field | None:
+    """Return the fields of a schema, or of a declared and a learned one together; None if there is nothing to show."""
+    budget = _Budget()
+    first = _read("", declared, declared, budget, 0) if isinstance(declared, Mapping) else None
+    second = _read("", learned, learned, budget, 0) if isinstance(learned, Mapping) else None
+    if first is None or second is None:
+        _mark(first or second, "declared" if first else "learned") if learned is not None else None
+        return first or second
+    return _merged(first, second)
+
+
+def _merged(declared: Field, learned: Field) -> Field:
+    declared.origin = "both"
+    for name, other in learned.fields.items():
+        own = declared.fields.get(name)
+        if own is None:
+            _mark(other, "learned")
+            declared.fields[name] = other
+        else:
+            _merged(own, other)
+    for name, own in declared.fields.items():
+        if name not in learned.fields:
+            _mark(own, "declared")
+    return declared
+
+
+def _mark(found: Field | None, origin: str) -> None:
+    if found is not None:
+        found.origin = origin
+        for one in found.fields.values():
+            _mark(one, origin)
+
+
+def _read(name: str, schema: Any, root: Any, budget: _Budget, depth: int) -> Field:
+    found = Field(name, "any")
+    schema = _resolved(schema, root)
+    if not isinstance(schema, Mapping):
+        return found
+    options = [
+        schema,
+        *(_resolved(one, root) for key in ("anyOf", "oneOf", "allOf") for one in _list(schema, key)),
+    ]
+    options = [one for one in options if isinstance(one, Mapping)]
+    types = dict.fromkeys(_types(one) for one in options)
+    types.pop("", None)
+    found.types = " | ".join(types) or "any"
+    found.description = next((str(one["description"]) for one in options if one.get("description")), "")
+    choices = [
+        str(value)
+        for one in options
+        for value in (_list(one, "enum") or [one[key] for key in ("const",) if key in one])
+    ]
+    found.choices = tuple(choices[:_MAX_ENUM]) + (("…",) if len(choices) > _MAX_ENUM else ())
+    inner = [one for option in options for one in (option, *_items(option, root)) if isinstance(one, Mapping)]
+    required = {name for one in inner for name in _list(one, "required")}
+    for one in inner:
+        properties = one.get("properties")
+        for key, value in properties.items() if isinstance(properties, Mapping) else ():
+            if depth >= _MAX_DEPTH or budget.left <= 0:
+                found.cut = True
+                return found
+            if key not in found.fields:
+                budget.left -= 1
+                found.fields[str(key)] = _read(str(key), value, root, budget, depth + 1)
+                found.fields[str(key)].required = key in required
+    return found
+
+
+def _items(schema: Mapping[str, Any], root: Any) -> list[Any]:
+    """Return what the items of an array look like: their fields are shown as those of the array."""
+    found: list[Any] = []
+    items = schema.get("items")
+    while isinstance(items, Mapping) and len(found) < _MAX_DEPTH:
+        resolved = _resolved(items, root)
+        if not isinstance(resolved, Mapping):
+            break
+        found.append(resolved)
+        found += [_resolved(one, root) for key in ("anyOf", "oneOf") for one in _list(resolved, key)]
+        items = resolved.get("items")
+    return found
+
+
+def _types(schema: Mapping[str, Any]) -> str:
+    given = schema.get("type")
+    names = [str(one) for one in (given if isinstance(given, list) else [given]) if one is not None]
+    names = [_array(schema) if one == "array" else one for one in names]
+    text = " | ".join(names)
+    return f"{text} ({schema['format']})" if text and schema.get("format") else text
+
+
+def _array(schema: Mapping[str, Any]) -> str:
+    items = schema.get("items")
+    inner = _types(items) if isinstance(items, Mapping) else ""
+    return f"[{inner or 'any'}]"
+
+
+def _resolved(schema: Any, root: Any) -> Any:
+    """Follow references within the schema, a few at most: one may lead back to itself."""
+    for _ in range(5):
+        reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            return schema
+        found = root
+        for step in reference[2:].split("/"):
+            found = (
+                found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
+            )
+        schema = found
+    return schema
+
+
+def _list(schema: Mapping[str, Any], key: str) -> list[Any]:
+    found = schema.get(key)
+    return found if isinstance(found, list) else []

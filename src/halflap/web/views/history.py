@@ -1,0 +1,137 @@
+"""Runs and calls: what happened, one run as its source with a timeline, and what can be done with it again."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import RedirectResponse
+
+from halflap.catalog import namespaced
+from halflap.core.errors import RunNotFoundError, UsageError
+from halflap.store import RUNNING
+from halflap.web.charts import timeline
+from halflap.web.rendering import code_lines
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from halflap.store import CallRecord, RunRecord
+    from halflap.web.site import Visit
+
+_PAGE = 30
+_MAX_CALLS = 300
+"""Calls of one run that are shown."""
+
+
+async def history(visit: Visit) -> Response:
+    before = _number(visit.query("before"))
+    runs = await visit.gateway.runs(_PAGE + 1, principal=visit.sees, before=before)
+    values: dict[str, Any] = {
+        "runs": runs[:_PAGE],
+        "older": runs[_PAGE - 1].started_at if len(runs) > _PAGE else None,
+        "before": before,
+    }
+    return visit.render("runs_list.html" if visit.is_fragment else "runs.html", **values)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise UsageError("`before` must be a time in seconds.") from None
+
+
+async def one_run(visit: Visit) -> Response:
+    run, calls = await visit.gateway.run(visit.path("id"), visit.sees, values=False)
+    values = await asyncio.to_thread(_described, visit, run, calls)
+    return visit.render("run_live.html" if visit.is_fragment else "run.html", **values)
+
+
+def _described(visit: Visit, run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
+    names = _names(visit, calls)
+    lines = _call_lines(run.code or "", set(names))
+    shown = calls[:_MAX_CALLS]
+    spans = timeline([(one.started_at, _end(one)) for one in shown])
+    rows: list[dict[str, Any]] = [
+        {"call": call, "name": name, "span": span, "lines": lines.get(name, ())}
+        for call, name, span in zip(shown, names, spans, strict=False)
+    ]
+    at_line: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        for line in row["lines"]:
+            at_line.setdefault(line, []).append(row)
+    return {
+        "run": run,
+        "rows": rows,
+        "at_line": at_line,
+        "calls": len(calls),
+        "timeline_rows": 1 + max((span.row for span in spans), default=0),
+        "source": code_lines(run.code) if run.code else (),
+        "is_running": run.outcome == RUNNING,
+    }
+
+
+def _names(visit: Visit, calls: Sequence[CallRecord]) -> list[str]:
+    known = {(tool.server, tool.original_name): tool.name for tool in visit.gateway.snapshot.tools.values()}
+    return [known.get((call.server, call.tool)) or namespaced(call.server, call.tool) for call in calls]
+
+
+def _end(call: CallRecord) -> float:
+    return time.time() if call.duration_ms is None else call.started_at + call.duration_ms / 1_000
+
+
+def _call_lines(code: str, names: set[str]) -> dict[str, tuple[int, ...]]:
+    """Return the lines that name each tool: a call belongs to one of them."""
+    found: dict[str, dict[int, None]] = {}
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            name: Any = node.id
+        elif isinstance(node, ast.Constant):
+            name = node.value
+        else:
+            continue
+        if isinstance(name, str) and name in names:
+            found.setdefault(name, {})[node.lineno] = None
+    return {name: tuple(sorted(lines)) for name, lines in found.items()}
+
+
+async def one_call(visit: Visit) -> Response:
+    call = await (await visit.gateway.records()).call(visit.path("id"), principal=visit.sees)
+    if call is None:
+        raise RunNotFoundError(visit.path("id"))
+    return visit.render("call.html", call=call, name=_names(visit, [call])[0])
+
+
+async def post_check(visit: Visit) -> Response:
+    """Check a run's program again, against what is known by now."""
+    run, _ = await visit.gateway.run(visit.path("id"), visit.sees, values=False)
+    checked = await visit.gateway.check(run.code or "")
+    return visit.render("checked.html", run=run, checked=checked)
+
+
+async def post_save(visit: Visit) -> Response:
+    """Save a run's program as a script."""
+    visit.expect_owner()
+    run, _ = await visit.gateway.run(visit.path("id"), visit.sees, values=False)
+    name = visit.form.get("name", "").strip()
+    if not name or not run.code:
+        raise UsageError("A script needs a name and a program.")
+    await visit.gateway.scripts.save(name, run.code)
+    return RedirectResponse(f"/tools/script__{name}", 303)
+
+
+ROUTES = {
+    "/runs": history,
+    "/runs/{id}": one_run,
+    "/runs/{id}/check": post_check,
+    "/runs/{id}/save": post_save,
+    "/calls/{id}": one_call,
+}

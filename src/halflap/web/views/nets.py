@@ -1,0 +1,158 @@
+"""Workflows: draw a net, find out whether it is sound, compare it with another version, score and optimise it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import RedirectResponse
+
+from halflap.core.errors import UsageError
+from halflap.web.forms import read_json
+from halflap.web.rendering import label, pretty
+from halflap.workflows.examples import example_nets
+from halflap.workflows.run.jobs import read_workflow
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from halflap.web.site import Visit
+    from halflap.workflows.model.net import Net
+
+_PATTERNS = ["sequential", "parallel", "choice", "loop"]
+_TARGETS = ("balanced", "behavioral", "performance")
+_MODES = ("balanced", "strict", "lenient")
+_MAX_DRAWN = 150
+"""Tasks of a net that is drawn."""
+_MAX_MATRIX = 40
+_SIGNS = {"and": "∧", "xor": "\u00d7", "or": "○"}
+
+
+async def workflows(visit: Visit) -> Response:
+    examples = await asyncio.to_thread(example_nets)
+    chosen = visit.query("example")
+    text = pretty(examples[chosen]) if chosen in examples else ""
+    values: dict[str, Any] = {
+        "examples": list(examples),
+        "chosen": chosen,
+        "text": text,
+        "targets": _TARGETS,
+        "modes": _MODES,
+    }
+    return visit.render("workflows.html", **values)
+
+
+async def post_ask(visit: Visit) -> Response:
+    """Start what was asked for: it may take long."""
+    action = visit.form.get("action", "")
+    given = _read(visit.form.get("workflow", ""), "The workflow")
+    other = _read(visit.form.get("other", ""), "The other version") if action == "validate" else None
+    arguments: dict[str, dict[str, Any]] = {
+        "score": {"workflow": given, "reference_patterns": _PATTERNS},
+        "validate": {
+            "original_workflow": given,
+            "optimized_workflow": other,
+            "validation_mode": visit.form.get("mode", _MODES[0]),
+        },
+        "optimize": {"workflow_spec": given, "optimization_target": visit.form.get("target", _TARGETS[0])},
+    }
+    if action not in arguments:
+        raise UsageError("Choose what to do: analyse, compare or optimise.")
+    work = _answered(visit, action, arguments[action], given, other)
+    limit = visit.gateway.config.workflows.timeout_seconds
+    task = visit.site.tasks.start(visit.session.principal, action, work, limit)
+    return RedirectResponse(f"/tasks/{task.id}", 303)
+
+
+async def _answered(
+    visit: Visit, action: str, arguments: Mapping[str, Any], given: Any, other: Any
+) -> dict[str, Any]:
+    answer = await visit.site.jobs.run(action, arguments, visit.session.principal)
+    if action == "optimize":
+        other = answer["optimized_workflow"]
+    drawings = await asyncio.to_thread(
+        lambda: [drawing(read_workflow(one).net) for one in (given, other) if one]
+    )
+    return {"answer": answer, "drawings": drawings}
+
+
+def _read(text: str, what: str) -> Any:
+    text = text.strip()
+    if not text:
+        raise UsageError(f"{what} is empty. Paste it as JSON or as YAWL's XML.")
+    return {"yawl": text} if text.startswith("<") else read_json(text, what)
+
+
+def drawing(net: Net) -> dict[str, Any]:
+    """Return a net as nodes and arrows for Cytoscape; too large a one is not drawn."""
+    if len(net.tasks) > _MAX_DRAWN:
+        return {"nodes": [], "edges": []}
+    incoming, outgoing = net.incoming(), net.outgoing()
+    nodes: list[dict[str, Any]] = []
+    for name in dict.fromkeys((net.input, *net.tasks, *net.conditions, net.output)):
+        task = net.tasks.get(name)
+        if task is None:
+            mark = {net.input: "▶", net.output: "■"}.get(name, "")
+            nodes.append({"data": {"id": name, "label": mark, "kind": "condition"}})
+            continue
+        gates = [f"{_SIGNS[task.join]} join"] if len(incoming[name]) > 1 else []
+        gates += [f"{_SIGNS[task.split]} split"] if len(outgoing[name]) > 1 else []
+        kind = "silent" if task.label is None else "tool"
+        nodes.append(
+            {
+                "data": {
+                    "id": name,
+                    "label": "\n".join([label(task.label or "τ"), *gates]),
+                    "kind": kind,
+                    "own": 1,
+                }
+            }
+        )
+    edges = [
+        {
+            "data": {
+                "id": f"{at}",
+                "source": one.source,
+                "target": one.target,
+                "label": label(one.predicate or ""),
+                "kind": "strict",
+            }
+        }
+        for at, one in enumerate(net.flows)
+    ]
+    return {"nodes": nodes, "edges": edges}
+
+
+def shown_answer(action: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the outcome's page shows."""
+    answer = outcome["answer"]
+    verdict = answer if action == "validate" else answer.get("validation")
+    return {
+        "action": action,
+        "answer": answer,
+        "drawings": outcome["drawings"],
+        "verdict": verdict,
+        "matrix": _matrix(verdict) if verdict else None,
+        "failures": _failures(answer),
+    }
+
+
+def _failures(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what is unsound, each with a trace that leads there."""
+    if "raw" in answer:
+        return list(answer["raw"]["compliance"]["failures"])
+    found = (answer.get("validation") or answer).get("anomalies", [])
+    return [one for one in found if one.get("trace")]
+
+
+def _matrix(verdict: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return where two footprints differ, as a table of activities by activities."""
+    names = verdict["activities"]
+    if not names or len(names) > _MAX_MATRIX:
+        return None
+    cells = {(one["row"], one["column"]): one for one in verdict["differences"]}
+    return {"names": names, "rows": [(row, [cells.get((row, column)) for column in names]) for row in names]}
+
+
+ROUTES = {"/workflows": workflows, "/workflows/ask": post_ask}

@@ -1,0 +1,58 @@
+"""DSPy programs: the list, what each takes and returns, and a form to run one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import RedirectResponse
+
+from halflap.web.forms import inputs_of, read_inputs
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from halflap.web.site import Visit
+
+
+async def programs(visit: Visit) -> Response:
+    usable, broken = await (await visit.gateway.prepare()).dspy.usable()
+    has_model = visit.gateway.config.uses_programs
+    return visit.render(
+        "programs.html",
+        programs=[one.summary() for one in usable.values()],
+        broken=broken,
+        has_model=has_model,
+    )
+
+
+async def one_program(visit: Visit) -> Response:
+    program = await (await visit.gateway.prepare()).dspy.find(visit.path("name"))
+    definition = program.definition()
+    values: dict[str, Any] = {
+        "info": program.info(),
+        "definition": definition,
+        "inputs": inputs_of(definition["inputSchema"]),
+    }
+    return visit.render("program.html", **values)
+
+
+async def post_run(visit: Visit) -> Response:
+    visit.expect_calls_allowed()
+    name = visit.path("name")
+    program = await (await visit.gateway.prepare()).dspy.find(name)
+    inputs = read_inputs(inputs_of(program.definition()["inputSchema"]), visit.form)
+    program.check(inputs)
+    confirmed = frozenset[str]()
+    if visit.form.get("confirm") == "yes":
+        destructive = await visit.gateway.parts.executor.dspy_needing_confirmation(name)
+        confirmed = frozenset(tool.name for tool in destructive)
+    work = _answered(visit.gateway.parts.executor.execute_dspy(name, inputs, visit.context(confirmed)))
+    task = visit.site.tasks.start(visit.session.principal, "dspy", work)
+    return RedirectResponse(f"/tasks/{task.id}", 303)
+
+
+async def _answered(work: Any) -> dict[str, Any]:
+    return {"answer": await work, "drawings": []}
+
+
+ROUTES = {"/programs": programs, "/programs/{name}": one_program, "/programs/{name}/run": post_run}

@@ -1,0 +1,171 @@
+"""A program in monty finds what it finds in the jail, and is told what monty lacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.sandbox.monty.failure import MODULES
+from halflap.sandbox.sandbox import Entry, Failure
+from sandboxing import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from halflap.sandbox.sandbox import Ending
+
+    Play = Callable[..., tuple[Ending, Stage]]
+
+
+def failure_of(played: tuple[Ending, Stage]) -> Failure:
+    assert played[0].failure is not None
+    return played[0].failure
+
+
+@pytest.mark.parametrize("value", ["{1, 2}", "float('nan')", "lambda: 1", "b'x'"])
+def test_arguments_that_json_has_not_are_refused(play: Play, value: str) -> None:
+    ending, stage = play(f"await mcp__shop__sales(region={value})")
+    assert (failure_of((ending, stage)).type, stage.called) == ("TypeError", [])
+
+
+def test_an_argument_without_a_name_is_refused_with_the_signature(play: Play) -> None:
+    assert "(region: str)" in failure_of(play("await mcp__shop__sales('north', 1)")).message
+
+
+def test_arguments_that_are_too_large_are_a_tool_error(play: Play) -> None:
+    played = play("await mcp__shop__sales(region='x' * 2_000)", max_value_bytes=1_000)
+    failure = failure_of(played)
+    assert (failure.type, played[1].called) == ("ToolError", [])
+    assert "execution.max_value_bytes" in failure.message
+
+
+def test_a_tool_error_is_none_of_pythons_own_errors(play: Play) -> None:
+    failure = failure_of(
+        play(
+            "try:\n    await mcp__shop__broken()\nexcept (ValueError, RuntimeError, OSError, LookupError):\n    pass"
+        )
+    )
+    assert (failure.type, failure.message) == ("ToolError", "the shop is closed")
+    assert failure.traceback.endswith("\nToolError: the shop is closed\n")
+
+
+def test_gathered_calls_and_sleeps_run_at_the_same_time(play: Play) -> None:
+    ending, stage = play(
+        "import asyncio, time\nstart = time.time()\ntime.sleep(0.1)\n"
+        "await asyncio.gather(*(asyncio.sleep(0.3) for _ in range(100)))\n"
+        "print(0.4 <= time.time() - start < 30)\n"
+        "print(await asyncio.gather(*(mcp__shop__together() for _ in range(5))))"
+    )
+    assert (ending.outcome, stage.text) == ("ok", f"True\n{['done'] * 5}\n")
+    assert stage.most_waiting == 5
+
+
+def test_media_are_shown_in_order_and_all_else_is_printed(play: Play) -> None:
+    code = "m = await mcp__shop__picture()\nprint('before')\nshow(m)\nshow(await mcp__shop__mixed())\nshow({'a': 1})"
+    _, stage = play(code)
+    assert stage.shown == [{"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}] * 2
+    assert stage.order == ["print", "show", "print", "show", "print"]
+    assert stage.text == "before\nsome text\n{'a': 1}\n"
+
+
+def test_a_result_with_half_a_letter_does_not_end_the_program(play: Play) -> None:
+    ending, stage = play("print((await mcp__shop__half_letter())['text'])")
+    assert (ending.outcome, stage.text) == ("ok", "a?b\n")
+
+
+def test_a_result_that_is_nested_too_deeply_is_a_tool_error(play: Play) -> None:
+    class Deep(Stage):
+        async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+            value: list[Any] = [name, arguments]
+            for _ in range(5_000):
+                value = [value]
+            return value
+
+    assert failure_of(play("print(len(await mcp__shop__rows()))", stage=Deep())).type == "ToolError"
+
+
+def test_input_is_refused_with_what_to_do(play: Play) -> None:
+    failure = failure_of(play("name = input('Who? ')"))
+    assert failure.message.startswith("input() is not available")
+    assert "line 1, in <module>\n    name = input" in failure.traceback
+
+
+def test_what_a_program_left_behind_no_other_finds(play: Play) -> None:
+    play("secret = 'of the first'")
+    failure = failure_of(play("print(secret)"))
+    assert (failure.type, failure.unknown) == ("NameError", "secret")
+
+
+def test_a_traceback_has_the_programs_own_lines(play: Play) -> None:
+    failure = failure_of(
+        play(
+            "def inner(d):\n    return d['ü'] + d['b']\n\ndef outer():\n    return inner({'ü': 1})\n\nouter()"
+        )
+    )
+    assert [line for line in failure.traceback.splitlines() if "~" not in line] == [
+        "Traceback (most recent call last):",
+        '  File "program.py", line 7, in <module>',
+        "    outer()",
+        '  File "program.py", line 5, in outer',
+        "    return inner({'ü': 1})",
+        '  File "program.py", line 2, in inner',
+        "    return d['ü'] + d['b']",
+        "KeyError: 'b'",
+    ]
+
+
+def test_a_syntax_error_has_its_line_and_nothing_is_called(play: Play) -> None:
+    played = play("await mcp__shop__rows()\nx = = 1")
+    failure = failure_of(played)
+    assert failure.type == "SyntaxError"
+    assert failure.traceback.startswith('  File "program.py", line 2\n    x = = 1\n')
+    assert played[1].called == []
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("class Mine(Exception):\n    pass", "ValueError"),
+        ("def f():\n    yield 1", "list"),
+        ("x = {'a': 1}\ndel x['a']", ".pop(key)"),
+        ("import asyncio\nasync with asyncio.TaskGroup() as group:\n    pass", "asyncio.gather"),
+        ("import asyncio\nawait asyncio.gather(mcp__shop__rows(), return_exceptions=True)", "ToolError"),
+        ("import numpy", "packages"),
+        ("x = dir()", "builtin"),
+    ],
+)
+def test_what_monty_cannot_run_is_told_with_what_to_do(play: Play, code: str, advice: str) -> None:
+    failure = failure_of(play(code))
+    assert "monty" in (failure.hint or "")
+    assert advice in (failure.hint or "")
+    assert failure.unknown is None
+
+
+def test_the_modules_that_are_named_are_there(play: Play) -> None:
+    ending, _ = play(f"import {MODULES}")
+    assert ending.outcome == "ok", ending.failure
+
+
+# Scripts ---------------------------------------------------------------------------------------------------
+
+
+def test_main_is_called_with_its_arguments_and_its_value_comes_out(play: Play) -> None:
+    code = "async def main(region, b=2):\n    return {'got': (await mcp__shop__sales(region=region))['region'], 'b': b}"
+    ending, _ = play(code, entry=Entry("script__x", {"region": "it's"}))
+    assert (ending.outcome, ending.value) == ("ok", {"got": "it's", "b": 2})
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return 1 / 0", "line 2, in main"),
+        ("return {1, 2}", "main() may return only what JSON can hold"),
+        ("return 'x' * 5000", "execution.max_value_bytes"),
+        ("return __name__", "`__name__`"),
+    ],
+)
+def test_a_script_that_fails_shows_no_line_of_ours(play: Play, body: str, said: str) -> None:
+    failure = failure_of(play(f"def main():\n    {body}", entry=Entry("script__x"), max_value_bytes=1_000))
+    assert said in failure.traceback
+    assert "_halflap" not in failure.traceback

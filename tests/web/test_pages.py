@@ -1,0 +1,199 @@
+"""Every page of the menu, as a browser without JavaScript gets it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import TYPE_CHECKING
+
+from servers.memory import bundled
+from support import PATIENCE
+from web.visitor import Markup, visiting
+
+if TYPE_CHECKING:
+    from web.visitor import Visitor
+
+HISTORY = "/tools/mcp__sales__order_history"
+PROGRAM = """import asyncio
+top = await mcp__sales__sales_top_customers(limit=3)
+orders = await asyncio.gather(*[
+    mcp__sales__order_history(customer_id=one["customer_id"]) for one in top["customers"]
+])
+print(len(orders))
+"""
+NET = {
+    "id": "stuck", "input": "in", "output": "out",
+    "tasks": [
+        {"id": "begin", "split": "xor"}, {"id": "left"}, {"id": "right"}, {"id": "end", "join": "and"},
+    ],
+    "flows": [
+        {"from": "in", "to": "begin"}, {"from": "begin", "to": "left", "predicate": "x"},
+        {"from": "begin", "to": "right", "default": True}, {"from": "left", "to": "end"},
+        {"from": "right", "to": "end"}, {"from": "end", "to": "out"},
+    ],
+}  # fmt: skip
+
+
+async def settled(visitor: Visitor) -> None:
+    await visitor.gateway.settle()
+
+
+async def answered(visitor: Visitor, location: str) -> str:
+    """Wait for work in the background, and return its page."""
+
+    async with asyncio.timeout(PATIENCE):
+        while (await visitor.part(location)).headers.get("hx-refresh") != "true":
+            await asyncio.sleep(0.05)
+    return (await visitor.get(location)).text
+
+
+async def test_the_overview_has_servers_figures_and_what_is_wrong() -> None:
+    broken = {"command": "/nonexistent/command"}
+    async with visiting(bundled(), servers_config={"broken": broken}) as visitor:
+        await settled(visitor)
+        await visitor.gateway.call("mcp__sales__sales_top_customers")
+        async with asyncio.timeout(PATIENCE):
+            # What many look at is computed every few seconds.
+            while "/nonexistent/command" not in (page := (await visitor.get("/")).text):
+                await asyncio.sleep(0.1)
+        for text in ("sales", "broken", "/nonexistent/command", "Calls per minute", "Tokens saved"):
+            assert text in page
+        assert "<h1>" not in (await visitor.part("/overview/live")).text
+
+
+async def test_tools_are_found_filtered_and_paged() -> None:
+    async with visiting(bundled()) as visitor:
+        await settled(visitor)
+        everything = (await visitor.get("/tools")).text
+        assert HISTORY in everything
+        found = (await visitor.part("/tools?q=orders+of+a+customer")).text
+        assert "<html" not in found
+        assert found.index("order_history") < found.index("customer_details")
+        other = next(name for name in bundled() if name != "sales")
+        assert HISTORY not in (await visitor.get(f"/tools?server={other}")).text
+        assert HISTORY not in (await visitor.get("/tools?known=unknown")).text
+        assert (await visitor.get("/tools?from=nonsense")).status_code == 200
+
+
+async def test_a_tools_page_has_fields_with_their_origin_links_and_calls() -> None:
+    async with visiting(bundled()) as visitor:
+        await settled(visitor)
+        await visitor.gateway.call("mcp__sales__order_history", customer_id="CUST-001")
+        page = (await visitor.get(HISTORY)).text
+        assert re.search(r"total_cents.*?declared.*?learned", page, re.DOTALL)
+        assert "Learned from 1 result," in page
+        links = (await visitor.part(f"{HISTORY}/links")).text
+        assert "customers[].customer_id → customer_id" in links
+        missing = await visitor.get("/tools/mcp__sales__nothing")
+        assert missing.status_code == 404
+
+
+async def test_a_tool_is_called_with_what_was_typed() -> None:
+    async with visiting(bundled(), web={"allow_calls": True}) as visitor:
+        await settled(visitor)
+        assert 'name="argument.customer_id"' in (await visitor.get(HISTORY)).text
+        form = {"argument.customer_id": "CUST-001", "argument.limit": "2", "argument.cursor": ""}
+        result = (await visitor.post(f"{HISTORY}/call", form)).text
+        assert result.count("&#34;order_id&#34;") == 2
+        wrong = (await visitor.post(f"{HISTORY}/call", {**form, "argument.limit": "many"})).text
+        assert "must be a number" in wrong
+
+
+async def test_a_run_shows_its_program_with_calls_at_their_lines() -> None:
+    async with visiting(bundled()) as visitor:
+        await settled(visitor)
+        ran = await visitor.gateway.execute(PROGRAM, visitor.owner)
+        assert ran.run[:8] in (await visitor.get("/runs")).text
+        page = (await visitor.get(f"/runs/{ran.run}")).text
+        assert len(re.findall(r'<rect class="ok"', page)) == 4
+        assert "3 calls," in page
+        assert "line 4" in page
+        checked = (await visitor.post(f"/runs/{ran.run}/check")).text
+        assert "Nothing is wrong" in checked
+        _, calls = await visitor.gateway.run(ran.run)
+        assert "CUST-" in (await visitor.part(f"/calls/{calls[1].id}")).text
+
+
+async def test_a_program_becomes_a_script() -> None:
+    async with visiting(bundled()) as visitor:
+        await settled(visitor)
+        code = 'async def main(limit: int = 3):\n    """Count customers."""\n    return limit\n'
+        ran = await visitor.gateway.execute(code, visitor.owner)
+        saved = await visitor.post(f"/runs/{ran.run}/save", {"name": "count_customers"})
+        assert saved.headers["location"] == "/tools/script__count_customers"
+        assert (await visitor.get(saved.headers["location"])).status_code == 200
+        assert (await visitor.post(f"/runs/{ran.run}/save", {"name": ""})).status_code == 400
+
+
+async def test_links_are_drawn_by_server_and_by_tool_with_their_evidence() -> None:
+    async with visiting(bundled()) as visitor:
+        await settled(visitor)
+        servers = (await visitor.get("/graph/data")).json()
+        assert {one["data"]["id"] for one in servers["nodes"]} == set(bundled())
+        tools = (await visitor.get("/graph/data?server=sales&confidence=0.9")).json()
+        edge = "mcp__sales__sales_top_customers→mcp__sales__order_history"
+        assert edge in {one["data"]["id"] for one in tools["edges"]}
+        source, target = edge.split("→")
+        assert "customer_id" in (await visitor.part(f"/graph/link?from={source}&to={target}")).text
+        assert (await visitor.get("/graph?server=sales")).text.count("order_history") > 1
+        assert (await visitor.get("/graph?confidence=high")).status_code == 400
+
+
+async def test_a_plan_is_composed_and_run() -> None:
+    async with visiting(bundled(), web={"allow_calls": True}) as visitor:
+        await settled(visitor)
+        page = (await visitor.get("/compose?want=mcp__sales__order_history")).text
+        assert "sales_top_customers → order_history" in page
+        drawing = json.loads(re.findall(r'data-drawing="([^"]+)"', page)[0].replace("&#34;", '"'))
+        assert [one["data"]["id"] for one in drawing["nodes"]] == ["s1", "s2"]
+        wrong = await visitor.get("/compose?want=mcp__sales__order_history&have=[1]")
+        assert "must be a JSON object" in wrong.text
+        code = "print(len((await mcp__sales__sales_top_customers(limit=2))['customers']))"
+        started = (await visitor.post("/compose/run", {"code": code})).headers["location"]
+        await answered(visitor, started)
+        ran = await visitor.get(started)
+        assert "<code>2" in (await visitor.get(ran.headers["location"])).text
+
+
+async def test_a_workflow_is_analysed_compared_and_optimised() -> None:
+    async with visiting() as visitor:
+        assert "/workflows?example=" in (await visitor.get("/workflows")).text
+        form = {"workflow": json.dumps(NET), "other": json.dumps(NET), "action": "score"}
+        analysed = await answered(visitor, (await visitor.post("/workflows/ask", form)).headers["location"])
+        assert "Play the trace" in analysed
+        assert len(re.findall(r'data-drawing="', analysed)) == 1
+        form["action"] = "validate"
+        compared = await answered(visitor, (await visitor.post("/workflows/ask", form)).headers["location"])
+        assert "must not replace" in compared
+        assert (await visitor.post("/workflows/ask", {**form, "workflow": "{"})).status_code == 400
+        assert (await visitor.post("/workflows/ask", {**form, "action": "burn"})).status_code == 400
+
+
+async def test_dspy_programs_are_listed_even_without_a_model() -> None:
+    async with visiting() as visitor:
+        page = (await visitor.get("/programs")).text
+        assert "programs.lm" in page
+        assert (await visitor.get("/programs/nothing")).status_code in {404, 500}
+
+
+async def test_every_link_of_a_page_leads_somewhere() -> None:
+    async with visiting(bundled()) as visitor:
+        await settled(visitor)
+        ran = await visitor.gateway.execute(PROGRAM, visitor.owner)
+        seen, todo = set[str](), ["/", f"/runs/{ran.run}", HISTORY, "/compose?goal=orders"]
+        while todo:
+            path = todo.pop()
+            if path in seen or len(seen) > 60:
+                continue
+            seen.add(path)
+            answer = await visitor.get(path)
+            assert answer.status_code == 200, path
+            links = Markup(answer.text).links
+            todo += [one for one in links if one.startswith("/") and "/static/" not in one and not _acts(one)]
+
+
+def _acts(path: str) -> bool:
+    return path.startswith(("/sign-", "/theme", "/overview")) or path.rpartition("/")[2] in {
+        "call", "check", "save", "run", "ask",
+    }  # fmt: skip
