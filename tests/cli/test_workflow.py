@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from halflap.cli.app import app
+from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import read_net
-from workflows.nets import example_nets
 
 if TYPE_CHECKING:
     from pathlib import Path

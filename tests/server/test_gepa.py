@@ -17,13 +17,13 @@ from blockbuster import blockbuster_ctx
 
 from dspy_programs.chat_server import Answer
 from dspy_programs.serving import serve, told
+from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import read_net
 from halflap.workflows.model.net import Specification
 from halflap.workflows.run import process
 from halflap.workflows.yawl import read_yawl, write_yawl
 from server.faces import in_memory
 from support import CODES, some
-from workflows.nets import example_nets
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +30,6 @@ Tree = tuple[Any, ...]
 """("task", label or None) | ("seq" | "and" | "xor" | "or", [tree, …]) | ("loop", body, redo)"""
 
 LABELS = "abcdefgh"
-
-
-def example_nets() -> dict[str, dict[str, Any]]:
-    """Return the examples of the package by name, as JSON."""
-    folder = files("halflap.workflows").joinpath("examples")
-    return {one.name.removesuffix(".json"): json.loads(one.read_text("utf-8")) for one in folder.iterdir()}
 
 
 def net(

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.core.errors import WorkflowError
+from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import (
     decoded,
     net_schema,
@@ -22,7 +23,7 @@ from halflap.workflows.model.form import (
     write_specification,
 )
 from halflap.workflows.model.net import Kept, Specification
-from workflows.nets import example_nets, nets, told_nets
+from workflows.nets import nets, told_nets
 
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Net

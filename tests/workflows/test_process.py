@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from halflap.core.errors import WorkflowBusyError
+from halflap.workflows.examples import example_nets
 from halflap.workflows.run.process import MAX_PER_CLIENT, Jobs
 from support import PATIENCE
-from workflows.nets import example_nets
 
 ASKED = {"workflow": example_nets()["order"], "reference_patterns": []}
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 
 from halflap.core.errors import WorkflowError
+from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import read_net
 from halflap.workflows.score.score import score
 from support import examples
-from workflows.nets import example_nets, net, nets, rule, told_nets
+from workflows.nets import net, nets, rule, told_nets
 from workflows.timed import line, task
 
 if TYPE_CHECKING:

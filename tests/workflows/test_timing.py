@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 
+from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import read_net
 from halflap.workflows.score.score import score
 from support import examples
-from workflows.nets import block_net, example_nets, net, trees
+from workflows.nets import block_net, net, trees
 from workflows.timed import line, task
 
 if TYPE_CHECKING:
