@@ -25,9 +25,9 @@ from typing import Any
 
 from halflap.core.values import Tool
 from halflap.graph.edges import Graph, evidence
-from halflap.graph.inputs import ports_of
 from halflap.graph.paths import path_text
 from halflap.graph.plan import Target, plan, workflow_json
+from halflap.graph.ports import ports_of
 from halflap.schema import compact
 
 VERBS = re.compile(
