@@ -8,7 +8,7 @@ from typing import Final
 __all__ = ["MAX_PARTS", "TooManyPartsError", "check_parts"]
 
 MAX_PARTS: Final = 500_000
-"""Takes at most about 0.2 s to parse, which no thread can share, and 60 MB."""
+"""Takes at most about 0.2 s to parse, which no thread can share, and 70 MB."""
 
 _OUTSIDE_TEXTS: Final = re.compile(rb'([^"]*+)(?:"[^"]*+"?)?+')
 
