@@ -61,7 +61,7 @@ class ServerLog:
             self._is_skipping = not newline
         end = text.rfind(b"\n") + 1
         key = text.rfind(b"-----BEGIN", 0, end)
-        if 0 <= key and len(text) - key <= _MEMORY_BYTES and b"-----END" not in text[key:end]:
+        if key >= 0 and len(text) - key <= _MEMORY_BYTES and b"-----END" not in text[key:end]:
             end = key
         finished, self._unfinished = text[:end], text[end:]
         if len(self._unfinished) > _MEMORY_BYTES:
