@@ -134,7 +134,7 @@ test-failed: $(DSPY_READY) $(NODE_READY) $(SUITE)
 
 # After an intended change of behaviour: rewrite what the acceptance tests compare with, then review the diff.
 golden: $(DSPY_READY) $(NODE_READY)
-	@HALFLAP_GOLDEN=write $(PYTEST) $(patsubst %,tests/acceptance/test_%.py,commands mcp_tools config_problems) -m "not slow"
+	@HALFLAP_GOLDEN=write $(PYTEST) $(patsubst %,tests/acceptance/test_%.py,commands mcp_tools config_problems) -k as_agreed
 	@git diff --stat -- tests/acceptance/golden
 
 test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL) $(PACKAGES_READY) $(CLIENTS_READY) $(PYTHON_CLIENTS) $(BROWSER_READY)

@@ -25,9 +25,9 @@ from typing import Any
 
 from halflap.core.values import Tool
 from halflap.graph.edges import Graph, evidence
-from halflap.graph.inputs import ports_of
 from halflap.graph.paths import path_text
 from halflap.graph.plan import Target, plan, workflow_json
+from halflap.graph.ports import ports_of
 from halflap.schema import compact
 
 VERBS = re.compile(
@@ -123,6 +123,7 @@ def weights(definitions: list[dict[str, Any]], flows: list[dict[str, Any]]) -> N
             continue
         for factor in (0.9, 1.1):
             setattr(evidence, name, min(0.99, value * factor))
+            evidence._identifies.cache_clear()  # noqa: SLF001 -- it holds what the weight was before
             changes: Counter[str] = Counter()
             for own, renamed, old in zip(ports, styles, before, strict=True):
                 for at, wrong in right_flows(Graph(own), flows, renamed).items():

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from acceptance.recordings import Recordings
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+SLOW = pytest.param("real_servers", marks=pytest.mark.slow)
+"""Starts servers from npm again and again; tests/real uses such servers every day."""
+
+
+@pytest.mark.parametrize("scenario", [SLOW if name == "real_servers" else name for name in SCENARIOS])
 def test_commands_print_and_exit_as_agreed(recordings: Recordings, tmp_path: Path, scenario: str) -> None:
     if scenario == "real_servers":
         for name in NODE_PROGRAMS:

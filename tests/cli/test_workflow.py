@@ -105,6 +105,10 @@ def test_converting_to_yawl_and_back_keeps_everything(tmp_path: Path, order: str
     assert (net.tasks, net.rules, net.label) == (read_net(ORDER).tasks, read_net(ORDER).rules, "An order")
     assert len(net.flows) == len(ORDER["flows"])
     assert called("compare", order, str(xml), "--mode", "strict").exit_code == 0
+    better = tmp_path / "better.xml"
+    assert called("optimize", str(xml), "--target", "behavioral", "-o", str(better)).exit_code == 0
+    assert better.read_text().startswith("<?xml")
+    assert called("compare", order, str(better), "--mode", "strict").exit_code == 0
 
 
 OR_SPLIT = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.values import Tool
 from halflap.graph.edges import Graph
-from halflap.graph.inputs import ports_of
+from halflap.graph.ports import ports_of
 from halflap.schema import read_type
 
 if TYPE_CHECKING:

@@ -17,10 +17,9 @@ from graph.playing import play
 from halflap.core.values import Tool
 from halflap.graph.draw import edges_dot, edges_mermaid, workflow_mermaid
 from halflap.graph.emit import program
-from halflap.graph.inputs import ports_of
 from halflap.graph.paths import EACH, key
 from halflap.graph.plan import plan
-from halflap.graph.ports import Ports, Slot
+from halflap.graph.ports import Ports, Slot, ports_of
 from halflap.graph.workflow import Target, Workflow
 from halflap.schema import Type
 from support import examples

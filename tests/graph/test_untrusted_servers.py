@@ -10,10 +10,10 @@ from graph.made import shown
 from graph.making import graph_of, tool
 from halflap.core.values import Annotations, Tool
 from halflap.graph.edges import Graph
-from halflap.graph.inputs import ports_of
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.graph.lineage.follow import Trails
 from halflap.graph.plan import plan, target_of
+from halflap.graph.ports import ports_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

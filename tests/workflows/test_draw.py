@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 
@@ -16,25 +16,6 @@ if TYPE_CHECKING:
     from halflap.workflows.model.net import Net
 
 HOSTILE = '"]; click n1 "javascript:alert(1)" </text><script>alert(1)</script> --> x\n%%{init}%%\u202e&amp;'
-
-
-def test_mermaid_shows_tasks_gates_conditions_predicates_and_probabilities() -> None:
-    made = net(
-        {"a": "xor/xor", "b": "xor/and", "c": "~xor/and", "d": "xor/and"},
-        "i>a a>b a>c b>d c>p p>d d>o",
-        conditions="p",
-    )
-    said: dict[str, Any] = {
-        "b": {"predicate": "x > 3", "probability": 0.25},
-        "c": {"default": True, "probability": 0.75},
-    }
-    flows = tuple(replace(flow, **said.get(flow.target, {})) for flow in made.flows)
-    tasks = {**made.tasks, "b": replace(made.tasks["b"], duration=2.5, cost=3, resource="clerk")}
-    conditions = {**made.conditions, "p": Condition("p", "ready")}
-    text = mermaid(replace(made, flows=flows, tasks=tasks, conditions=conditions))
-    assert text.startswith("flowchart LR\n")
-    for piece in ("a<br/>#215; split", "2.5 s", "cost 3", "clerk", "ready", "x #62; 3<br/>0.25", "default"):
-        assert piece in text
 
 
 def test_hostile_names_stay_text() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,13 +64,6 @@ def test_what_is_written_in_two_ways_has_the_same_traces(one: Tree, other: Tree)
     assert same(one, other).equivalent is True
 
 
-def test_a_counterexample_says_who_can_do_it() -> None:
-    found = same(("seq", [A, B]), ("and", [A, B]))
-    assert difference(found) == (("b", "a"), "second")
-    back = same(("and", [A, B]), ("seq", [A, B]))
-    assert difference(back) == (("b", "a"), "first")
-
-
 def test_a_choice_that_is_remembered_differs_from_one_that_is_not() -> None:
     free = net("a b c d e", "i>a i>b a>p b>p p>c c>q q>d q>e d>o e>o", conditions="p q")
     remembered = net(
@@ -97,11 +89,6 @@ def test_past_the_bound_it_is_not_known() -> None:
     found = same(wide, twice, 1_000)
     assert found.equivalent is None
     assert found.problem
-
-
-def test_of_an_unbounded_net_it_is_not_known() -> None:
-    grows = net({"a": "xor/and", "b": "xor/and", "c": "xor/and"}, "i>a a>b b>a a>c c>o")
-    assert equivalence(Study(grows), Study(grows)).equivalent is None
 
 
 def agrees(found: Equivalence, one: set[brute.Word], other: set[brute.Word]) -> bool:
@@ -178,16 +165,3 @@ def test_a_verdict_on_changed_trees_fits_their_traces(pair: tuple[Tree, Tree]) -
     except brute.TooMuchError:
         assume(False)
     assert agrees(found, one, other)
-
-
-def test_every_pair_of_small_trees_is_told_right() -> None:
-    leaves = [A, B, NOTHING]
-    small: list[Tree] = [
-        *leaves,
-        *((kind, [one, other]) for kind in ("seq", *GATES) for one, other in product(leaves, leaves)),
-        *(("loop", one, other) for one, other in product(leaves, leaves)),
-    ]
-    words = [brute.tree_traces(tree, LONGEST) for tree in small]
-    for at, one in enumerate(small):
-        for other in range(at, len(small), 3):
-            assert agrees(same(one, small[other]), words[at], words[other]), (one, small[other])

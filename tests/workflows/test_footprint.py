@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -62,19 +61,6 @@ def test_the_matrix_says_what_activities_are_to_each_other() -> None:
     assert (found.start_activities(), found.end_activities()) == (["a"], ["d"])
 
 
-@pytest.mark.parametrize(
-    ("tree", "pairs"),
-    [
-        (("seq", [A, ("xor", [B, task(None)]), C]), {("a", "b"), ("b", "c"), ("a", "c")}),
-        (("seq", [A, B, A]), {("a", "b"), ("b", "a")}),
-        (("and", [A, A]), {("a", "a")}),
-        (("loop", task(None), ("xor", [A, B])), {("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")}),
-    ],
-)
-def test_silent_tasks_and_equal_labels_count_as_they_should(tree: Tree, pairs: set[tuple[str, str]]) -> None:
-    assert pairs_of(of(tree)) == pairs
-
-
 def told(words: set[brute.Word]) -> tuple[set[str], set[str], set[tuple[str, str]], bool]:
     """Return what traces tell: how they begin and end, what follows what, and whether one is empty."""
     pairs = {pair for word in words for pair in pairwise(word)}
@@ -118,28 +104,6 @@ def test_past_the_bound_there_is_no_footprint_but_a_reason() -> None:
     )
     assert isinstance(footprint(Study(wild, 2)), Unknown)
     assert isinstance(footprint(Study(wild)), Footprint)
-
-
-def test_many_tasks_in_parallel_need_no_states() -> None:
-    wide = of(("and", [task(f"t{at}") for at in range(16)]))
-    assert {relation for row in wide.matrix() for relation in row} == {"#", "||"}
-
-
-def test_agreement_is_over_the_cells_of_both() -> None:
-    found = agreement(of(("seq", [A, B, C])), of(("seq", [A, C, B])), 2)
-    assert found is not None
-    assert (found.differing, len(found.differences)) == (6, 2)
-    assert found.cells == pytest.approx(1 - 6 / 9)
-    assert found.directly_follows == 0
-    first = found.differences[0]
-    assert (first.row, first.column, first.original, first.optimized) == ("a", "b", "→", "#")
-
-
-def test_an_activity_that_one_of_them_lacks_counts_as_a_row_and_a_column() -> None:
-    found = agreement(of(("seq", [A, B])), of(("seq", [A, C])))
-    assert found is not None
-    assert found.cells == pytest.approx(1 - 4 / 9)
-    assert agreement(of(A), of(task(None))) is None
 
 
 @given(nets(), nets(), st.booleans())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
@@ -23,7 +22,7 @@ from halflap.workflows.model.form import (
     write_net,
     write_specification,
 )
-from halflap.workflows.model.net import Kept, Specification, Task
+from halflap.workflows.model.net import Kept, Specification
 from workflows.nets import nets, told_nets
 
 if TYPE_CHECKING:
@@ -75,11 +74,6 @@ def test_a_specification_reads_back(net: Net) -> None:
     other = replace(net, id="other", kept=(Kept("timer", "", "t0"),))
     found = Specification("two", "other", {net.id: net, "other": other}, ("a note",), "<xml/>")
     assert read_specification(json.loads(json.dumps(write_specification(found)))) == found
-
-
-def test_without_a_label_the_id_is_the_label_and_null_is_silent() -> None:
-    net = read_net(small(tasks=[{"id": "a"}, {"id": "b", "label": None}]))
-    assert net.tasks == {"a": Task("a", "a"), "b": Task("b", None)}
 
 
 def test_reads_that_are_left_out_are_unknown_and_an_empty_list_is_nothing() -> None:
@@ -134,19 +128,6 @@ def test_problems_in_a_specification_have_the_path_of_the_net() -> None:
     with pytest.raises(WorkflowError) as caught:
         read_specification({"id": "s", "root": "smal", "nets": [broken]})
     assert {one.path for one in caught.value.problems} == {"nets[0].tasks[2]", "root"}
-
-
-def test_of_more_than_is_read_only_that_is_told() -> None:
-    names = [f"t{at}" for at in range(10_001)]
-    flows = tied(*pairwise(["i", *names, "o"]))
-    assert problems(small(tasks=[{"id": name} for name in names], flows=flows)) == {"tasks"}
-
-
-def test_probabilities_of_an_or_split_need_not_sum_to_1() -> None:
-    value = choice({"probability": 0.5}, {"probability": 0.9}, split="or")
-    value["tasks"] += [{"id": "d", "join": "or"}]
-    value["flows"][3:] = tied(("b", "d"), ("c", "d"), ("d", "o"))
-    assert read_net(value).flows[2].probability == 0.9
 
 
 # The schema and files -------------------------------------------------------------------------------------

@@ -25,12 +25,6 @@ def recorded(outcome: str, text: str = "fine", **more: Any) -> CallRecord:
     )
 
 
-def test_a_recorded_result_is_usable() -> None:
-    journal = Journal("run", NET, [recorded("ok")])
-    journal.begin((), ())
-    assert journal.done == {"a"}
-
-
 @pytest.mark.parametrize(
     "record",
     [recorded("ok", f"the key is {MARK}"), recorded("ok", result_cut=True), recorded(SENT, result=None), recorded("tool_error")],

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.predicates import PRELUDE, names, parse, to_python
+from halflap.workflows.predicates import PRELUDE, parse, to_python
 
 CASE = {
     "order": {"total": 12, "paid": False, "state": "new"},
@@ -94,7 +94,3 @@ def test_any_text_is_parsed_or_refused_and_what_is_parsed_can_only_look_at_its_n
     }
     assert called <= {"_is", "_same", "_ordered"}
     assert not any(isinstance(node, ast.Attribute) for node in ast.walk(found))
-
-
-def test_the_names_of_a_predicate_are_those_it_looks_at() -> None:
-    assert names(parse("a.b > c and not (true or d == 'e.f')")) == {("a", "b"), ("c",), ("d",)}

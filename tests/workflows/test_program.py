@@ -37,19 +37,6 @@ def test_a_choice_is_made_by_the_first_predicate_that_holds_or_by_default(size: 
     assert Played(workflow, size=size).trace == ["look", taken]
 
 
-def test_what_a_predicate_speaks_of_and_is_not_there_is_an_error() -> None:
-    workflow = net(
-        task("look", split="xor"),
-        *map(task, "ab"),
-        flows="i>look look>a look>b a>o b>o",
-        look_a={"predicate": "look.size > 3"},
-        look_b={"default": True},
-    )
-    found = Played(workflow)
-    assert "'size'" in found.error
-    assert found.log == ["say look"]
-
-
 def test_an_or_join_waits_for_those_that_were_chosen() -> None:
     workflow = net(
         task("ask", None, split="or"),
@@ -104,15 +91,6 @@ def test_what_is_under_way_when_something_fails_is_done_to_its_end_and_nothing_m
     found = Played(workflow)
     assert "it does not work" in found.error
     assert sorted(found.log) == ["end b", "fail a", "slow b"]
-
-
-def test_many_tasks_one_after_the_other_are_not_too_deep() -> None:
-    names = [f"t{at}" for at in range(300)]
-    ends = zip(["i", *names], [*names, "o"], strict=True)
-    workflow = net(
-        *(task(one, None) for one in names), flows=" ".join(f"{one}>{other}" for one, other in ends)
-    )
-    assert len(Played(workflow).trace) == 300
 
 
 @given(st.text(min_size=1).filter(lambda text: text.strip() == text and text not in {"i", "o"}), st.text())

@@ -109,25 +109,9 @@ def test_a_rule_holds_or_there_is_a_case_that_breaks_it(
     assert told["trace"] is None if trace is None else sorted(told["trace"]) == sorted(trace)
 
 
-@pytest.mark.parametrize(
-    ("who", "other", "holds"), [("eve", "bob", True), ("eve", "eve", False), ("eve", None, False)]
-)
-def test_duties_are_separate_if_their_resources_are_known_and_differ(
-    who: str, other: str | None, holds: bool
-) -> None:
-    resources = {"a": who, "d": other}
-    tasks = {name: replace(task, resource=resources.get(name)) for name, task in CHOICE.tasks.items()}
-    separate = rule("separation_of_duties", "a", "d")
-    assert verdict(replace(CHOICE, tasks=tasks), separate)["holds"] is holds
-
-
 @pytest.mark.parametrize("kind", sorted(RULE_KINDS))
 def test_of_a_workflow_that_no_case_can_complete_no_rule_holds(kind: str) -> None:
     stuck = net({"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "and/and"}, "i>a a>b a>c b>d c>d d>o")
     one = replace(stuck, tasks={name: replace(task, resource=name) for name, task in stuck.tasks.items()})
     told = verdict(one, rule(kind, *("a", "d")[: RULE_KINDS[kind]]))
     assert told["holds"] is (False if kind == "required" else None)
-
-
-def test_past_the_bound_it_is_not_known() -> None:
-    assert verdict(WILD, rule("required", "a"), 2)["holds"] is None

@@ -256,27 +256,6 @@ def test_a_run_that_was_ended_amid_a_loop_is_resumed_in_the_same_turn(
 
 
 @pytest.mark.slow
-def test_what_a_trusted_server_calls_idempotent_may_be_done_again(runs: Runs) -> None:
-    runs.close()
-
-    def twice(what: str, **more: Any) -> dict[str, Any]:
-        """Do it till the second time, which fails."""
-        return net(
-            task("j", None, join="xor"),
-            task("a", "known", what=what, split="xor", **more),
-            flows="i>j j>a a>j a>o",
-            a_j={"predicate": "a.times < 2"},
-            a_o={"default": True},
-        )
-
-    found = runs.start(twice("x"))
-    other = runs.start(twice("y", idempotent=False))
-    runs.open()
-    assert runs.resume(found["run"])["outcome"] == "ok"
-    assert "--again a" in runs.resume(other["run"])["message"]
-
-
-@pytest.mark.slow
 def test_a_suggestion_over_a_demo_server_is_a_net_that_runs(tmp_path: Path) -> None:
     config = tmp_path / "halflap.json"
     server = {"command": sys.executable, "args": ["-m", "halflap.demo.sales"]}
@@ -289,11 +268,3 @@ def test_a_suggestion_over_a_demo_server_is_a_net_that_runs(tmp_path: Path) -> N
     found = CliRunner().invoke(app, ["workflow", "run", "-", "-c", str(config)], input=suggested.stdout)
     assert found.exit_code == 0, found.stderr
     assert json.loads(found.stdout)[details]["name"]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [(), ("--resume", "0123"), ("x.json", "--resume", "0123"), ("x.json", "--again", "a")],
-)
-def test_what_was_asked_for_wrongly_is_told(runs: Runs, arguments: tuple[str, ...]) -> None:
-    assert runs.run(*arguments)["exit"] == 2

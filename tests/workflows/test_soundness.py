@@ -13,7 +13,7 @@ from halflap.workflows.analysis.study import Study
 from halflap.workflows.model.net import MAX_STATES
 from support import examples
 from workflows import brute
-from workflows.nets import block_nets, general_nets, net
+from workflows.nets import general_nets, net
 
 if TYPE_CHECKING:
     from halflap.workflows.analysis.soundness import Failure, Soundness
@@ -60,11 +60,6 @@ def test_a_task_that_needs_both_ways_of_a_choice_is_dead_and_so_is_what_follows(
     assert {failure.task for failure in found.failures} == {"x", "y"}
 
 
-def test_a_task_that_nothing_leads_to_is_dead() -> None:
-    found = judged(net("a b", "i>a a>p b>p p>o", conditions="p"))
-    assert [(one.kind, one.task) for one in found.failures] == [("dead_task", "b")]
-
-
 def test_a_loop_without_a_way_out_is_found_without_a_deadlock() -> None:
     gates = {"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "xor/and"}
     found = judged(net(gates, "i>a a>p a>d p>b b>q q>c c>p d>o", conditions="p q"))
@@ -100,20 +95,6 @@ def test_past_the_bound_nothing_is_guessed() -> None:
     assert found.sound is None
     assert found.problem
     assert judged(crossed(6)).sound is True
-
-
-def test_a_deadlock_that_was_seen_counts_even_past_the_bound() -> None:
-    names = [f"t{at}" for at in range(12)]
-    gates = {
-        "x": "xor/xor",
-        "s": "xor/and",
-        **dict.fromkeys(names, "xor/and"),
-        "j": "and/and",
-        "d": "and/and",
-    }
-    flows = "i>x x>s x>p p>d q>d s>q j>d d>o " + " ".join(f"s>{name} {name}>j" for name in names)
-    found = judged(net(gates, flows, conditions="p q"), 100)
-    assert (found.sound, found.failures[0].trace, found.no_dead_tasks) == (False, ("x",), None)
 
 
 def test_or_gates_that_form_no_block_are_refused_with_their_place() -> None:
@@ -179,8 +160,3 @@ def test_soundness_agrees_with_the_definition(one: Net) -> None:
     assert found.no_dead_tasks == (fired == set(one.tasks))
     assert {failure.task for failure in found.failures if failure.task} == set(one.tasks) - fired
     assert found.sound == (not found.failures)
-
-
-@given(block_nets(gates=("and", "xor", "or")))
-def test_what_is_made_of_blocks_is_sound(one: Net) -> None:
-    assert judged(one).sound is True

@@ -24,7 +24,6 @@ PERSON = ports("get_person", "person_id", "address.city firm_id", latency=250.0)
 FIRM = ports("get_firm", "firm_id", "sector")
 WEATHER = ports("weather", "city", "rain", server="sky")
 NOTE = ports("add_remark", "rain sector text", "remark_id")
-MAIL = ports("send_mail", "rain name", "mail_id")
 OFFICE = graph_of(PERSON, FIRM, WEATHER, NOTE)
 FIND = ports("find_customers", "email", "customers[].customer_id")
 ORDERS = ports("list_orders", "customer_id cursor?", "orders[].order_id next_cursor?")
@@ -57,16 +56,6 @@ def test_it_is_sound_reads_back_as_the_same_and_can_be_run() -> None:
     assert soundness(Study(net)).sound
     check_runnable(net, {})
     assert compare(net, net, "strict").passed
-
-
-def test_steps_that_wait_for_nothing_begin_together() -> None:
-    graph = graph_of(ports("a", "x", "one"), ports("b", "y", "two"), ports("c", "one two", "three"))
-    net = suggested(graph, "c", x="1", y="2")
-    assert soundness(Study(net)).sound
-    (gate,) = (task for task in net.tasks.values() if task.label is None)
-    assert {flow.target for flow in net.flows if flow.source == gate.id} == {
-        task.id for task in net.tasks.values() if task.label in {"a", "b"}
-    }
 
 
 def test_what_is_known_to_exist_or_missing_has_to_be_given() -> None:

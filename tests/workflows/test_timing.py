@@ -76,12 +76,6 @@ def test_what_is_not_made_of_blocks_is_timed_too() -> None:
     assert times(replace(wild, tasks=tasks)).expected_makespan == 1 + 2 + 9 + 1
 
 
-def test_cost_and_width() -> None:
-    assert times(block("xor", 1, 1, probabilities=(0.25, 0.75), cost=8)).expected_cost == pytest.approx(8)
-    found = times(block("and", 1, 1, cost=8))
-    assert (found.expected_cost, found.max_parallel) == (16, 2)
-
-
 def test_the_critical_path_is_what_data_makes_wait() -> None:
     found = score(line(task("a", 2), task("b", 5, "a"), task("c", 8, "a"), task("d", 1, "b")))
     known = found.raw.performance

@@ -123,24 +123,6 @@ def test_xpath_is_kept_as_text_and_the_branch_is_free() -> None:
     assert any("'a'" in one.message and "XPath" in one.message for one in refused.value.problems)
 
 
-def test_a_task_without_a_name_and_without_a_decomposition_is_silent() -> None:
-    assert read_yawl(small(task="")).net.tasks["a"].label is None
-    assert read_yawl(small()).net.tasks["a"].label == "A"
-    made = small(task="").replace('<split code="xor"/>', '<split code="xor"/><decomposesTo id="D"/>')
-    assert read_yawl(made).net.tasks["a"].label == "a"
-
-
-def test_the_order_and_the_default_of_flows_are_read() -> None:
-    text = small(
-        '<task id="b"><flowsInto><nextElementRef id="o"/></flowsInto><join code="xor"/><split code="and"/></task>',
-        flow='<predicate ordering="3">/N/x = 1</predicate></flowsInto>'
-        '<flowsInto><nextElementRef id="b"/><isDefaultFlow/>',
-    )
-    flows = {flow.target: flow for flow in read_yawl(text).net.flows if flow.source == "a"}
-    assert (flows["o"].order, flows["o"].default) == (3, False)
-    assert (flows["b"].order, flows["b"].default) == (None, True)
-
-
 def test_the_older_form_is_read() -> None:
     text = """<specification><processModel>
       <net name="N"><inputCondition name="i"/><outputCondition name="o"/><condition name="c"/>

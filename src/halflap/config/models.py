@@ -128,7 +128,8 @@ class ExecutionConfig(Section):
     max_calls: Count = setting(1_000, "How many calls a program may make.")
     max_concurrent_calls: Count = setting(16, "How many of them may be open at once; further ones wait.")
     max_value_bytes: Count = setting(8_388_608, "Size limit of a call's arguments, and of its result.")
-    max_programs: Count = setting(8, "How many programs may run at the same time; further ones wait.")
+    max_programs: Count = setting(8, "How many programs may run at the same time; further ones wait in turn.")
+    max_wait_seconds: Seconds = setting(15.0, "How long they wait before they are refused as `busy`.")
 
 
 class TtlConfig(Section):

@@ -44,6 +44,7 @@
     ├── WorkflowTimeoutError
     ├── WorkflowBusyError
     ├── ClientFileError           a client's configuration file cannot be read or changed
+    ├── BusyError                 too many programs are running; try again later
     ├── SandboxError              programs cannot run here
     │   └── ScriptsTooDeepError       scripts call each other too deeply
     ├── ServeError                our own server cannot start
@@ -357,6 +358,19 @@ class ShapeBrokenError(ShapeError):
 
 class BackfillError(HalflapError):
     code = "backfill"
+
+
+class BusyError(HalflapError):
+    """No place became free in time; `retry_after` is in seconds."""
+
+    code = "busy"
+    seed_code = "TIMEOUT_ERROR"
+
+    def __init__(self, running: int, what: str, retry_after: int = 5) -> None:
+        self.retry_after = retry_after
+        super().__init__(
+            f"Halflap is busy: {running} {what} are running. Nothing was run. Try again in about {retry_after} s."
+        )
 
 
 class SandboxError(HalflapError):

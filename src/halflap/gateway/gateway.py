@@ -189,18 +189,19 @@ class Gateway:
     ) -> Execution:
         """Run a Python program over the tools, in the sandbox; `kind` and `name` are for the record.
 
-        A program that fails is an answer too: see `Execution.outcome`. Raises `SandboxError` where no program can run.
+        A program that fails is an answer too: see `Execution.outcome`. Raises `SandboxError` where no program can run, and
+        `BusyError` where too many are running.
         """
         programs = await (await self.prepare()).executor.programs_for(code)
         return await programs.execute(code, context or CallContext(), kind=kind, name=name)
 
-    async def check(self, code: str) -> Checked:
+    async def check(self, code: str, principal: str = "local") -> Checked:
         """Return what is wrong with a program without running it: certain mistakes, and doubts."""
-        return await (await (await self.prepare()).executor.programs_for(code)).check(code)
+        return await (await (await self.prepare()).executor.programs_for(code)).check(code, principal)
 
-    async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
+    async def needing_confirmation(self, code: str, principal: str = "local") -> tuple[Tool, ...]:
         """Return the tools that a program, or a script it names, may call only after the person confirmed it."""
-        return await (await (await self.prepare()).executor.programs_for(code)).destructive(code)
+        return await (await (await self.prepare()).executor.programs_for(code)).destructive(code, principal)
 
     @property
     def scripts(self) -> Scripts:

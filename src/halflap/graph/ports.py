@@ -1,26 +1,44 @@
-"""What goes into a tool and what comes out, as slots and places."""
+"""A tool as the graph sees it: its schemas taken apart, its parameters as slots, its results as places."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from collections import OrderedDict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.graph.naming import subject_of
-from halflap.schema import union
+from halflap.graph.paths import EACH, NAME, VALUE, Path, key
+from halflap.graph.types import Form, form_of
+from halflap.schema import (
+    Type,
+    extra_of,
+    fields_of,
+    is_informative,
+    object_types,
+    read_type,
+    result_type,
+    union,
+)
 
 if TYPE_CHECKING:
+    from halflap.core.values import Tool
     from halflap.graph.naming import Subject
-    from halflap.graph.paths import Path
-    from halflap.graph.types import Form
-    from halflap.schema import Type
+    from halflap.schema import Field
 
-__all__ = ["MAX_DEPTH", "MAX_PORTS", "Place", "Ports", "Slot", "only_value", "parts_of", "taken_part"]
+__all__ = ["Place", "Ports", "Slot", "only_value", "ports_of"]
 
-MAX_PORTS = 600
+_MAX_PORTS = 600
 """Slots, and places, read of one tool, the outermost first. Doubling it finds links in deeper results."""
-MAX_DEPTH = 10
+_MAX_DEPTH = 10
 _TAKEN = frozenset({"string", "number", "integer", "boolean", "any", "cut", "recursive", "values", "object"})
 """Kinds of values that are taken as they are; arrays are looped over."""
+_MAX_CACHED = 4_000
+_STRING = Type("string")
+_OPEN = frozenset({"any", "cut", "recursive"})
 
 
 class Place(NamedTuple):
@@ -88,13 +106,13 @@ class Ports:
         return slot.required and slot.parameter in self.required
 
 
-def taken_part(parts: list[Type]) -> Type | None:
+def _taken_part(parts: list[Type]) -> Type | None:
     """Return the type of a value that may be one of these, as far as it is taken whole."""
     taken = [one for one in parts if one.kind in _TAKEN]
     return None if not taken else taken[0] if len(taken) == 1 else union(taken)
 
 
-def parts_of(kind: Type) -> list[Type]:
+def _parts_of(kind: Type) -> list[Type]:
     """Return the members of a union, or the type itself, without null."""
     return [one for one in (kind.members or (kind,)) if one.kind not in {"null", "never"}]
 
@@ -105,3 +123,168 @@ def only_value(kind: Type) -> str | float | None:
         return None
     value: str | float = kind.values[0]
     return value
+
+
+def ports_of(
+    tool: Tool,
+    learned: Type | None = None,
+    *,
+    is_destructive: bool = False,
+    changes: bool | None = None,
+    latency_ms: float | None = None,
+    learned_confidence: float = 0.5,
+) -> Ports:
+    """Take a tool's schemas apart: what it declares to return first, then what was learned of its results."""
+    taken = _taken(object_types(read_type(tool.input_schema)))
+    slots = sorted((slot for one in taken for slot in _slots(one)), key=lambda slot: len(slot.path))
+    places, result = _places_of(tool.output_schema, learned, learned_confidence)
+    return Ports(
+        tool=tool.name,
+        server=tool.server,
+        places=places,
+        slots=tuple(slots[:_MAX_PORTS]),
+        required=frozenset(one.name for one in taken if one.required and not one.has_default),
+        description=tool.description,
+        original_name=tool.original_name,
+        is_destructive=is_destructive,
+        changes=changes,
+        latency_ms=latency_ms,
+        result=result,
+    )
+
+
+def _taken(objects: Sequence[Type]) -> tuple[Field, ...]:
+    """Return the keys of an object that is taken; one with a single possible value counts as having a default."""
+    return tuple(
+        replace(one, has_default=True) if one.required and only_value(one.type) is not None else one
+        for one in fields_of(objects)
+    )
+
+
+def _slots(field: Field) -> Iterator[Slot]:
+    """Yield what a value can be put into, breadth-first: a key itself unless it is an array, and all inside it."""
+    todo: deque[tuple[Type, Path, Field]] = deque([(field.type, (key(field.name),), field)])
+    made = 0
+    while todo and made < _MAX_PORTS:
+        kind, path, own = todo.popleft()
+        parts = _parts_of(kind)
+        taken = _taken_part(parts)
+        if taken is not None:
+            made += 1
+            description = own.description or kind.description
+            yield Slot(path, taken, own.required, own.has_default, description, own.default)
+        if len(path) > _MAX_DEPTH:
+            continue
+        objects = [one for one in parts if one.kind == "object"]
+        todo.extend((one.type, (*path, key(one.name)), one) for one in _taken(objects))
+        extra = extra_of(objects)
+        if extra is not None and is_informative(extra):
+            # No key of a map is required.
+            todo.append((extra, (*path, VALUE), replace(own, required=False, description=extra.description)))
+        for array in (one for one in parts if one.kind == "array"):
+            todo.append((array.items or Type("any"), (*path, EACH), own))
+
+
+# Results ---------------------------------------------------------------------------------------------
+
+Outputs = tuple[tuple[Place, ...], Type | None]
+"""The places of a result, and its type as a whole."""
+
+_declared: OrderedDict[bytes, Outputs] = OrderedDict()
+"""By hash of the schema: tools of one API often return the same things, and reading a large schema takes milliseconds."""
+
+
+def _places_of(schema: Mapping[str, Any] | None, learned: Type | None, confidence: float) -> Outputs:
+    """Return the places of a declared result schema, refined and completed by what was learned."""
+    declared, result = _read(schema) if schema else ((), None)
+    if learned is None:
+        return declared, result
+    found = {one.path: one for one in declared}
+    for place in _places(learned, declared=False, confidence=confidence):
+        known = found.get(place.path)
+        if known is not None:
+            found[place.path] = _refined(known, place)
+        elif len(found) < _MAX_PORTS:
+            found[place.path] = place
+    around = {path[:size] for path in found for size in range(len(path))}
+    places = tuple(one for path, one in found.items() if one.type.kind not in _OPEN or path not in around)
+    return places, result or learned
+
+
+def _read(schema: Mapping[str, Any]) -> Outputs:
+    digest = sha256(json.dumps(schema, default=str).encode(errors="replace")).digest()
+    if digest not in _declared:
+        kind = result_type(schema)
+        places = () if kind is None else _places(kind, declared=True, confidence=1.0)
+        _declared[digest] = places, kind
+        if len(_declared) > _MAX_CACHED:
+            _declared.popitem(last=False)
+    return _declared[digest]
+
+
+def _refined(declared: Place, learned: Place) -> Place:
+    """Take from a learned place what the declaration leaves open."""
+    said = declared.type
+    if said.kind in _OPEN:
+        return declared._replace(type=learned.type, form=learned.form)
+    if said.kind == learned.type.kind == "string" and said.format is None and learned.type.format:
+        kind = replace(said, format=learned.type.format)
+        return declared._replace(type=kind, form=form_of(kind))
+    return declared
+
+
+class _Part(NamedTuple):
+    """A part of a result on the way to its places."""
+
+    path: Path
+    type: Type
+    description: str
+    is_optional: bool = False
+
+
+def _places(kind: Type, *, declared: bool, confidence: float) -> tuple[Place, ...]:
+    found: dict[Path, Place] = {}
+    for part, taken in islice(_walk(kind, may_be_map=not declared and confidence <= 0), _MAX_PORTS):
+        text = part.description or part.type.description
+        place = Place(part.path, taken, form_of(taken), text, part.is_optional, declared, confidence)
+        found.setdefault(part.path, place)
+    return tuple(found.values())
+
+
+def _walk(kind: Type, *, may_be_map: bool) -> Iterator[tuple[_Part, Type]]:
+    """Yield the parts that can be taken whole, breadth-first; arrays and maps are passed through.
+
+    `may_be_map` says that all results that were seen came from the same arguments, so that keys may be data.
+    """
+    todo = deque([_Part((), kind, kind.description)])
+    while todo:
+        part = todo.popleft()
+        parts = _parts_of(part.type)
+        if part.path and len(parts) < len(part.type.members):
+            part = part._replace(is_optional=True)
+        taken = _taken_part(parts)
+        if taken is not None:
+            yield part, taken
+        if len(part.path) < _MAX_DEPTH:
+            objects = [one for one in parts if one.kind == "object"]
+            if not (may_be_map and part.path and part.path[-1].kind == "key"):
+                todo.extend(_fields(part, objects))
+            todo.extend(_others(part, objects, [one for one in parts if one.kind == "array"]))
+
+
+def _fields(part: _Part, objects: list[Type]) -> Iterator[_Part]:
+    fields = fields_of(objects)
+    some_required = any(one.required for one in fields)
+    for one in fields:
+        is_optional = part.is_optional or (some_required and not one.required)
+        yield _Part((*part.path, key(one.name)), one.type, one.description, is_optional)
+
+
+def _others(part: _Part, objects: list[Type], arrays: list[Type]) -> Iterator[_Part]:
+    extra = extra_of(objects)
+    if extra is not None:
+        yield part._replace(path=(*part.path, NAME), type=_STRING, description="")
+        yield part._replace(path=(*part.path, VALUE), type=extra, description=extra.description)
+    for one in arrays:
+        if one.items is not None:
+            yield part._replace(path=(*part.path, EACH), type=one.items)

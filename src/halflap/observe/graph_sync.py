@@ -121,7 +121,7 @@ class GraphSync:
             self._graph.follow(fitted(named, dict(self._graph.tools)))
 
     def _ports(self, tool: Tool, learned: Known | None) -> Ports:
-        from halflap.graph.inputs import ports_of  # noqa: PLC0415 -- as above
+        from halflap.graph.ports import ports_of  # noqa: PLC0415 -- as above
 
         return ports_of(
             tool,

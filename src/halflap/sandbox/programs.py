@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from halflap.sandbox.named import names_in
 from halflap.sandbox.run.permissions import check_depth
 from halflap.sandbox.run.run import Run, Services, stopping
 from halflap.sandbox.sandbox import DEEPEST, Entry, Readiness
+from halflap.sandbox.turns import Turns
 
 if TYPE_CHECKING:
     from halflap.core.values import CallContext, Tool
@@ -30,8 +30,8 @@ class Programs:
         self._services = services
         self._config = services.config
         self._code_of = code_of
-        # One semaphore per depth: a run waits only for deeper ones, so runs never wait for each other in a circle.
-        self._places = [asyncio.Semaphore(self._config.max_programs) for _ in range(DEEPEST + 1)]
+        # Places for each depth: a run waits only for deeper ones, so runs never wait for each other in a circle.
+        self._turns = [Turns(self._config.max_programs, "programs") for _ in range(DEEPEST + 1)]
 
     async def ready(self) -> Readiness:
         """Return where programs run and which layers confine them, or why none can run."""
@@ -43,15 +43,15 @@ class Programs:
             return Readiness("ty", trouble="`execution.check` is off")
         return await self._services.checker.ready()
 
-    async def check(self, code: str) -> Checked:
+    async def check(self, code: str, principal: str = "local") -> Checked:
         """Return what is wrong with a program, whatever is configured; nothing is run."""
-        return await self._services.checker.check(_without_mark(code))
+        return await self._services.checker.check(_without_mark(code), principal)
 
-    async def destructive(self, code: str) -> tuple[Tool, ...]:
+    async def destructive(self, code: str, principal: str = "local") -> tuple[Tool, ...]:
         """Return the tools that a program may call only after the person confirmed it."""
         if not self._config.confirm_destructive:
             return ()
-        if self._config.check == "on" and stopping(await self.check(code)):
+        if self._config.check == "on" and stopping(await self.check(code, principal)):
             # It will not run.
             return ()
         return await self.destructive_within(code)
@@ -80,7 +80,7 @@ class Programs:
         name: str | None = None,
         entry: Entry | None = None,
     ) -> Execution:
-        """Run a program. Raises only if it could not be run at all; its own failure is an answer."""
+        """Run a program. Raises only if it could not be run at all, or not soon; its own failure is an answer."""
         code = _without_mark(code)
         if len(code.encode(errors="replace")) > _MOST_CODE_BYTES:
             raise UsageError(
@@ -90,7 +90,9 @@ class Programs:
         if readiness.trouble is not None:
             raise SandboxError(f"Code execution is off: {readiness.trouble}.")
         check_depth(context)
-        async with self._places[context.depth]:
+        # A program that was called by another waits as long as that one may.
+        patience = None if context.depth else self._config.max_wait_seconds
+        async with self._turns[context.depth].turn(context.principal, patience):
             return await Run(self._services, code, context, kind=kind, name=name, entry=entry).execute()
 
     async def close(self) -> None:

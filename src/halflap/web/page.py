@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from halflap import __version__
-from halflap.core.errors import HalflapError, RunNotFoundError, ToolNotFoundError, UsageError
+from halflap.core.errors import BusyError, HalflapError, RunNotFoundError, ToolNotFoundError, UsageError
 from halflap.web.guard import Guard, Refused, read_form
 from halflap.web.rendering import environment
 from halflap.web.signin import Accounts, SignIn
@@ -175,6 +175,8 @@ def _failed(visit: Visit, status: int, message: str, code: str) -> Response:
 def _status(error: HalflapError) -> int:
     if isinstance(error, RunNotFoundError | ToolNotFoundError):
         return _NOT_FOUND
+    if isinstance(error, BusyError):
+        return 503
     return _ASKED_WRONG if isinstance(error, UsageError) else 500
 
 

@@ -11,6 +11,7 @@ Scores go from 0 to 1 and are comparable within one answer only:
     0.99          the name that its server gave it
     0.98          one of the two, or "server tool", apart from case, separators, quotes and arguments
     0.97          the query mentions the name with separators, as only names are written
+    0.95          a name of several words with one typo
     up to 0.90    by words: the best tool has the share of the query's weight that it covers (or, with
                   `halflap[semantic]`, its similarity in meaning if that is more), the others less
 """

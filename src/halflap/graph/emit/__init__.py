@@ -1,7 +1,7 @@
 """Emission: the one generator of programs, from workflows to Python source.
 
 Read `program` first; `arguments` writes the arguments of calls, `loops` what is called for each of many, `pages` the
-functions that steps need beyond a call. `presence` knows what may be missing in a result, `syntax` has the small parts.
+functions that steps need beyond a call. `syntax` has the small parts.
 Everything is built as syntax nodes, so no name or value of a tool can become code.
 """
 

@@ -118,10 +118,9 @@ class Trails:
         began: float,
         ended: float,
         order: Hashable = None,
-        counting: bool = True,
     ) -> None:
         """Follow a call that has ended; `result` is None where it failed."""
-        self.asked(run, tool, arguments, began, order=order, counting=counting)
+        self.asked(run, tool, arguments, began, order=order)
         self.answered(run, tool, result, ended)
 
     def asked(
@@ -132,7 +131,6 @@ class Trails:
         at: float,
         *,
         order: Hashable = None,
-        counting: bool = True,
     ) -> None:
         """Follow the arguments of a call. Only results from before it can be their source.
 
@@ -144,7 +142,7 @@ class Trails:
             is_new = flow not in trail.flows
             if is_new and len(trail.flows) < _MOST_FLOWS:
                 trail.flows.add(flow)
-            if counting and (flow in self._counts or len(self._counts) < _MOST_FLOWS):
+            if flow in self._counts or len(self._counts) < _MOST_FLOWS:
                 known = self._counts.get(flow, Count(0, 0))
                 self._counts[flow] = Count(known.times + 1, known.runs + is_new)
         self._make_room(run, trail, held)

@@ -42,10 +42,6 @@ class Need:
     def uses_have(self) -> bool:
         return any(one.origin == "have" for one in self.given)
 
-    @property
-    def is_for_each(self) -> bool:
-        return any(one.each for one in self.given)
-
 
 def need_of(ports: Ports, have: Have, *, is_wanted: bool = False, may_repeat: bool = True) -> Need:
     """Return what a tool needs with these values in `have`; optional parameters take values of their own name.

@@ -95,14 +95,14 @@ class Checker:
             return Readiness("ty", trouble=skipped.reason)
         return Readiness("ty", layers=server.report["layers"], missing=server.report["missing"])
 
-    async def check(self, code: str) -> Checked:
+    async def check(self, code: str, principal: str = "local") -> Checked:
         """Return the mistakes and doubts in a program, or why it could not be checked."""
         known = await self._known(code)
         key = _key(code, known.values())
         if key in self._kept:
             return self._kept[key]
         try:
-            checked = await self._examine(code, known)
+            checked = await self._examine(code, known, principal)
         except CheckSkipped as skipped:
             return Checked(skipped=skipped.reason)
         except Exception:
@@ -133,9 +133,9 @@ class Checker:
             _keep(self._stubs, key, await aside(read, tool.input_schema, tool.output_schema), _MOST_STUBS)
         return self._stubs[key]
 
-    async def _examine(self, code: str, known: Mapping[str, _Known]) -> Checked:
+    async def _examine(self, code: str, known: Mapping[str, _Known], principal: str) -> Checked:
         question = await asyncio.to_thread(_question, code, known)
-        answer = await self.examiner.examine(question)
+        answer = await self.examiner.examine(question, principal)
         return _checked(code, [*answer.findings, *self._about_calls(answer, known)])
 
     def _about_calls(self, answer: Answer, known: Mapping[str, _Known]) -> Iterator[tuple[Place, Verdict]]:

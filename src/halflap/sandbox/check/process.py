@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from halflap.sandbox.check.inside.answer import Answer
 from halflap.sandbox.check.inside.profile import EXAMINE, LARGEST_MESSAGE, LENGTH, RUN_TY
 from halflap.sandbox.jail.pool import Pool
+from halflap.sandbox.turns import Turns
 
 if TYPE_CHECKING:
     from halflap.sandbox.jail.fork_server import Child, ForkServer
@@ -27,7 +28,8 @@ _LARGEST_CODE = 256 * 1024
 _LARGEST_REPORT = 4 * 1024 * 1024
 _LARGEST_ANSWER = 1024 * 1024
 _MOST_RUNS = 2
-_AT_ONCE = 2
+_AT_ONCE = 3
+"""One of them is kept for a principal who has no other check running."""
 _IDLE = 2
 _CHUNK = 1 << 16
 _FOUND_SOMETHING = 1
@@ -91,7 +93,7 @@ class Examiner:
     def __init__(self, orders: Orders | None = None) -> None:
         self._orders = orders or Orders()
         self._pool = Pool(_PROFILE, self._instructions)
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._turns = Turns(_AT_ONCE, "checks")
 
     @property
     def server(self) -> ForkServer | None:
@@ -104,7 +106,7 @@ class Examiner:
         except OSError as error:
             raise CheckSkipped(f"its process could not be started: {error}") from error
 
-    async def examine(self, question: Mapping[str, Any]) -> Answer:
+    async def examine(self, question: Mapping[str, Any], principal: str = "local") -> Answer:
         """Return what is found in a program, or raise `CheckSkipped`."""
         if len(question["code"].encode(errors="replace")) > _LARGEST_CODE:
             raise CheckSkipped(f"the program is larger than {_LARGEST_CODE // 1024} KB")
@@ -112,7 +114,7 @@ class Examiner:
         if len(body) > LARGEST_MESSAGE:
             raise CheckSkipped(f"the tools' types are larger than {LARGEST_MESSAGE // (1024 * 1024)} MB")
         try:
-            async with asyncio.timeout(self._orders.seconds), self._places:
+            async with asyncio.timeout(self._orders.seconds), self._turns.turn(principal):
                 try:
                     return await self._examine(body)
                 except _ServerLostError:

@@ -114,7 +114,7 @@ class Run:
         config, recorder = self._config, self._services.recorder
         # A workflow was checked as such; the lines generated from it mean nothing to its author.
         if config.check != "off" and self._journal is None:
-            self._checked = await self._services.checker.check(self._code)
+            self._checked = await self._services.checker.check(self._code, self._outer.principal)
         if config.check == "on" and (mistakes := stopping(self._checked)):
             return await self._refuse(mistakes_text(mistakes))
         if self._journal is None and not recorder.is_required:

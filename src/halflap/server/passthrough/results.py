@@ -14,7 +14,7 @@ from mcp_types.methods import CACHEABLE_METHODS
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from halflap.core.errors import HalflapError, InputRequiredError, ToolFailedError, UpstreamError
+from halflap.core.errors import BusyError, HalflapError, InputRequiredError, ToolFailedError, UpstreamError
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
@@ -91,6 +91,7 @@ async def or_error_result(
     A server's protocol error passes as it came where a client calls its tool by name, and where clients know what to
     do: open an address first.
     """
+    retry: dict[str, Any] = {}
     try:
         return await answering
     except (MCPError, InputRequiredError):
@@ -101,11 +102,13 @@ async def or_error_result(
         ):
             raise MCPError(error.rpc_code, error.message, error.data) from error
         message, code = str(error), error.code
+        if isinstance(error, BusyError):
+            retry = {"retry_after": error.retry_after}
     except Exception as error:
         logger.exception("the call of %s failed", tool)
         message, code = f"Halflap failed to answer ({type(error).__name__}). See its log.", _INTERNAL
     block = {"type": "text", "text": f"[{code}] {message}"}
-    return {"content": [block], "isError": True, "_meta": {"halflap": {"code": code}}}
+    return {"content": [block], "isError": True, "_meta": {"halflap": {"code": code, **retry}}}
 
 
 def conform(method: str, version: str, result: Mapping[str, Any]) -> dict[str, Any]:

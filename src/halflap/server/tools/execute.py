@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
 
-from halflap.core.errors import RunNotFoundError, SandboxError, UsageError
+from halflap.core.errors import BusyError, RunNotFoundError, SandboxError, UsageError
 from halflap.core.values import OWN
 from halflap.server.confirm import confirm
 from halflap.server.passthrough.client import Client, Word
@@ -42,7 +42,7 @@ async def call_directly(gateway: Gateway, name: str, arguments: Arguments, clien
     if gateway.config.execution.confirm_destructive and name.isidentifier():
         # Confirmation is asked for the same call as a program would make.
         program = f"await {name}(**{json.dumps(arguments, ensure_ascii=False)})"
-        word = await confirm(client, await gateway.needing_confirmation(program), program)
+        word = await confirm(client, await gateway.needing_confirmation(program, client.principal), program)
     # Repeated with an answer, the request would be confirmed once more; and our own programs call other tools.
     forwards = word == Word() and not name.startswith(_OWN_PREFIXES)
     context = gateway.parts.executor.under_rule(client.on_behalf(word, forwards=forwards))
@@ -55,12 +55,13 @@ async def call_tool(gateway: Gateway, arguments: Arguments, client: Client) -> d
 
 async def execute_program(gateway: Gateway, arguments: Arguments, client: Client) -> Answer:
     code = arguments["code"]
-    word = await confirm(client, await gateway.needing_confirmation(code), code)
+    word = await confirm(client, await gateway.needing_confirmation(code, client.principal), code)
     try:
         execution = await gateway.execute(code, client.on_behalf(word))
-    except (SandboxError, UsageError) as error:
+    except (BusyError, SandboxError, UsageError) as error:
         text = f"[Script execution failed]\n{error} [{error.code}]"
-        return Answer(text, is_error=True, code=error.code)
+        meta = {"retry_after": error.retry_after} if isinstance(error, BusyError) else None
+        return Answer(text, is_error=True, code=error.code, meta=meta)
     return Answer(
         execution.text,
         is_error=not execution.ok,

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from halflap.workflows.analysis.footprint import footprint
-from halflap.workflows.analysis.normal_form import Forms
 from halflap.workflows.analysis.states import Space, explore, labels_of, unfolded
+from halflap.workflows.model.block import Block, Branches, Loop, Sequence, Step
 
 if TYPE_CHECKING:
     from halflap.workflows.analysis.study import Study
+    from halflap.workflows.model.net import Net
 
 _FEW_STATES = 2_000
 """With more states, trees are first compared by their footprints."""
@@ -48,7 +49,7 @@ def equivalence(first: Study, second: Study) -> Equivalence:
     """Compare two workflows, within the bound of the first."""
     most = first.bound
     if first.block is not None and second.block is not None:
-        forms = Forms()
+        forms = _Forms()
         if forms.of(first.net, first.block) == forms.of(second.net, second.block):
             return Equivalence(equivalent=True, method="blocks")
         few = _by_states(first, second, min(most, _FEW_STATES))
@@ -144,3 +145,86 @@ class _Automaton:
             found.update(new)
             waiting += new
         return frozenset(found)
+
+
+# Normal forms -----------------------------------------------------------------------------------------
+
+Form = tuple[str, tuple[int, ...]]
+"""A kind of block and the numbers of its parts, of which the order matters in a sequence and a loop only; or `=` and a label."""
+_NOTHING = 0
+"""The form of whatever has only the empty trace."""
+
+
+class _Forms:
+    """Normal forms of trees, by number. Every rule preserves the set of traces, so equal forms prove equal traces; different ones prove nothing."""
+
+    def __init__(self) -> None:
+        self._forms: list[Form] = []
+        self._skips: list[bool] = []
+        """Whether it has the empty trace."""
+        self._numbers: dict[Form, int] = {}
+        self._add("nothing")
+
+    def of(self, net: Net, block: Block) -> int:
+        if isinstance(block, Step):
+            task = net.tasks.get(block.node)
+            return _NOTHING if task is None or task.label is None else self._add(f"={task.label}")
+        parts = [self.of(net, one) for one in block.parts]
+        if isinstance(block, Sequence):
+            return self._sequence(parts)
+        if isinstance(block, Loop):
+            return self._loop(*parts)
+        assert isinstance(block, Branches)
+        return {"and": self._parallel, "xor": self._choice, "or": self._some}[block.kind](parts)
+
+    def _add(self, kind: str, parts: tuple[int, ...] = ()) -> int:
+        number = self._numbers.setdefault((kind, parts), len(self._forms))
+        if number == len(self._forms):
+            skips = [self._skips[part] for part in (parts[:1] if kind == "loop" else parts)]
+            self._forms.append((kind, parts))
+            self._skips.append(kind[0] != "=" and (any(skips) if kind in {"xor", "or"} else all(skips)))
+        return number
+
+    def _flat(self, kind: str, parts: Iterable[int]) -> list[int]:
+        """Return parts with those of the same kind taken apart."""
+        forms = ((part, self._forms[part]) for part in parts)
+        return [one for part, form in forms for one in (form[1] if form[0] == kind else (part,))]
+
+    def _several(self, kind: str, parts: list[int]) -> int:
+        return self._add(kind, tuple(parts)) if len(parts) > 1 else parts[0] if parts else _NOTHING
+
+    def _sequence(self, parts: Iterable[int]) -> int:
+        return self._several("sequence", [one for one in self._flat("sequence", parts) if one != _NOTHING])
+
+    def _parallel(self, parts: Iterable[int]) -> int:
+        return self._several("and", sorted(one for one in self._flat("and", parts) if one != _NOTHING))
+
+    def _choice(self, parts: Iterable[int]) -> int:
+        flat = set(self._flat("xor", parts))
+        if not any(self._skips[part] for part in flat):
+            return self._factored(sorted(flat))
+        if any(self._skips[part] for part in flat - {_NOTHING}):
+            flat.discard(_NOTHING)
+        return self._several("xor", sorted(flat))
+
+    def _factored(self, parts: list[int]) -> int:
+        """Take what all ways begin or end with out of a choice."""
+        ways = [self._flat("sequence", [part]) for part in parts]
+        shortest = min(map(len, ways), default=0)
+        begin = next((at for at in range(shortest) if len({way[at] for way in ways}) > 1), shortest)
+        rest = shortest - begin
+        end = next((at for at in range(rest) if len({way[-1 - at] for way in ways}) > 1), rest)
+        if len(ways) == 1 or not begin + end:
+            return self._several("xor", parts)
+        middle = self._choice(self._sequence(way[begin : len(way) - end]) for way in ways)
+        return self._sequence([*ways[0][:begin], middle, *ways[0][len(ways[0]) - end :]])
+
+    def _some(self, parts: Iterable[int]) -> int:
+        flat = sorted(self._flat("or", parts))
+        return self._several("or", flat) if any(flat) else _NOTHING
+
+    def _loop(self, body: int, again: int) -> int:
+        kind, parts = self._forms[body]
+        if kind == "loop":
+            body, again = parts[0], self._choice([parts[1], again])
+        return self._add("loop", (body, again)) if body or again else _NOTHING

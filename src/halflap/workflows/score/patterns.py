@@ -224,7 +224,7 @@ def advice(facts: Facts, tree: Block, judged: Soundness, verdicts: Iterable[Rule
     for pattern in ("parallel", "loop", "sequential", "choice"):
         bad = (one for one in findings(facts, tree, pattern) if one.good < one.places)
         found += [one.advice for one in bad if one.advice is not None]
-    found += [*_undeclared(facts), *_idle(facts, tree)]
+    found += _undeclared(facts)
     return list(dict.fromkeys(found))[:_MAX_ADVICE]
 
 
@@ -262,16 +262,3 @@ def _undeclared(facts: Facts) -> Iterator[Advice]:
     if facts.timeless:
         why = "A task without a duration counts as 1."
         yield _advice("performance", facts.timeless, f"Give {_named(facts.timeless)} a duration.", why)
-
-
-def _idle(facts: Facts, tree: Block) -> Iterator[Advice]:
-    """Find silent tasks that do nothing and are no gate of what is next to them."""
-    for block in blocks_in(tree):
-        parts: list[Block | None] = [None, *block.parts, None] if isinstance(block, Sequence) else []
-        for before, part, after in zip(parts, parts[1:], parts[2:], strict=False):
-            beside = isinstance(before, Branches | Loop) or isinstance(after, Branches | Loop)
-            if beside or not isinstance(part, Step) or part.node not in facts.net.tasks:
-                continue
-            if facts.removable(part.node):
-                why = "It is silent and does nothing."
-                yield _advice("maintainability", (part.node,), f"Remove '{part.node}'.", why)
