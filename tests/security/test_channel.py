@@ -46,6 +46,7 @@ MISUSED = {
     "call-without-a-name": "call(1, {'arguments': {}})",
     "call-with-a-number-for-a-name": "call(1, {'name': 1, 'arguments': {}})",
     "call-with-a-list-of-arguments": "call(1, {'name': 'echo', 'arguments': []})",
+    "shown-of-many-parts": "send(b'S', json.dumps({'type': 'image', 'data': '', 'mimeType': 'image/png', 'x': [[]] * 9000}).encode())",
     "deep-json": "call(1, b'[' * 500000)",
     "deep-object": "call(1, b'{\"a\":' * 100000)",
     "huge-number": "call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": ' + b'9' * 100000 + b'}}')",

@@ -60,7 +60,7 @@ RunCode = Literal[
 ]
 """Codes of programs that did not finish: `run-` plus the recorded outcome."""
 
-HttpCode = Literal["http-host", "http-origin", "http-token"]
+HttpCode = Literal["http-body", "http-host", "http-origin", "http-token"]
 """Codes of requests that our HTTP server refuses."""
 
 OtherCode = Literal["call-limit", "internal", "output-not-kept", "output-not-written", "tool-error"]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from halflap.core.json_bounds import MAX_PARTS
+
 __all__ = [
     "CALL_TOOL",
     "FILE",
@@ -45,6 +47,10 @@ def not_json(what: str, why: object) -> str:
 
 def too_large(what: str, size: int, most: int) -> str:
     return f"{what} are {size:,} bytes; at most {most:,} are possible (`execution.max_value_bytes`)."
+
+
+def too_many_parts(what: str) -> str:
+    return f"{what} have more than {MAX_PARTS:,} values, keys included. Pass them on as text, or in pieces."
 
 
 def listed(keys: Sequence[str]) -> str:

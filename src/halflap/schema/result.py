@@ -1,6 +1,7 @@
 """The value in a tool's result: one rule for programs, stubs and learning.
 
-A declared root object with the single property `result` is a wrapper that programs never see.
+A declared root object with the single property `result` is a wrapper that programs never see. JSON with too many
+parts stays text.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from halflap.core.json_bounds import check_parts
 from halflap.schema.objects import object_types
 from halflap.schema.read import read_type
 from halflap.schema.types import Type, union
@@ -77,6 +79,7 @@ def _block(block: Mapping[str, Any], other: Callable[[Mapping[str, Any]], Any], 
     if is_text or not text.lstrip().startswith(("{", "[")):
         return text
     try:
+        check_parts(text)
         return parse_json(text)
     except (ValueError, RecursionError):
         return text

@@ -6,17 +6,19 @@ import asyncio
 import errno
 import re
 import socket
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import DEFAULT_MAX_REQUEST_BODY_SIZE, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from halflap.core.errors import ServeError, UsageError
+from halflap.core.json_bounds import TooManyPartsError, check_parts
 from halflap.core.text import visible
 from halflap.server.connections import Connections, Refusals
 from halflap.server.front import Front
@@ -24,7 +26,7 @@ from halflap.server.metrics import prometheus
 from halflap.server.tokens import PRINCIPAL, Tokens, bearer_token
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from halflap.config import Config, HttpConfig
     from halflap.core.codes import HttpCode
@@ -40,6 +42,8 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _LAST_PORT = 65535
 _WRONG_HOST = 421
 _BACKLOG = 128
+_MAX_BODY_PARTS = 100_000
+"""The library parses bodies, and copies what is in them, while all others wait."""
 
 
 def parse_address(address: str) -> tuple[str, int]:
@@ -143,9 +147,15 @@ class Endpoints:
             message = f"There is no server {visible(single[1], 100)!r}."
             response = _refusal(404, "server-not-found", message)
         elif single is not None or path == PATH:
-            manager = await self._manager(None if single is None else single[1])
-            await manager.handle_request(scope, receive, send)
-            return
+            try:
+                receive = await _with_few_parts(receive) if scope["method"] == "POST" else receive
+            except TooManyPartsError:
+                message = f"The body has more than {_MAX_BODY_PARTS:,} values. Send large data as text."
+                response = _refusal(413, "http-body", message)
+            else:
+                manager = await self._manager(None if single is None else single[1])
+                await manager.handle_request(scope, receive, send)
+                return
         else:
             response = PlainTextResponse("Not Found", 404)
         await response(scope, receive, send)
@@ -182,6 +192,25 @@ class Endpoints:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _with_few_parts(receive: Receive) -> Receive:
+    """Receive a body, raise `TooManyPartsError` if it has too many, and return what receives it once more."""
+    received: deque[Message] = deque()
+    body = bytearray()
+    # The library refuses a body of more bytes by itself.
+    while len(body) <= DEFAULT_MAX_REQUEST_BODY_SIZE:
+        message = await receive()
+        received.append(message)
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            break
+    check_parts(bytes(body), _MAX_BODY_PARTS)
+
+    async def again() -> Message:
+        return received.popleft() if received else await receive()
+
+    return again
 
 
 async def _run(manager: StreamableHTTPSessionManager, is_open: asyncio.Event) -> None:

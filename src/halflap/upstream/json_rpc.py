@@ -9,8 +9,11 @@ from typing import Any
 import mcp_types as types
 import pydantic_core
 
+from halflap.core.json_bounds import MAX_PARTS, TooManyPartsError, check_parts
+
 MALFORMED = "it answered something that is not the protocol"
 _UNREADABLE = "its answer cannot be read: it is nested too deeply or has a number with too many digits"
+_TOO_MANY = f"its answer cannot be read: it has more than {MAX_PARTS:,} values. Ask for less, or for a page."
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18})\s*[,}]')
 _ENVELOPE_BYTES = 200
 """Where the id of an unreadable answer is looked for: this much at its start and at its end."""
@@ -19,7 +22,10 @@ _ENVELOPE_BYTES = 200
 def read_message(line: bytes) -> types.JSONRPCMessage | None:
     """Return the message in a line of JSON, or None if the line is not a message."""
     try:
+        check_parts(line)
         raw = pydantic_core.from_json(line)
+    except TooManyPartsError:
+        raw = _unread(line, _TOO_MANY)
     except ValueError:
         raw = _repaired(line)
     if not isinstance(raw, dict):
@@ -47,10 +53,14 @@ def _repaired(line: bytes) -> Any:
     except json.JSONDecodeError:
         return None
     except (ValueError, RecursionError):
-        # An error for the request that it belongs to, so that its caller need not wait.
-        found = _ID.search(line[:_ENVELOPE_BYTES]) or _ID.search(line[-_ENVELOPE_BYTES:])
-        error = {"code": types.INTERNAL_ERROR, "message": _UNREADABLE}
-        return None if found is None else {"id": int(found[1]), "error": error}
+        return _unread(line, _UNREADABLE)
+
+
+def _unread(line: bytes, why: str) -> Any:
+    """Return an error for the request that an answer belongs to, so that its caller need not wait."""
+    found = _ID.search(line[:_ENVELOPE_BYTES]) or _ID.search(line[-_ENVELOPE_BYTES:])
+    error = {"code": types.INTERNAL_ERROR, "message": why}
+    return None if found is None else {"id": int(found[1]), "error": error}
 
 
 def _error(request_id: Any, error: Any) -> types.JSONRPCError:

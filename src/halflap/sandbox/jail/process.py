@@ -206,7 +206,7 @@ class SandboxProcess:
             self._end(protocol.read_ending(body))
         elif kind == protocol.RETURNED:
             self._take_value(body)
-        elif not self._host.show(protocol.read_object(body)):
+        elif not self._host.show(protocol.read_shown(body)):
             raise MisuseError("something to show that is not an image, sound or resource")
 
     def _take_value(self, body: bytes) -> None:

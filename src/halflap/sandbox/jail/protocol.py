@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from halflap.core.json_bounds import MAX_PARTS, check_parts
 from halflap.sandbox.media import Media
 from halflap.sandbox.sandbox import Ending, Failure, Program, ToolRefusal
 
@@ -31,6 +32,8 @@ LONGEST_FAILURE: Final = 524_288
 """Four texts of 20,000 characters, each of which may take six bytes as an escape."""
 BROKEN: Final = 70
 """Exit status of a process whose program has broken what the process itself uses."""
+_PARTS_OF_SHOWN: Final = 1_000
+"""Far more than a picture or resource has: it is parsed at once, while others wait."""
 
 # To the program.
 PROGRAM: Final = b"P"
@@ -152,9 +155,9 @@ def _with_media(value: Any) -> Any:
     return value
 
 
-def read_value(body: bytes) -> Any:
+def read_value(body: bytes, most: int = MAX_PARTS) -> Any:
     """Parse JSON whose texts can be encoded and whose numbers are finite."""
-    read = _read(body)
+    read = _read(body, most)
     if b"\\ud" in body or b"\\uD" in body:
         # Half characters can only come as escapes, and crash whatever encodes them later.
         try:
@@ -164,8 +167,8 @@ def read_value(body: bytes) -> Any:
     return read
 
 
-def read_object(body: bytes) -> dict[str, Any]:
-    return _object(read_value(body))
+def read_shown(body: bytes) -> dict[str, Any]:
+    return _object(read_value(body, _PARTS_OF_SHOWN))
 
 
 def read_ending(body: bytes) -> Ending:
@@ -194,15 +197,16 @@ def read_number(body: bytes) -> int:
 
 def read_call(body: bytes) -> tuple[str, dict[str, Any]]:
     """Return the name of the tool to call, and the arguments."""
-    order = read_object(body[NUMBER.size :])
+    order = _object(read_value(body[NUMBER.size :]))
     name, arguments = order.get("name"), order.get("arguments")
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise MisuseError("a call without a name or arguments")
     return name, arguments
 
 
-def _read(body: bytes) -> Any:
+def _read(body: bytes, most: int = MAX_PARTS) -> Any:
     try:
+        check_parts(body, most)
         return json.loads(body.decode(), parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise MisuseError(f"a frame that is not JSON: {error}") from None

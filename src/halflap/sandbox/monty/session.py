@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pydantic_monty as pm
 
+from halflap.core.json_bounds import TooManyPartsError, check_parts
 from halflap.sandbox import messages
 from halflap.sandbox.media import Media, for_model, picture_of, value_text
 from halflap.sandbox.monty import prelude
@@ -155,7 +156,11 @@ class Session:
     def _call(self, snapshot: pm.FunctionSnapshot) -> pm.SyncSnapshot:
         try:
             name, text = snapshot.args
+            check_parts(text)
             arguments = json.loads(text)
+        except TooManyPartsError:
+            problem = messages.too_many_parts(f"The arguments of {name}()")
+            return snapshot.resume(_error(prelude.CARRIER, problem))
         except (ValueError, TypeError, RecursionError):
             name = arguments = None
         if not isinstance(name, str) or not isinstance(arguments, dict):
@@ -202,7 +207,11 @@ class Session:
             if len(output) > self._largest:
                 text = messages.too_large("The parts of what main() returned", len(output), self._largest)
                 return Ending("failed", Failure("ValueError", text, f"ValueError: {text}\n"))
+            check_parts(output)
             return Ending("ok", value=json.loads(output))
+        except TooManyPartsError:
+            text = messages.too_many_parts("The parts of what main() returned")
+            return Ending("failed", Failure("ValueError", text, f"ValueError: {text}\n"))
         except (ValueError, TypeError, RecursionError) as error:
             return Ending("misused", detail=f"a value that is not JSON: {error}")
 

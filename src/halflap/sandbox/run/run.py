@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
 from halflap.core.errors import HalflapError, ToolBlockedError, ToolNotFoundError
+from halflap.core.json_bounds import TooManyPartsError, check_parts
 from halflap.core.values import SCRIPTS, CallContext, CallJournal, Result, Tool
 from halflap.sandbox.check.finding import Checked, Finding, doubts_text, mistakes_text
 from halflap.sandbox.media import Media
@@ -309,9 +310,14 @@ class Run:
             tool = self._services.snapshot().tools.get(name)
             self._readings[name] = Reading() if tool is None else reading_of(tool)
         read = partial(read_result, result, self._readings[name], Media)
-        if sum(len(str(block.get("text", ""))) for block in result.content) > _LARGE:
-            return await asyncio.to_thread(read)
-        return read()
+        if sum(len(str(block.get("text", ""))) for block in result.content) <= _LARGE:
+            return read()
+        try:
+            return await asyncio.to_thread(_read_large, result, read)
+        except TooManyPartsError as error:
+            raise ToolRefusal(
+                f"The call was made, but the result of {name!r} cannot be read: {error}. Ask the tool for less, or for a part."
+            ) from None
 
     def output(self, data: bytes) -> bool:
         """Keep what was printed; False when it is too much and the program is to be ended."""
@@ -325,6 +331,14 @@ class Run:
 def stopping(checked: Checked) -> list[Finding]:
     """Return the mistakes that stop a run; a syntax error is reported by Python itself."""
     return [one for one in checked.mistakes if one.rule != "syntax"]
+
+
+def _read_large(result: Result, read: Callable[[], Any]) -> Any:
+    if result.structured_content is None:
+        for block in result.content:
+            if (text := str(block.get("text", ""))).lstrip().startswith(("{", "[")):
+                check_parts(text)
+    return read()
 
 
 async def _at_once(result: Result) -> Result:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from halflap.core.json_bounds import TooManyPartsError, check_parts
 from halflap.sandbox import messages
 from halflap.sandbox.jail import protocol
 from halflap.sandbox.jail.protocol import NUMBER
@@ -82,6 +83,10 @@ class Channel:
             raise TypeError(messages.not_json(f"{name}() takes", error)) from None
         if len(body) > self.largest:
             raise ToolError(messages.too_large(f"The arguments of {name}()", len(body), self.largest))
+        try:
+            check_parts(body)
+        except TooManyPartsError:
+            raise ToolError(messages.too_many_parts(f"The arguments of {name}()")) from None
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             loop.add_reader(self._socket.fileno(), self._receive)

@@ -19,6 +19,7 @@ from json import dumps
 from types import CoroutineType, ModuleType
 from typing import Any, NoReturn
 
+from halflap.core.json_bounds import TooManyPartsError, check_parts
 from halflap.sandbox import messages
 from halflap.sandbox.jail import protocol
 from halflap.sandbox.jail.inside.channel import Channel, Console, ToolError, no_input
@@ -166,6 +167,10 @@ class _Program:
             raise ValueError(
                 messages.too_large("The parts of what main() returned", len(body), self._largest)
             )
+        try:
+            check_parts(body)
+        except TooManyPartsError:
+            raise ValueError(messages.too_many_parts("The parts of what main() returned")) from None
         return body
 
     def drop_unawaited(self) -> None:
