@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -68,6 +69,20 @@ def test_a_change_is_not_hidden_by_leaving_the_tool_out_for_a_while() -> None:
     rows = after(listing("s", "a"), listing("s"))
     back = absorb(rows, listing("s", definition("a", "Other.")), "f", 1.0)
     assert back.unaccepted == ("mcp__s__a",)
+
+
+def test_a_flood_of_tools_that_come_and_go_is_forgotten_but_not_what_was_there_before() -> None:
+    rows = after(listing("s", "old"), listing("s", "old"), listing("s"))
+    for moment in range(100):
+        flood = (definition(f"t{moment}x{number}", "x" * 1_000) for number in range(100))
+        rows = absorb(rows, listing("s", *flood), "f", 10.0 + moment).rows
+    assert len(rows.tools) <= 1_100
+    large = absorb(rows, listing("s", *(definition(f"l{n}", "x" * 900_000) for n in range(20))), "f", 200.0)
+    rows = absorb(large.rows, listing("s"), "f", 201.0).rows
+    assert len(json.dumps([tool.definition for tool in rows.tools])) < 5_000_000
+    # Nor is it a way to have a changed definition accepted.
+    back = absorb(rows, listing("s", definition("old", "Other.")), "f", 202.0)
+    assert back.unaccepted == ("mcp__s__old",)
 
 
 @given(st.dictionaries(st.sampled_from(["title", "description", "inputSchema", "annotations"]), JSON))

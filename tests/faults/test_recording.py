@@ -17,6 +17,7 @@ from cli.program import configure, environment, halflap
 from faults import recording
 from faults.recording import RUN
 from halflap import Gateway
+from halflap.core.errors import RecordFailedError
 from halflap.store import open_store
 from servers.memory import Memory, definition
 from store.rows import call, putting, run_of, server, tool
@@ -67,7 +68,7 @@ def test_a_full_disk_keeps_no_call_from_being_answered(tmp_path: Path) -> None:
     with started(tmp_path, "ok", "full") as gateway:
         out, err = gateway.communicate(timeout=60)
     assert out == "answered True\n" * 3
-    assert err.count("Calls are not recorded until it works again.") == 1
+    assert err.count("Calls are not recorded until the store works again.") == 1
     assert "Traceback" not in err
 
 
@@ -78,8 +79,8 @@ async def make_unwritable(gateway: Gateway) -> None:
     await store._in_thread(lambda: store._connection.execute("PRAGMA query_only = ON"))
 
 
-async def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered(
-    caplog: pytest.LogCaptureFixture,
+async def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered_and_loses_none(
+    home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Gateway.open({}, servers={"s": Memory(definition("t", "text"))}) as gateway:
         await gateway.refresh()
@@ -87,7 +88,52 @@ async def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered(
         for _ in range(3):
             assert not (await gateway.call("mcp__s__t", text="x")).is_error
         await gateway.parts.recorder.end_run(run_of(1))
-    assert caplog.text.count("Calls are not recorded until it works again.") == 1
+        examined = await gateway.examine()
+    assert caplog.text.count("Until it works again, runs and calls are recorded in") == 1
+    (journal,) = (home / "data").glob("unrecorded-*.jsonl")
+    assert journal.stat().st_mode & 0o777 == 0o600
+    assert {one["code"] for one in examined["findings"]} >= {"store-not-writable", "records-waiting"}
+    async with Gateway.open({}) as gateway:
+        assert [record.outcome for record in await gateway.recent_calls()] == ["ok"] * 3
+        assert [record.id for record in await gateway.runs()] == [run_of(1).id]
+        assert (await gateway.examine())["store"]["journalBytes"] == 0
+
+
+async def test_what_must_be_recorded_is_refused_while_it_cannot_be() -> None:
+    server = Memory(definition("t", "text"))
+    async with Gateway.open({"traces": {"required": True}}, servers={"s": server}) as gateway:
+        await gateway.refresh()
+        assert not (await gateway.call("mcp__s__t", text="x")).is_error
+        assert [one.outcome for one in await gateway.recent_calls()] == ["ok"]
+        await make_unwritable(gateway)
+        for _ in range(2):
+            with pytest.raises(RecordFailedError, match="readonly"):
+                await gateway.call("mcp__s__t", text="x")
+            with pytest.raises(RecordFailedError):
+                await gateway.execute("print(1)")
+
+
+async def test_nothing_is_done_that_must_be_recorded_if_the_store_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file where a folder should be")
+    settings = {"traces": {"required": True}, "store": {"path": str(tmp_path / "taken" / "halflap.db")}}
+    async with Gateway.open(settings, servers={"s": Memory(definition("t", "text"))}) as gateway:
+        await gateway.refresh()
+        with pytest.raises(RecordFailedError):
+            await gateway.call("mcp__s__t", text="x")
+
+
+async def test_what_happened_while_the_store_could_not_be_opened_is_in_it_afterwards(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "taken"
+    folder.write_text("a file where a folder should be")
+    settings = {"store": {"path": str(folder / "halflap.db")}}
+    async with Gateway.open(settings, servers={"s": Memory(definition("t", "text"))}) as gateway:
+        await gateway.refresh()
+        await gateway.call("mcp__s__t", text="x")
+    folder.unlink()
+    async with Gateway.open(settings) as gateway:
+        assert [record.outcome for record in await gateway.recent_calls()] == ["ok"]
 
 
 async def test_a_locked_store_keeps_no_call_from_being_answered(

@@ -168,7 +168,7 @@ def test_only_the_servers_that_are_named_are_examined(run: Run) -> None:
 
 
 @pytest.mark.slow
-async def test_nothing_shown_of_what_servers_say_has_the_secrets_of_the_configuration() -> None:
+async def test_nothing_shown_or_stored_of_what_servers_say_has_secrets(home: Path) -> None:
     secret = {"env": {"MYAPI_KEY": "supersecretvalue99"}, "protocol": "legacy"}
     servers = [python_server(kind, "unwilling.py", kind, **secret) for kind in ("bad-key", "leaky")]
     async with Gateway.open({"servers": servers}) as gateway:
@@ -177,7 +177,9 @@ async def test_nothing_shown_of_what_servers_say_has_the_secrets_of_the_configur
             await gateway.call("mcp__leaky__use")
     assert "[redacted] is not a key" in row(examined, "bad-key")["lastError"]
     assert row(examined, "leaky")["log"] == ["bad key [redacted], password=[redacted]"]
-    assert not any(word in json.dumps(examined) for word in ("supersecret", "hunter2"))
+    logs = "".join(path.read_text() for path in (home / "data" / "logs").iterdir())
+    assert "bad key [redacted], password=[redacted]\n" in logs
+    assert not any(word in json.dumps(examined) + logs for word in ("supersecret", "hunter2"))
 
 
 def test_an_examination_that_is_stopped_returns_what_is_known(run: Run) -> None:

@@ -260,3 +260,19 @@ async def test_two_stores_may_purge_at_once(place: str | Path) -> None:
         await asyncio.gather(one.purge(everything=True), other.purge(everything=True))
         assert await one.runs(9) == []
         assert await other.recent_calls(9) == []
+
+
+async def test_tools_removed_long_ago_are_forgotten_unless_something_refers_to_them(
+    place: str | Path,
+) -> None:
+    async with opened(place) as store:
+        names = ("gone", "called", "named")
+        tools = [tool(name, position=at, removed=True) for at, name in enumerate(names)]
+        await store.update_server("one", putting(server(), tool("here", position=9), *tools))
+        await store.record(calls=[call(1, tool="called")])
+        assert await store.forget_removed(2.0, {"mcp__one__named"}) == 0
+        assert await store.forget_removed(3.0, {"mcp__one__named"}) == 1
+        kept = {one.original_name for one in (await store.load_catalog()).tools}
+        assert kept == {"here", "called", "named"}
+        await store.update_server("one", putting(server(), tool("here", position=9)))
+        assert [one.original_name for one in (await store.load_catalog()).tools] == ["here"]

@@ -71,3 +71,49 @@ def test_no_part_of_a_secret_is_shown_where_the_log_is_cut(tmp_path: Path) -> No
     for after in (16 * 1024 - 30, 16 * 1024 - 20):
         log.append(b"\nsupersecretvalue99 said\n" + b"x" * after + b"\n")
         assert not any("secret" in line or "value99" in line for line in log.tail())
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+def written(folder: Path) -> str:
+    return "".join(path.read_text() for path in folder.rglob("*.log*"))
+
+
+def test_the_file_has_no_secret_however_the_server_writes_it(tmp_path: Path) -> None:
+    key = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIEXAMPLEEXAMPLE\nAwEHoUQDQgAEEXAMPLE\n-----END EC PRIVATE KEY-----\n"
+    said = f"started with {TOKEN}\npassword=hunter2hunter2\n{key}done {TOKEN}".encode()
+    for size in (1, 7, 64, 10_000):
+        log = ServerLog(tmp_path / str(size), "server", Redactor().text)
+        for start in range(0, len(said), size):
+            log.append(said[start : start + size])
+        log.end()
+        kept = written(tmp_path / str(size))
+        assert "started with" in kept
+        assert "done" in kept
+        assert not any(secret in kept for secret in (TOKEN, TOKEN[4:], "hunter2", "EXAMPLE"))
+
+
+def test_of_a_line_without_end_nothing_is_written(tmp_path: Path) -> None:
+    log = ServerLog(tmp_path, "server", Redactor().text)
+    for _ in range(3):
+        log.append(b"x" * 16_000 + TOKEN[:20].encode())
+        log.append(TOKEN[20:].encode())
+    log.append(b"\nafterwards\n")
+    assert TOKEN[20:] not in written(tmp_path)
+    assert written(tmp_path).splitlines()[-1] == "afterwards"
+
+
+def test_a_flood_costs_no_more_than_one_file_of_redaction(tmp_path: Path) -> None:
+    redacted = 0
+
+    def redact(text: str) -> str:
+        nonlocal redacted
+        redacted += len(text)
+        return text
+
+    log = ServerLog(tmp_path, "server", redact)
+    for _ in range(200):
+        log.append(b"x" * 63 + b"\n" + b"y" * 65_471 + b"\n")
+    assert redacted <= 256 * 1024 + 200
+    assert "left out" in written(tmp_path)

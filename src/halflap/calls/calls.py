@@ -81,7 +81,7 @@ class Calls:
                     self.authorize(trace.tool, seen, context)
                     await self.validators.check_arguments(trace.tool, sent)
                     is_safe = self.policy.is_read_only(trace.tool) and not is_resumable
-                    if not is_safe and not trace.is_committed:
+                    if (not is_safe or self._recorder.is_required) and not trace.is_committed:
                         await trace.commit()
 
             repeatable = self.policy.is_repeatable(tool)
@@ -111,6 +111,9 @@ class Calls:
 
         with CallTrace(self._recorder, feature, params, context) as trace:
             await admit()
+            if self._recorder.is_required:
+                await trace.set_arguments(dict(params))
+                await trace.commit()
             source = self._servers[feature.server]
             raw = await source.request(method, params, context, repeatable=True, admit=admit)
             await trace.set_result(Result(structured_content=raw, has_structured_content=True))

@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halflap.calls.journal import JournalStatus, Records
 from halflap.calls.liveness import Liveness
 from halflap.calls.redact import Redactor
+from halflap.calls.writer import Writer
 from halflap.catalog import matches, namespaced
 from halflap.config import TracesConfig
-from halflap.core.errors import StoreError
+from halflap.core.errors import RecordFailedError, StoreError
 from halflap.store import Breach, CallRecord, RunRecord
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ _PAUSE_SECONDS = 0.2
 """How long records gather before a batch is written."""
 _MAX_WAITING = 10_000
 _MAX_WAITING_BYTES = 64 * 1024 * 1024
+_BATCH_BYTES = 2_000_000
+"""How much is written at once; more would exceed `traces.keep_mb` by more."""
 _SMALL = 4_096
 """Batches up to this many bytes are redacted on the event loop, larger ones in a thread."""
 _LARGE_RUN = 262_144
@@ -81,19 +85,32 @@ class Recorder:
         redactor: Redactor | None = None,
         traces: TracesConfig | None = None,
         running: Path | None = None,
+        writer: Writer | None = None,
     ) -> None:
         """Create a recorder; `running` is the folder in which processes show that they are alive."""
         self._store = store
         self._liveness = None if running is None else Liveness(running)
         self._redactor = Redactor() if redactor is None else redactor
         self._traces = TracesConfig() if traces is None else traces
+        self._writer = Writer(store) if writer is None else writer
         self._waiting: list[_Entry] = []
         self._waiting_bytes = 0
         self._some = asyncio.Event()
         self._flushing = asyncio.Lock()
-        self._writer: asyncio.Task[None] | None = None
+        self._repeating: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._is_failing = False
+        self._is_slow = False
+        self._dropped = 0
+        """Records that were not even taken since the last batch."""
+
+    @property
+    def is_required(self) -> bool:
+        """Whether only what is recorded may be done."""
+        return self._traces.required
+
+    def start(self) -> None:
+        """Write to the store what earlier processes left in the journal, in the background."""
+        self._start(self._flush())
 
     def level(self, tool: Tool) -> Record:
         """Return what is recorded of a tool's calls, by its name or the one it would have without a collision."""
@@ -120,9 +137,12 @@ class Recorder:
     async def commit(
         self, record: CallRecord, *, arguments: str | None = None, level: Record = "full"
     ) -> CallRecord | None:
-        """Write a call before it is sent and return it as stored; a store that fails or hangs does not prevent it."""
+        """Write a call before it is sent and return it as stored.
+
+        A store that fails or hangs does not prevent it, unless `traces.required` is set: then `RecordFailedError`.
+        """
         entry = _Entry(record, level, arguments)
-        await self._write_now(entry)
+        self._require(is_written=await self._write_now(entry))
         stored = entry.record
         return stored if entry.is_redacted and isinstance(stored, CallRecord) else None
 
@@ -132,9 +152,13 @@ class Recorder:
             self._take(_Entry(record, self._traces.record))
 
     async def commit_run(self, record: RunRecord) -> None:
-        """Write a run before it continues; a store that fails or hangs does not prevent it."""
+        """Write a run before it continues, likewise."""
         if self._traces.record != "off":
-            await self._write_now(_Entry(record, self._traces.record))
+            self._require(is_written=await self._write_now(_Entry(record, self._traces.record)))
+
+    def _require(self, *, is_written: bool) -> None:
+        if self.is_required and (not is_written or self._store.trouble is not None):
+            raise RecordFailedError(self._store.trouble or self._writer.problem or "The store is too slow.")
 
     async def end_run(self, record: RunRecord) -> bool:
         """Write a run that ended and return whether its whole output is kept. Much output follows in the background."""
@@ -164,14 +188,19 @@ class Recorder:
             except (StoreError, OSError) as error:
                 logger.debug("interrupted runs cannot be recorded: %s", error)
 
+    async def journal_status(self) -> JournalStatus:
+        """Return what waits for the store to work again."""
+        return await self._writer.journal_status()
+
     async def close(self) -> None:
         """Write what is left."""
-        if self._writer is not None:
-            self._writer.cancel()
-            await asyncio.wait([self._writer])
+        if self._repeating is not None:
+            self._repeating.cancel()
+            await asyncio.wait([self._repeating])
         while self._tasks:
             await asyncio.wait(self._tasks)
         await self._flush()
+        await self._writer.close()
         if self._liveness is not None:
             await asyncio.to_thread(self._liveness.close)
             await self.mark_interrupted()
@@ -184,16 +213,17 @@ class Recorder:
 
     def _take(self, entry: _Entry) -> bool:
         if len(self._waiting) >= _MAX_WAITING:
-            self._warn("The store is too slow.")
+            self._warn_slow()
+            self._dropped += 1
             return False
         if self._waiting and self._waiting_bytes + entry.size > _MAX_WAITING_BYTES:
-            self._warn("The store is too slow.")
+            self._warn_slow()
             entry.reduce()
         self._waiting.append(entry)
         self._waiting_bytes += entry.size
         self._some.set()
-        if self._writer is None:
-            self._writer = asyncio.create_task(self._write(), name="record calls")
+        if self._repeating is None:
+            self._repeating = asyncio.create_task(self._write(), name="record calls")
         return True
 
     async def _write(self) -> None:
@@ -208,10 +238,11 @@ class Recorder:
         if not self._take(entry):
             return False
         self._start(self._flush())
-        patience = _COMMIT_SECONDS_WHILE_FAILING if self._is_failing else _COMMIT_SECONDS
+        is_failing = self._is_slow or self._writer.problem is not None
+        patience = _COMMIT_SECONDS_WHILE_FAILING if is_failing else _COMMIT_SECONDS
         await asyncio.wait([entry.written], timeout=patience)
         if not entry.written.done():
-            self._warn("The store is too slow.")
+            self._warn_slow()
             return False
         return entry.written.result()
 
@@ -223,27 +254,36 @@ class Recorder:
     async def _flush(self) -> None:
         async with self._flushing:
             self._some.clear()
-            batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
-            if not batch:
-                return
-            is_written = False
-            try:
-                await self._store_batch(batch)
-                is_written, self._is_failing = True, False
-            except StoreError as error:
-                self._warn(str(error))
-            except Exception:
-                # A crash of the store loses this batch, not the following ones.
-                logger.exception("%d calls could not be recorded", len(batch))
-            for entry in batch:
-                if entry.written is not None and not entry.written.done():
-                    entry.written.set_result(is_written)
+            await self._writer.replay()
+            while batch := self._next_batch():
+                is_written = await self._keep(batch)
+                for entry in batch:
+                    if entry.written is not None and not entry.written.done():
+                        entry.written.set_result(is_written)
 
-    async def _store_batch(self, batch: Sequence[_Entry]) -> None:
+    def _next_batch(self) -> list[_Entry]:
+        size, count = 0, 0
+        for entry in self._waiting:
+            if count and size + entry.size > _BATCH_BYTES:
+                break
+            size += entry.size
+            count += 1
+        batch, self._waiting = self._waiting[:count], self._waiting[count:]
+        self._waiting_bytes -= size
+        return batch
+
+    async def _keep(self, batch: Sequence[_Entry]) -> bool:
+        """Write a batch to the store or else to the journal, and return whether the store has it."""
         if sum(entry.size for entry in batch) <= _SMALL:
             self._redact(batch)
         else:
             await asyncio.to_thread(self._redact, batch)
+        is_written = await self._writer.write(await self._records(batch), self._dropped)
+        self._dropped = 0
+        self._is_slow = self._is_slow and not is_written
+        return is_written
+
+    async def _records(self, batch: Sequence[_Entry]) -> Records:
         # A record may be there as begun and as ended: the later one counts.
         records = [entry.record for entry in batch]
         calls = {record.id: record for record in records if isinstance(record, CallRecord)}
@@ -251,12 +291,8 @@ class Recorder:
         process = None
         if self._liveness is not None and runs:
             process = await asyncio.to_thread(self._liveness.start)
-        await self._store.record(
-            calls=list(calls.values()),
-            runs=list(runs.values()),
-            breaches=[record for record in records if isinstance(record, Breach)],
-            process=process,
-        )
+        breaches = [record for record in records if isinstance(record, Breach)]
+        return Records(list(calls.values()), [(run, process) for run in runs.values()], breaches)
 
     def _redact(self, batch: Sequence[_Entry]) -> None:
         """Redact what is not redacted yet; what cannot be redacted is reduced to its metadata."""
@@ -323,11 +359,11 @@ class Recorder:
         )
         return {**others, "structuredContent": structured}, cut or cut_too
 
-    def _warn(self, problem: str) -> None:
-        """Log a problem once, until writing works again."""
-        if not self._is_failing:
-            logger.warning("%s Calls are not recorded until it works again.", problem)
-        self._is_failing = True
+    def _warn_slow(self) -> None:
+        """Log it once, until a batch is written."""
+        if not self._is_slow:
+            logger.warning("The store is too slow. Calls may be recorded in part until it keeps up.")
+        self._is_slow = True
 
 
 def _bytes(text: str) -> int:

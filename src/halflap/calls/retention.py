@@ -1,10 +1,12 @@
-"""Deletes old traces in the background, at the start and then every hour."""
+"""Deletes what is old: traces by age at the start and every hour, by size also as they are written; removed tools."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
+from collections.abc import Collection
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import StoreError
@@ -18,16 +20,24 @@ __all__ = ["Retention"]
 logger = logging.getLogger(__name__)
 
 _SECONDS_PER_DAY = 86_400
+_REMOVED_DAYS = 30
+"""How long a tool is remembered that its server no longer offers."""
 _BYTES_PER_MB = 1_000_000
 _HOUR = 3_600.0
+_SHARE = 0.05
+"""How much of the allowed size one process writes before the size is enforced again."""
 
 
 class Retention:
     """Keeps the traces within the configured age and size."""
 
-    def __init__(self, store: Store, traces: TracesConfig) -> None:
+    def __init__(self, store: Store, traces: TracesConfig, named_tools: Collection[str] = ()) -> None:
+        """Create it; `named_tools` are never forgotten, however long ago they were removed."""
         self._store = store
+        self._named_tools = named_tools
         self._traces = traces
+        self._keep_bytes = int(traces.keep_mb * _BYTES_PER_MB)
+        self._written = 0
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -38,6 +48,9 @@ class Retention:
         while True:
             try:
                 gone = await self.enforce()
+                await self._store.forget_removed(
+                    time.time() - _REMOVED_DAYS * _SECONDS_PER_DAY, self._named_tools
+                )
                 if gone:
                     logger.info("deleted %d runs and %d calls", gone.runs, gone.calls)
             except StoreError as error:
@@ -50,8 +63,17 @@ class Retention:
         """Delete what is too old or too much, in small steps."""
         return await self._store.purge(
             older_than=time.time() - self._traces.keep_days * _SECONDS_PER_DAY,
-            keep_bytes=int(self._traces.keep_mb * _BYTES_PER_MB),
+            keep_bytes=self._keep_bytes,
         )
+
+    async def note_written(self, size: int) -> None:
+        """Make room after this many bytes were written, so that the traces never outgrow their limit."""
+        self._written += size
+        if self._written >= _SHARE * self._keep_bytes:
+            self._written = 0
+            with suppress(StoreError):
+                # Free space is used again, so the file need not shrink.
+                await self._store.purge(keep_bytes=int((1 - _SHARE) * self._keep_bytes), shrink=False)
 
     async def close(self) -> None:
         """Stop, even half-way: the next run deletes the rest."""

@@ -26,7 +26,9 @@ PARTS = {
 }
 """The parts of a definition that an agent relies on, with the words for them."""
 _MAX_REMOVED = 1_000
-"""Removed prompts that are remembered, so that one that comes back changed counts as changed."""
+"""Removed tools, and prompts, of a server that are remembered: one that comes back changed counts as changed."""
+_MAX_REMOVED_BYTES = 4_000_000
+"""How large the definitions of removed tools may be together, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -
         tools[original] = replace(
             old, definition=definition, hash=digest, last_seen=now, position=position, removed=False
         )
-    gone = [replace(tool, removed=True) for original, tool in known.items() if original not in tools]
+    gone = _remembered([tool for original, tool in known.items() if original not in tools])
     server = StoredServer(
         listing.server,
         fingerprint,
@@ -77,6 +79,17 @@ def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -
     )
     rows = ServerRows(server, [*tools.values(), *gone], taken)
     return Absorbed(rows, tuple(renamed), tuple(sorted(unaccepted)))
+
+
+def _remembered(removed: Collection[StoredTool]) -> list[StoredTool]:
+    """Return the removed tools to keep: those that were offered for the longest time, so that a flood replaces itself."""
+    kept, size = [], 0
+    for tool in sorted(removed, key=lambda one: one.first_seen - one.last_seen)[:_MAX_REMOVED]:
+        size += len(json.dumps(tool.definition)) + len(json.dumps(tool.accepted))
+        if size > _MAX_REMOVED_BYTES:
+            break
+        kept.append(replace(tool, removed=True))
+    return sorted(kept, key=lambda one: one.position)
 
 
 def changed_parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:

@@ -162,6 +162,10 @@ class TracesConfig(Section):
     per_tool: dict[Pattern, Record] = setting({}, "`traces.record` for calls of tools that match a glob.")
     keep_days: Seconds = setting(30.0, "How long runs and calls are kept.")
     keep_mb: Seconds = setting(512.0, "How much of them is kept, in megabytes; the oldest are deleted first.")
+    required: Flag = setting(
+        False,
+        "Refuse calls and programs that can't be recorded in the store at the moment (`record-failed`).",
+    )
     max_value_bytes: Count = setting(1_048_576, "How much of a call's arguments, and of its result, is kept.")
 
 

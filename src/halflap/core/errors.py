@@ -12,6 +12,7 @@
     │   ├── StoreTooNewError          written by a newer Halflap
     │   ├── StoreBrokenError          damaged, or not a store
     │   └── StoreAheadError           another process added the same thing first
+    ├── RecordFailedError         `traces.required`, and it cannot be recorded
     ├── ToolError                 a tool cannot be called, or the call failed
     │   ├── ToolNotFoundError
     │   ├── ToolBlockedError          blocked by the configuration
@@ -186,6 +187,16 @@ def _listed(first: str, problems: Sequence[object], last: str = "") -> str:
 
 def _takes(signature: str) -> str:
     return f"It takes: {signature}" if signature else ""
+
+
+class RecordFailedError(HalflapError):
+    code = "record-failed"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"This was not done, because it cannot be recorded and `traces.required` is set. {reason} "
+            "See `halflap doctor`."
+        )
 
 
 class ToolError(HalflapError):

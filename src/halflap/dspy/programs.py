@@ -239,7 +239,9 @@ class DspyPrograms:
             started_at=time.time(),
         )
         level = self.recorder.level(Tool(f"{_PREFIX}{program.name}", DSPY, program.name, "", {}))
-        if level != "off":
+        if level != "off" and self.recorder.is_required:
+            await self.recorder.commit_run(record)
+        elif level != "off":
             self.recorder.begin_run(record)
         began = time.perf_counter()
         calls = 0

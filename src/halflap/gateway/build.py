@@ -9,11 +9,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
+from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap import __version__
-from halflap.calls import Breaches, Calls, Policy, Recorder, Redactor, Retention, configured_secrets
+from halflap.calls import (
+    Breaches,
+    Calls,
+    Journal,
+    Policy,
+    Recorder,
+    Redactor,
+    Retention,
+    Writer,
+    configured_secrets,
+)
 from halflap.catalog import Catalog, Finder, Refresher
 from halflap.dspy.library import Library
 from halflap.dspy.programs import DspyPrograms
@@ -34,6 +45,8 @@ from halflap.scripts import ScriptFolder, Scripts
 from halflap.store import open_store_or_memory
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from halflap.catalog import Snapshot
     from halflap.config import Config
     from halflap.core.values import ClientChannel, Listing, ServerEvent, Tool
@@ -55,11 +68,19 @@ class Host(NamedTuple):
     refresh_stale: bool
 
 
+def _store_place(config: Config) -> Path | str:
+    return config.store.url or config.store.path or config.data_dir / "halflap.db"
+
+
+def _journal(config: Config) -> Journal:
+    """Return the journal of the configured store: what is meant for one store must not get into another."""
+    place = sha256(str(_store_place(config)).encode()).hexdigest()[:8]
+    return Journal(config.data_dir / f"unrecorded-{place}.jsonl")
+
+
 async def build(config: Config, host: Host) -> Parts:
     """Open the store and the catalogue, and connect all parts; no server is started."""
-    store = await open_store_or_memory(
-        config.store.url or config.store.path or config.data_dir / "halflap.db"
-    )
+    store = await open_store_or_memory(_store_place(config))
     opened: Closable = store
     try:
         opened = parts = Parts(config, store, host)
@@ -82,8 +103,11 @@ class Parts:
         # Records
         self._redactor = Redactor(configured_secrets(config))
         running = None if store.trouble else config.data_dir / "running"
-        self.recorder = Recorder(store, self._redactor, config.traces, running)
-        self.retention = Retention(store, config.traces)
+        rules = config.tools
+        named = {*(rules.allow or ()), *rules.block, *rules.read_only, *rules.destructive}
+        self.retention = Retention(store, config.traces, named)
+        writer = Writer(store, _journal(config), self.retention.note_written)
+        self.recorder = Recorder(store, self._redactor, config.traces, running, writer)
         self._breaches = Breaches(store, self.recorder)
 
         # Learning
@@ -190,6 +214,7 @@ class Parts:
         self.doctor = Doctor(
             config=config,
             store=store,
+            recorder=self.recorder,
             catalog=self.catalog,
             listings=self.listings,
             pool=self.pool,
@@ -207,6 +232,7 @@ class Parts:
         if not self._config.learning.values:
             await self.learned.drop_values()
         self.retention.start()
+        self.recorder.start()
         await self.listings.look()
 
     async def close(self) -> None:

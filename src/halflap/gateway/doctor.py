@@ -17,6 +17,7 @@ from halflap.gateway.findings import findings, server_findings, summary
 from halflap.observe import iso
 
 if TYPE_CHECKING:
+    from halflap.calls import Recorder
     from halflap.catalog import Catalog, Refresher, Snapshot
     from halflap.config import Config, ServerConfig
     from halflap.dspy.programs import DspyPrograms
@@ -45,6 +46,7 @@ class Doctor:
 
     config: Config
     store: Store
+    recorder: Recorder
     catalog: Catalog
     listings: Refresher
     pool: Lazy[Pool]
@@ -188,9 +190,11 @@ class Doctor:
 
     async def _store_state(self) -> dict[str, Any]:
         traces, trouble = self.config.traces, self.store.trouble
-        now = None
+        now, lost = None, 0
+        waiting = await self.recorder.journal_status()
         try:
             now = await self.store.status()
+            lost = int((await self.store.counters()).get("records_lost", 0))
         except StoreError as error:
             trouble = trouble or str(error)
         return {
@@ -206,6 +210,8 @@ class Doctor:
             "calls": now and now.calls,
             "learnedTools": now and now.learned,
             "oldest": now and iso(now.oldest),
+            "journalBytes": waiting.size_bytes,
+            "lostRecords": waiting.lost + lost,
         }
 
 

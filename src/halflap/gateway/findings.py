@@ -98,6 +98,10 @@ def _of_parts(examined: Mapping[str, Any], config: Config) -> Iterator[Finding]:
         yield Finding("no-server", "No server is configured yet.")
     if store is not None and store["trouble"] is not None:
         yield Finding("store-not-writable", store["trouble"])
+    if store is not None and store["journalBytes"]:
+        lost = f" {store['lostRecords']} more were lost." if store["lostRecords"] else ""
+        what = f"{store['journalBytes']:,} bytes of runs and calls are not in the store yet.{lost}"
+        yield Finding("records-waiting", what)
     if sandbox is not None and config.execution.sandbox != "off":
         check = sandbox["check"]["trouble"]
         if sandbox["trouble"] is not None:

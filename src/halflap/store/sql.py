@@ -125,16 +125,19 @@ def row_of(record: Any) -> Row:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def upsert(transaction: Transaction, table: str, rows: Sequence[Row], *, replace: bool = True) -> None:
-    """Insert rows; those whose key is there already are replaced, or left as they are."""
+def upsert(
+    transaction: Transaction, table: str, rows: Sequence[Row], *, replace: bool = True, unless: str = ""
+) -> None:
+    """Insert rows; those whose key is there already are replaced, or left as they are, always or if `unless` is true."""
     if rows:
-        transaction.run_many(_upsert(table, tuple(rows[0]), replace=replace), rows)
+        transaction.run_many(_upsert(table, tuple(rows[0]), replace=replace, unless=unless), rows)
 
 
 @cache
-def _upsert(table: str, names: tuple[str, ...], *, replace: bool) -> str:
+def _upsert(table: str, names: tuple[str, ...], *, replace: bool, unless: str) -> str:
     key = KEYS[table]
     changed = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key)
     values = ", ".join(f":{name}" for name in names)
     insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values}) ON CONFLICT ({', '.join(key)})"
-    return f"{insert} DO UPDATE SET {changed}" if replace else f"{insert} DO NOTHING"
+    condition = f" WHERE NOT ({unless})" if unless else ""
+    return f"{insert} DO UPDATE SET {changed}{condition}" if replace else f"{insert} DO NOTHING"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from halflap.store import sqlite_file
 from halflap.store.database import exclusive, transactional
@@ -40,7 +40,10 @@ class Store(TraceStore, KnowledgeStore):
     def update_server(
         self, transaction: Transaction, server: str, change: Callable[[ServerRows], ServerRows]
     ) -> ServerRows:
-        """Change one server's rows in one transaction. `change` is pure and may run more than once."""
+        """Change one server's rows in one transaction; removed tools that `change` leaves out are deleted.
+
+        `change` is pure and may run more than once.
+        """
         before = _read_server(transaction, server)
         after = change(before)
         if after.server is not None and after.server != before.server:
@@ -48,7 +51,29 @@ class Store(TraceStore, KnowledgeStore):
         stored = {tool.original_name: tool for tool in before.tools}
         changed = [tool for tool in after.tools if stored.get(tool.original_name) != tool]
         upsert(transaction, "tools", [_tool_row(tool) for tool in changed])
+        kept = {tool.original_name for tool in after.tools}
+        transaction.run_many(
+            "DELETE FROM tools WHERE server = :server AND original_name = :name",
+            [{"server": server, "name": name} for name in stored if name not in kept],
+        )
         return after
+
+    @exclusive
+    def forget_removed(self, transaction: Transaction, before: float, names: Collection[str] = ()) -> int:
+        """Delete tools last offered before a time, except those with recorded calls or one of these names."""
+        found = transaction.select(
+            """
+            SELECT server, original_name, name FROM tools WHERE removed = 1 AND last_seen < :before AND NOT EXISTS (
+                SELECT 1 FROM calls WHERE calls.server = tools.server AND calls.tool = tools.original_name
+            )
+            """,
+            before=before,
+        )
+        gone = [row for row in found if row.pop("name") not in names]
+        transaction.run_many(
+            "DELETE FROM tools WHERE server = :server AND original_name = :original_name", gone
+        )
+        return len(gone)
 
     # The installation
 
@@ -81,11 +106,14 @@ class Store(TraceStore, KnowledgeStore):
         rows = transaction.select("SELECT name, value FROM meters ORDER BY name")
         return {row["name"]: row["value"] for row in rows}
 
+    @transactional
+    def check_writable(self, transaction: Transaction) -> None:
+        _touch(transaction)
+
     @exclusive
     def status(self, transaction: Transaction) -> StoreStatus:
         """Check that the store can be written to, and return its version and size."""
-        # Writing something is the only proof that the store can be written to.
-        upsert(transaction, "meters", [{"name": "looked_at", "value": time.time()}])
+        _touch(transaction)
         counts = transaction.select(
             """
             SELECT
@@ -110,6 +138,11 @@ class Store(TraceStore, KnowledgeStore):
         # Not the whole database, which may be shared with other programs.
         size = "SELECT coalesce(pg_total_relation_size(to_regclass(:name)), 0)"
         return sum(transaction.scalar(size, name=name) for name in KEYS)
+
+
+def _touch(transaction: Transaction) -> None:
+    """Write something, which is the only proof that the store can be written to."""
+    upsert(transaction, "meters", [{"name": "looked_at", "value": time.time()}])
 
 
 def _read_server(transaction: Transaction, name: str) -> ServerRows:

@@ -24,12 +24,20 @@ _ROW_BYTES = 500
 """About the size of a row without its texts."""
 _BATCH = 100
 """Rows deleted in one transaction; more make others wait longer."""
+_BATCH_BYTES = 4_000_000
+"""About how much is deleted in one transaction; SQLite overwrites it, by way of its write-ahead log."""
 _MAX_SUGGESTED = 5
 _MAX_LINE = 60
 _MAX_TIMED_CALLS = 20_000
 """Newest calls that the median durations rest on."""
 _VALUES = ("arguments", "result")
 """The columns of a call that may be large."""
+_CALL_IS_COMPLETE = "calls.outcome <> 'sent' OR excluded.outcome = 'sent'"
+_RUN_IS_COMPLETE = """
+    excluded.outcome = 'running'
+    OR (runs.outcome NOT IN ('running', 'interrupted') AND (runs.output IS NOT NULL OR excluded.output IS NULL))
+"""
+"""When a stored row is not replaced by one that comes late."""
 _ADD_BREACH = f"""
     INSERT INTO breaches ({columns(Breach)}) VALUES ({", ".join(f":{field.name}" for field in fields(Breach))})
     ON CONFLICT ({", ".join(KEYS["breaches"])})
@@ -49,15 +57,36 @@ class TraceStore(Database):
         runs: Sequence[RunRecord] = (),
         breaches: Sequence[Breach] = (),
         process: str | None = None,
-    ) -> None:
+    ) -> int:
         """Write calls, runs and breaches in one transaction; existing ones are replaced, breaches are added up.
 
         Once this returns, the records survive the end of this process. With SQLite, the last moments may not survive
-        a power failure. `process` identifies who makes the runs, for `interrupt_runs`.
+        a power failure. `process` identifies who makes the runs, for `interrupt_runs`. Returns about how many bytes
+        were written.
         """
-        upsert(transaction, "runs", [{**_run_row(record), "process": process} for record in runs])
-        upsert(transaction, "calls", [_call_row(record) for record in calls])
+        run_rows = [{**_run_row(record), "process": process} for record in runs]
+        call_rows = [_call_row(record) for record in calls]
+        upsert(transaction, "runs", run_rows)
+        upsert(transaction, "calls", call_rows)
         transaction.run_many(_ADD_BREACH, [row_of(breach) for breach in breaches])
+        return sum(row["kept_bytes"] for row in (*run_rows, *call_rows))
+
+    @transactional
+    def replay(
+        self,
+        transaction: Transaction,
+        calls: Sequence[CallRecord],
+        runs: Sequence[tuple[RunRecord, str | None]],
+        breaches: Sequence[Breach],
+    ) -> None:
+        """Write records that could not be written when they were made: each once, however often this is done.
+
+        What ended stays ended. A breach that is known already is not counted again.
+        """
+        for run, process in runs:
+            upsert(transaction, "runs", [{**_run_row(run), "process": process}], unless=_RUN_IS_COMPLETE)
+        upsert(transaction, "calls", [_call_row(call) for call in calls], unless=_CALL_IS_COMPLETE)
+        upsert(transaction, "breaches", [row_of(breach) for breach in breaches], replace=False)
 
     @transactional
     def interrupt_runs(self, transaction: Transaction, process: str, error: str) -> int:
@@ -234,20 +263,27 @@ class TraceStore(Database):
     # Retention
 
     async def purge(
-        self, *, older_than: float | None = None, keep_bytes: int | None = None, everything: bool = False
+        self,
+        *,
+        older_than: float | None = None,
+        keep_bytes: int | None = None,
+        everything: bool = False,
+        shrink: bool = True,
     ) -> Purged:
-        """Delete runs and calls, oldest first, and free their space on disk."""
-        limits = [math.inf] if everything else [] if older_than is None else [older_than]
-        if keep_bytes is not None:
-            limits.append(await self._oldest_to_keep(keep_bytes))
+        """Delete runs and calls, oldest first, and free their space on disk, or let it be used again.
+
+        To save space, a run that is under way loses its oldest calls, but is not deleted itself.
+        """
+        ages = [math.inf] if everything else [] if older_than is None else [older_than]
+        limits = [*ages, await self._oldest_to_keep(keep_bytes)] if keep_bytes is not None else ages
         gone = Purged()
         # In batches, so that others get their turn.
-        while limits and (some := await self._delete_batch(max(limits))):
+        while limits and (some := await self._delete_batch(max(limits), max(ages, default=-math.inf))):
             gone += some
         # Space in use by other processes is freed another time.
         with contextlib.suppress(StoreError):
             if self._file is not None:
-                while await self._in_thread(lambda: sqlite_file.release_space(self._connection)):
+                while shrink and await self._in_thread(lambda: sqlite_file.release_space(self._connection)):
                     pass
             elif gone and not self._is_sqlite:
                 await self._in_thread(lambda: self._connection.execute("VACUUM runs, calls"))
@@ -270,17 +306,33 @@ class TraceStore(Database):
         return math.inf if earliest is None else float(earliest)
 
     @transactional
-    def _delete_batch(self, transaction: Transaction, before: float) -> Purged:
-        """Delete some of the oldest runs with their calls, or some calls without a run, that began before a time."""
-        oldest = f"SELECT id FROM {{table}} WHERE started_at < :before ORDER BY started_at, id LIMIT {_BATCH}"
-        of_runs = f"DELETE FROM calls WHERE run IN ({oldest.format(table='runs')})"
-        calls = transaction.run(of_runs, before=before)
-        runs = transaction.run(f"DELETE FROM runs WHERE id IN ({oldest.format(table='runs')})", before=before)
-        if not runs:
-            calls = transaction.run(
-                f"DELETE FROM calls WHERE id IN ({oldest.format(table='calls')})", before=before
-            )
-        return Purged(runs, calls)
+    def _delete_batch(self, transaction: Transaction, before: float, running_before: float) -> Purged:
+        """Delete some of the calls that began before a time or belong to a run that did, or, without such, some runs."""
+        runs = f"""
+            SELECT id, kept_bytes FROM runs
+            WHERE started_at < :before AND (outcome <> 'running' OR started_at < :running_before)
+            ORDER BY started_at, id LIMIT {_BATCH}
+        """
+        calls = "SELECT id, kept_bytes FROM calls WHERE {which} ORDER BY started_at, id LIMIT {limit}"
+        times = {"before": before, "running_before": running_before}
+        for which in ("started_at < :before", f"run IN (SELECT id FROM ({runs}) AS old)"):
+            rows = transaction.select(calls.format(which=which, limit=_BATCH), **times)
+            if rows:
+                return Purged(calls=_delete(transaction, "calls", rows))
+        return Purged(runs=_delete(transaction, "runs", transaction.select(runs, **times)))
+
+
+def _delete(transaction: Transaction, table: str, rows: Sequence[Row]) -> int:
+    """Delete the first of these rows, and return how many."""
+    size = 0
+    chosen: list[Row] = []
+    for row in rows:
+        if chosen and size + row["kept_bytes"] > _BATCH_BYTES:
+            break
+        size += row["kept_bytes"]
+        chosen.append({"id": row["id"]})
+    transaction.run_many(f"DELETE FROM {table} WHERE id = :id", chosen)
+    return len(chosen)
 
 
 def _run_row(record: RunRecord) -> Row:

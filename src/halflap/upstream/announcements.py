@@ -30,6 +30,8 @@ _SETTLE_SECONDS = 0.05
 """Servers tend to announce several changes at once: how long to wait before listing again."""
 _REST_SECONDS = 2.0
 """How long not to list again, however many changes a server announces."""
+_MAX_REST_SECONDS = 60.0
+"""The same for a server that does not stop: each time it has announced more meanwhile, the rest doubles up to this."""
 
 
 class Announcements:
@@ -67,6 +69,7 @@ class Announcements:
 
     async def _keep_listed(self, session: Session) -> None:
         await self._list_features(session, ())
+        rest = _REST_SECONDS
         while True:
             await self._list_changed.wait()
             await anyio.sleep(_SETTLE_SECONDS)
@@ -81,7 +84,8 @@ class Announcements:
                 self._hooks.on_event(ServerEvent(self._server, "tools"))
             if changed - {"tools"}:
                 await self._list_features(session, changed)
-            await anyio.sleep(_REST_SECONDS)
+            await anyio.sleep(rest)
+            rest = min(2 * rest, _MAX_REST_SECONDS) if self._list_changed.is_set() else _REST_SECONDS
 
     async def _list_features(self, session: Session, changed: Collection[What]) -> None:
         with anyio.move_on_after(self._list_seconds):

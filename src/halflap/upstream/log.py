@@ -1,10 +1,11 @@
-"""A server's stderr, bounded: the end of it in memory, a little more in a file."""
+"""A server's stderr, bounded: the end of it in memory, a little more in a file, without secrets."""
 
 from __future__ import annotations
 
 import os
 import re
 import threading
+import time
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +16,10 @@ _MEMORY_BYTES = 16 * 1024
 _FILE_BYTES = 256 * 1024
 """Size at which the file is rotated; one older file is kept."""
 _MAX_LINE = 500
+_WINDOW_SECONDS = 10.0
+"""In this time at most a whole file is redacted and written, since redaction is slow; a flood is left out."""
+_LONG_LINE = b"[a line longer than 16 KiB was left out]\n"
+_FLOOD = b"[what followed within 10 s was left out: it was too much]\n"
 
 
 class ServerLog:
@@ -23,8 +28,13 @@ class ServerLog:
     def __init__(self, folder: Path | None, server: str, redact: Callable[[str], str] = str) -> None:
         self.path = None if folder is None else folder / _file_name(server)
         self.redact = redact
-        """Removes secrets from what is shown. The file, which only the user can read, has the text as written."""
+        """Removes secrets, from the file as from what is shown."""
         self._recent = b""
+        self._unfinished = b""
+        """What waits for the end of its line: half a secret would not be recognised."""
+        self._is_skipping = False
+        self._window = -_WINDOW_SECONDS
+        self._in_window = 0
         self._lock = threading.Lock()
 
     def start_process(self) -> None:
@@ -35,12 +45,45 @@ class ServerLog:
         """Add what the server wrote. If the file cannot be written, the log continues in memory."""
         with self._lock:
             self._recent = (self._recent + data)[-_MEMORY_BYTES:]
-            if self.path is None:
-                return
-            try:
-                self._append_to_file(self.path, data)
-            except OSError:
-                self.path = None
+            self._write(self._finished(data))
+
+    def end(self) -> None:
+        """Write what the server left unfinished."""
+        with self._lock:
+            rest, self._unfinished, self._is_skipping = self._unfinished, b"", False
+            self._write(rest if rest.endswith(b"\n") else rest + b"\n" if rest else b"")
+
+    def _finished(self, data: bytes) -> bytes:
+        """Return the lines that are complete now, except those of a private key that is not."""
+        text = self._unfinished + data
+        if self._is_skipping:
+            _, newline, text = text.partition(b"\n")
+            self._is_skipping = not newline
+        end = text.rfind(b"\n") + 1
+        key = text.rfind(b"-----BEGIN", 0, end)
+        if key >= 0 and len(text) - key <= _MEMORY_BYTES and b"-----END" not in text[key:end]:
+            end = key
+        finished, self._unfinished = text[:end], text[end:]
+        if len(self._unfinished) > _MEMORY_BYTES:
+            self._unfinished, self._is_skipping = b"", True
+            finished += _LONG_LINE
+        return finished
+
+    def _write(self, data: bytes) -> None:
+        if self.path is None or not data:
+            return
+        if (now := time.monotonic()) - self._window >= _WINDOW_SECONDS:
+            self._window, self._in_window = now, 0
+        before, self._in_window = self._in_window, self._in_window + len(data)
+        if before > _FILE_BYTES:
+            return
+        if self._in_window > _FILE_BYTES:
+            data = _FLOOD
+        text = self.redact(data.decode(errors="replace"))
+        try:
+            self._append_to_file(self.path, text.encode(errors="replace"))
+        except OSError:
+            self.path = None
 
     def _append_to_file(self, path: Path, data: bytes) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

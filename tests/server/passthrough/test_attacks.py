@@ -136,7 +136,12 @@ async def test_a_server_may_ask_a_hundred_questions_in_one_call_and_no_more(home
     assert len(ann.asked) == 100
 
 
-async def test_a_flood_of_announced_changes_does_not_make_a_flood_of_listings(home: Path) -> None:
+async def test_a_flood_of_announced_changes_does_not_make_a_flood_of_listings(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halflap.upstream.announcements._SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr("halflap.upstream.announcements._REST_SECONDS", 0.01)
+
     async def call(wire: Wire, _arguments: dict[str, Any]) -> Any:
         for _ in range(500):
             await wire.say("notifications/tools/list_changed")
@@ -151,7 +156,7 @@ async def test_a_flood_of_announced_changes_does_not_make_a_flood_of_listings(ho
         Client(Front(gateway, "wire").server, mode=OLD, **ann.options) as client,
     ):
         await client.call_tool("use", {})
-    # After each there is a rest.
+    # After each there is a rest, twice as long as the one before.
     assert wire.counts["tools/list"] < 20
     assert len(ann.told) < 40
 

@@ -118,10 +118,10 @@ class Run:
             self._checked = await self._services.checker.check(self._code, self._outer.principal)
         if config.check == "on" and (mistakes := stopping(self._checked)):
             return await self._refuse(mistakes_text(mistakes))
-        if self._journal is None:
+        if self._journal is None and not recorder.is_required:
             recorder.begin_run(self._record)
         else:
-            # It can be resumed after a crash, so it must be found then.
+            # A workflow can be resumed after a crash, so it must be found then.
             await recorder.commit_run(self._record)
         ending, outcome = await self._in_sandbox()
         return await self._finish(ending, outcome)

@@ -35,6 +35,8 @@ _EXIT_SECONDS = 1.0
 _DRAIN_SECONDS = 0.5
 """How long we wait for an ended server's exit code and the rest of its stderr."""
 _MAX_NOISE_LINES = 3
+_MAX_LOGGED = 2_000
+"""Characters of a line on stdout that is no message."""
 _MAX_SHOWN = 400
 
 
@@ -147,9 +149,10 @@ class _Pipes:
             await incoming.send(SessionMessage(message))
         elif text := line.decode(errors="replace").strip():
             # Many servers print a greeting or their log to stdout; it is logged like their stderr.
-            await asyncio.to_thread(self._log.append, b"[stdout] " + line[:2000].rstrip(b"\n") + b"\n")
+            shown = await asyncio.to_thread(self._log.show, text, _MAX_LOGGED)
+            await asyncio.to_thread(self._log.append, f"[stdout] {shown}\n".encode(errors="replace"))
             if len(noise) < _MAX_NOISE_LINES:
-                noise.append(self._log.show(text, _MAX_SHOWN))
+                noise.append(visible(shown, _MAX_SHOWN))
 
     async def write(self, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
         connection, stdin = self._connection, self._process.stdin
@@ -172,6 +175,7 @@ class _Pipes:
     async def copy_stderr(self) -> None:
         while data := await self._process.stderr.read(65536):
             await asyncio.to_thread(self._log.append, data)
+        await asyncio.to_thread(self._log.end)
         self.stderr_ended.set()
 
 
