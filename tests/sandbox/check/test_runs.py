@@ -86,7 +86,7 @@ def test_what_is_no_python_says_so_itself(desks: Callable[..., Desk], code: str)
 
 
 def test_what_could_not_be_checked_is_run_and_that_is_told(desks: Callable[..., Desk]) -> None:
-    execution = desks("on").run("x = 1\n" * 60_000 + "print('ran')")
+    execution = desks("on").run("# call_tool\n" + "x = 1\n" * 60_000 + "print('ran')")
     assert execution.output == "ran\n"
     assert execution.check_skipped == "the program is larger than 256 KB"
 

@@ -33,6 +33,8 @@ __all__ = ["Checker"]
 
 logger = logging.getLogger(__name__)
 
+_CALLING = frozenset({"call_tool", "dspy", "mcp", "script"})
+"""Names that a program may call tools by, or believe that it may."""
 _MOST_STUBS = 2_000
 _MOST_KEPT = 500
 _MOST_NAMED = 10
@@ -113,6 +115,14 @@ class Checker:
             # Whether there is such a tool may change, and no stub with it.
             _keep(self._kept, key, checked, _MOST_KEPT)
         return checked
+
+    def may_call(self, code: str) -> bool:
+        """Return whether a program names a tool, or something that looks like one."""
+        names = names_in(code)
+        if names & _CALLING or any(name.startswith(PREFIXES) for name in names):
+            return True
+        short = {tool.original_name for tool in self._snapshot().tools.values()}
+        return bool(names & short)
 
     async def _known(self, code: str) -> dict[str, _Known]:
         """Return the tools that a program names."""

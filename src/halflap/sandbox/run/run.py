@@ -113,9 +113,11 @@ class Run:
     async def execute(self) -> Execution:
         """Check and run the program; its own failure is an answer, not an exception."""
         config, recorder = self._config, self._services.recorder
-        # A workflow was checked as such; the lines generated from it mean nothing to its author.
-        if config.check != "off" and self._journal is None:
-            self._checked = await self._services.checker.check(self._code, self._outer.principal)
+        checker = self._services.checker
+        # A workflow was checked as such; the lines generated from it mean nothing to its author. In a program without
+        # tools, nothing can happen before Python itself reports what is wrong.
+        if config.check != "off" and self._journal is None and checker.may_call(self._code):
+            self._checked = await checker.check(self._code, self._outer.principal)
         if config.check == "on" and (mistakes := stopping(self._checked)):
             return await self._refuse(mistakes_text(mistakes))
         if self._journal is None and not recorder.is_required:
