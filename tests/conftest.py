@@ -94,7 +94,10 @@ def log() -> Iterator[None]:
     handlers = [*root.handlers]
     yield
     for one in _loggers(root):
-        one.setLevel(before.get(one, logging.NOTSET))
+        level = before.get(one, logging.NOTSET)
+        # To set it anew drops the caches of all loggers, for each of them.
+        if one.level != level:
+            one.setLevel(level)
     for handler in root.handlers[:]:
         if type(handler) is logging.StreamHandler and handler not in handlers:
             root.removeHandler(handler)

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 SEMANTIC = ("wordllama", "safetensors", "tokenizers")
 """What `halflap[semantic]` installs; without it, search goes by words alone."""
 DISTRACTORS = 40
-EVERY_PROGRAM, EVERY_MISTAKE, EVERY_TOOL, EVERY_TASK = 60, 120, 60, 8
+EVERY_PROGRAM, EVERY_MISTAKE, EVERY_TOOL, EVERY_TASK = 120, 240, 60, 16
 KEYS_A_TOOL = 4
 WANTED = 30
-PAIRS = 4
+PAIRS = 3
 ALL_PAIRS = 1_000
 EXHAUSTIVE = [pytest.mark.slow, pytest.mark.timeout(3_000)]
 TIGHT = {

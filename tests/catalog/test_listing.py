@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +72,7 @@ def test_a_change_is_not_hidden_by_leaving_the_tool_out_for_a_while() -> None:
     assert back.unaccepted == ("mcp__s__a",)
 
 
+@pytest.mark.slow
 def test_a_flood_of_tools_that_come_and_go_is_forgotten_but_not_what_was_there_before() -> None:
     rows = after(listing("s", "old"), listing("s", "old"), listing("s"))
     for moment in range(100):

@@ -80,6 +80,7 @@ def test_every_server_has_a_row_and_each_failure_a_finding(tmp_path: Path) -> No
     assert data["findings"][-1]["about"] == "project-file"
 
 
+@pytest.mark.slow
 def test_the_page_fits_the_terminal_and_draws_nothing_of_a_server(tmp_path: Path) -> None:
     drawing = {"name": "draws", "command": "sh", "args": ["-c", DRAWING]}
     configure(tmp_path, PLAIN, drawing, {"name": "off", "command": "x", "disabled": True})

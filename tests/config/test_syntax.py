@@ -104,6 +104,6 @@ def test_aliases_that_multiply_are_refused_quickly() -> None:
     assert [one.code for one in caught.value.problems] == ["config-too-large"]
 
 
-@pytest.mark.parametrize("text", ["a: " + "[" * 50_000, "? " * 50_000, '{"a":' * 50_000, "a: " + "9" * 5000])
+@pytest.mark.parametrize("text", ["a: " + "[" * 5_000, "? " * 5_000, '{"a":' * 50_000, "a: " + "9" * 5000])
 def test_deep_nesting_and_long_numbers_are_refused(text: str) -> None:
     problem(text)

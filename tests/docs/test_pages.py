@@ -23,8 +23,6 @@ PAGES = [
     *sorted((ROOT / "docs" / "howto").glob("*.md")),
     *sorted((ROOT / "examples").glob("*/README.md")),
 ]
-PLAYED_ALWAYS = "two-servers/README.md"
-"""Playing a page takes seconds: one is played with `make test`, all with `make test-all`."""
 
 
 def _name(page: Path) -> str:
@@ -57,13 +55,8 @@ def _words(line: str) -> Iterator[list[str]]:
             yield list(words)
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, id=_name(page), marks=[] if _name(page) == PLAYED_ALWAYS else [pytest.mark.slow])
-        for page in PAGES
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_a_page_prints_what_it_shows(page: Path) -> None:
     # The home is as short as people's homes are: lines are broken by their length.
     with tempfile.TemporaryDirectory(prefix="h") as home:
@@ -73,7 +66,6 @@ def test_a_page_prints_what_it_shows(page: Path) -> None:
 def test_every_example_has_a_page_that_is_played() -> None:
     folders = {folder for folder in (ROOT / "examples").iterdir() if folder.is_dir()}
     assert folders == {page.parent for page in PAGES if page.parent.parent == ROOT / "examples"}
-    assert PLAYED_ALWAYS in map(_name, PAGES)
 
 
 @pytest.mark.parametrize(

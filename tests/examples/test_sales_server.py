@@ -6,14 +6,13 @@ import asyncio
 import json
 import runpy
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 from halflap.config import Config
 from halflap.gateway import Gateway
 from support import ROOT
-
-if TYPE_CHECKING:
-    import pytest
 
 FOLDER = ROOT / "examples" / "sales-server"
 PROGRAM = """
@@ -123,6 +122,7 @@ async def _answered(call: Any) -> None:
     assert most["data"]["pagination"]["page_size"] == 50
 
 
+@pytest.mark.slow
 def test_the_example_server_composes_as_its_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(FOLDER)
     server = runpy.run_path(str(FOLDER / "server.py"))["server"]

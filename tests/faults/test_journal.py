@@ -125,6 +125,7 @@ async def test_a_full_journal_counts_what_it_loses(
     assert caplog.text.count(f"{lost} records were lost") == 1
 
 
+@pytest.mark.slow
 async def test_a_flood_of_large_results_never_outgrows_the_limit(tmp_path: Path) -> None:
     file, limit = tmp_path / "store.db", 20_000_000
     traces = TracesConfig(keep_mb=limit / 1e6, max_value_bytes=1_000_000)

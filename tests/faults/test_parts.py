@@ -78,6 +78,7 @@ def test_an_answer_of_a_server_fails_for_its_caller_alone() -> None:
     assert "500,000" in message.error.message
 
 
+@pytest.mark.slow
 def test_the_body_of_a_request_is_refused(tmp_path: Path) -> None:
     def ask(arguments: Any) -> httpx2.Response:
         params = {"name": "call_tool", "arguments": {"name": "x", "arguments": arguments}}

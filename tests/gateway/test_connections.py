@@ -230,6 +230,7 @@ def test_closing_ends_servers_with_everything_that_they_started(run: Run, tmp_pa
 # Time -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_progress_extends_the_time_of_a_call_up_to_a_maximum() -> None:
     async def outcome(work: Coroutine[Any, Any, Any]) -> str:
         try:

@@ -108,6 +108,7 @@ async def test_people_who_share_a_gateway_have_their_own_sign_ins(config: Config
             await gateway.call_tool(TOOL, {}, bob)
 
 
+@pytest.mark.slow
 async def test_login_and_logout_with_a_pasted_address(server: Protected, home: Path) -> None:
     file = home / "halflap.yaml"
     file.write_text(json.dumps({"servers": {"notes": {"url": server.url}}}))

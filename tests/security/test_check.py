@@ -79,6 +79,7 @@ def test_it_reaches_nothing(reached: tuple[str, Seen]) -> None:
     assert len(found.refused) > 30
 
 
+@pytest.mark.slow
 def test_without_locks_it_reaches_much(stand_in: StandIn, loot: Loot) -> None:
     found = stand_in.attack("everything", loot, **CONTROL)
     # What an unprivileged user of the machine cannot do anyway.
@@ -89,6 +90,7 @@ def test_without_locks_it_reaches_much(stand_in: StandIn, loot: Loot) -> None:
     assert set(found.refused) <= denied | {"make a session", "leave its group"}
 
 
+@pytest.mark.slow
 def test_with_limits_alone_it_still_writes_into_no_file(stand_in: StandIn, loot: Loot) -> None:
     found = stand_in.attack("everything", loot, **MODES["limits-alone"])
     writing = {

@@ -80,6 +80,7 @@ def _search(keeper: Keeper, words: list[str], before: str = "", mode: str = "roo
     return counts
 
 
+@pytest.mark.slow
 def test_the_search_finds_what_is_there(keeper: Keeper) -> None:
     planted = secrets.token_hex(8)
     (found,) = _search(

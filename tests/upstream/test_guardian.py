@@ -160,6 +160,7 @@ print(sorted(int(name) for name in os.listdir("/proc/self/fd") if os.path.exists
     assert {number for number in signal.valid_signals() if ignored & 1 << (number - 1)} == set()
 
 
+@pytest.mark.slow
 def test_many_servers_come_and_go_without_leaving_a_descriptor() -> None:
     async def scenario() -> None:
         for _ in range(10):

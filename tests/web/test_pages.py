@@ -7,6 +7,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from servers.memory import bundled
 from support import PATIENCE
 from web.visitor import Markup, visiting
@@ -177,6 +179,7 @@ async def test_dspy_programs_are_listed_even_without_a_model() -> None:
         assert (await visitor.get("/programs/nothing")).status_code in {404, 500}
 
 
+@pytest.mark.slow
 async def test_every_link_of_a_page_leads_somewhere() -> None:
     async with visiting(bundled()) as visitor:
         await settled(visitor)

@@ -14,6 +14,7 @@ from support import PATIENCE
 ASKED = {"workflow": example_nets()["order"], "reference_patterns": []}
 
 
+@pytest.mark.slow
 async def test_a_client_with_too_many_jobs_is_refused_while_another_is_not() -> None:
     jobs = Jobs(PATIENCE)
     running = [asyncio.create_task(jobs.run("score", ASKED, "eve")) for _ in range(MAX_PER_CLIENT)]

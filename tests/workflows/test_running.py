@@ -169,6 +169,7 @@ def test_a_failed_run_tells_what_was_done_and_is_resumed_from_there(runs: Runs) 
     assert (over["exit"], over["code"]) == (2, "usage")
 
 
+@pytest.mark.slow
 def test_where_nothing_may_be_recorded_nothing_is_kept(runs: Runs, home: Path) -> None:
     runs.configure(traces={"record": "metadata"})
     runs.close()

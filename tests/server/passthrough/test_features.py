@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 OLD, NEW = "legacy", "2026-07-28"
 ERAS = pytest.mark.parametrize(
     ("mode", "legacy"),
-    [(OLD, True), (OLD, False), (NEW, True), (NEW, False)],
-    ids=["old-old", "old-new", "new-old", "new-new"],
+    [
+        pytest.param(OLD, True, marks=pytest.mark.slow, id="old-old"),
+        pytest.param(OLD, False, id="old-new"),
+        pytest.param(NEW, True, id="new-old"),
+        pytest.param(NEW, False, marks=pytest.mark.slow, id="new-new"),
+    ],
 )
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
