@@ -46,7 +46,6 @@ def interrupted(home: Path, *words: str) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-@pytest.mark.slow
 def test_an_interrupted_program_is_reported_and_recorded_as_cancelled(tmp_path: Path) -> None:
     code, out, _ = interrupted(tmp_path, "it.py", "--json")
     told = json.loads(out)
