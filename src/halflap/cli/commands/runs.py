@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import sys
 import time
@@ -40,6 +41,8 @@ runs = group("runs", "List, show and delete the runs of programs.")
 
 @asynccontextmanager
 async def _recorded(invocation: Invocation, otherwise: str) -> AsyncIterator[Gateway]:
+    # A store that cannot be opened is an error here, reported below.
+    logging.getLogger("halflap.store").setLevel(logging.ERROR)
     async with Gateway.open(invocation.config(), refresh_stale=False) as gateway:
         if gateway.store_trouble is not None:
             raise StoreError(f"{gateway.store_trouble} {otherwise}")
