@@ -37,7 +37,7 @@ class WithToken:
 
 async def main(config: str) -> None:
     guard: Any = served.Guard
-    served.Guard = lambda *arguments: WithToken(guard(*arguments))  # type: ignore[assignment, misc]
+    served.Guard = lambda *given, **named: WithToken(guard(*given, **named))  # type: ignore[assignment, misc]
     gateway = Gateway(await asyncio.to_thread(load_config, config))
     listener = served.bind("127.0.0.1", 0)
     front = Front(gateway)
