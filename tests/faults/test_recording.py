@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,12 +83,14 @@ async def make_unwritable(gateway: Gateway) -> None:
 async def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered_and_loses_none(
     home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # Retention would delete a run that began long ago.
+    run = run_of(1, started_at=time.time())
     async with Gateway.open({}, servers={"s": Memory(definition("t", "text"))}) as gateway:
         await gateway.refresh()
         await make_unwritable(gateway)
         for _ in range(3):
             assert not (await gateway.call("mcp__s__t", text="x")).is_error
-        await gateway.parts.recorder.end_run(run_of(1))
+        await gateway.parts.recorder.end_run(run)
         examined = await gateway.examine()
     assert caplog.text.count("Until it works again, runs and calls are recorded in") == 1
     (journal,) = (home / "data").glob("unrecorded-*.jsonl")
@@ -95,7 +98,7 @@ async def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered_
     assert {one["code"] for one in examined["findings"]} >= {"store-not-writable", "records-waiting"}
     async with Gateway.open({}) as gateway:
         assert [record.outcome for record in await gateway.recent_calls()] == ["ok"] * 3
-        assert [record.id for record in await gateway.runs()] == [run_of(1).id]
+        assert [record.id for record in await gateway.runs()] == [run.id]
         assert (await gateway.examine())["store"]["journalBytes"] == 0
 
 
