@@ -115,7 +115,7 @@ class WebPage:
             return self._ask(request, refused.status, str(refused))
         secret = await asyncio.to_thread(self._sign_in.with_token, form.get("token", "").strip())
         if secret is None:
-            return self._ask(request, 403, "This is nobody's token.")
+            return self._ask(request, 403, "This token is not valid.")
         return _with_cookie(RedirectResponse("/", 303), request, secret)
 
     async def _post_sign_out(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""What every view uses: the gateway, the templates, values that many look at, and the rights of whoever is looking."""
+"""What every view uses: the gateway, the templates, values that many look at, and the rights of the person looking."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ THEME_COOKIE = "halflap-theme"
 
 
 class Shared(Generic[T]):
-    """A value that many look at. It is computed when somebody asks, never by itself, and not more often than worth it.
+    """A value that many look at. It is computed when it is asked for, and at most 5 % of the time.
 
-    Whoever asks while it is out of date gets the old one; the new one is computed meanwhile.
+    A request that finds it out of date gets the old one; the new one is computed in the background.
     """
 
     def __init__(self, compute: Callable[[], Awaitable[T]], seconds: float) -> None:

@@ -56,7 +56,7 @@ class Tasks:
             raise UsageError(f"{running} things are under way for you. Wait for one of them to end.")
         identifier = secrets.token_urlsafe(12)
         started = asyncio.create_task(work, name=f"page: {about}")
-        # An outcome that nobody looks at is not an error of the loop.
+        # An outcome that is never looked at is not an error of the loop.
         started.add_done_callback(lambda done: done.cancelled() or done.exception())
         task = self._tasks[identifier] = Task(identifier, principal, about, started, limit_seconds)
         return task
