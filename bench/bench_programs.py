@@ -74,7 +74,7 @@ async def main() -> int:
         lm = dspy.LM("openai/tiny", api_base=model.url, api_key="key")
         async with running(configured(model.url), Path(folder)) as ours:
             for label, saved in programs().items():
-                module = Program.build(ours.runner.describe(saved)).module
+                module = Program.build(ours.runner.describe(saved))
 
                 async def bare(module: Any = module) -> None:
                     with dspy.context(lm=lm):

@@ -1,11 +1,10 @@
 """How much search finds on real tasks, and how long it takes over 10,000 tools.
 
-Two claims. Of the tools that annotators used for a task, the plain install finds 0.45 among the first ten for
-the task's question, and 0.64 among the first five for each of its steps; `halflap[semantic]` finds 0.48 for
-the question. And with 10,000 tools, for both, the index is built in two seconds, and a query takes five
-milliseconds, be it words, a misspelt name or near to nothing: of invented tools, and of real ones, repeated as
-those of other servers, with the tasks' own questions and steps. While somebody types the names of real tools, 95 of 100
-keystrokes are answered in 50 ms. `make bench` runs this with the others.
+Two claims. Of the tools that annotators used for a task, it finds 0.45 among the first ten for the task's
+question, and 0.64 among the first five for each of its steps. And with 10,000 tools, the index is built in two
+seconds, and a query takes five milliseconds, be it words, a misspelt name or near to nothing: of invented tools,
+and of real ones, repeated as those of other servers, with the tasks' own questions and steps. While somebody types
+the names of real tools, 95 of 100 keystrokes are answered in 50 ms. `make bench` runs this with the others.
 Shares are over all tools of all tasks. Beside them: BM25 as FastMCP has it, over the same tools.
 """
 
@@ -29,15 +28,13 @@ from typing import TYPE_CHECKING, Any
 from halflap.catalog import namespaced
 from halflap.catalog.search.document import Document, document_of
 from halflap.catalog.search.index import Index
-from halflap.catalog.search.semantic import Embedding
 from halflap.core.values import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 SHARED = Path(os.environ.get("HALFLAP_SHARED", Path(__file__).parent.parent.parent / "shared"))
-PLAIN_BOUNDS = (0.45, 0.64)
-SEMANTIC_BOUNDS = (0.48, 0.0)
+LEAST_QUESTION, LEAST_STEPS = 0.45, 0.64
 TOOLS = 10_000
 MOST_INDEX_SECONDS = 2.0
 MOST_QUERY_MS = 5.0
@@ -175,7 +172,7 @@ def timed(action: Callable[[], Any]) -> float:
     return time.process_time() - began
 
 
-def measure_quality(embedding: Embedding | None) -> bool:
+def measure_quality() -> bool:
     data = SHARED / "data"
     if not (data / "live_tasks.json").exists():
         print(f"  skipped: needs live_tasks.json and live_tools.json in {data}")
@@ -185,34 +182,27 @@ def measure_quality(embedding: Embedding | None) -> bool:
     tasks = json.loads((data / "live_tasks.json").read_text())
     base = shares(fastmcp(servers), tasks)
     print(f"  {'BM25 as in FastMCP':<28} {base[0]:.3f}          {base[1]:.3f}")
-    holds = True
-    variants: list[tuple[str, Embedding | None, tuple[float, float]]] = [("halflap", None, PLAIN_BOUNDS)]
-    if embedding is not None:
-        variants.append(("halflap[semantic]", embedding, SEMANTIC_BOUNDS))
-    for label, one, (least_question, least_steps) in variants:
-        question, steps = shares(of(Index(docs, one), docs), tasks)
-        holds = holds and question >= least_question and steps >= least_steps
-        print(
-            f"  {label:<28} {question:.3f} {question / base[0]:6.2f} x"
-            f" {steps:.3f} {steps / base[1]:6.2f} x"
-            f"   at least {least_question:.2f}{f', {least_steps:.2f}' if least_steps else ''}"
-        )
-    return holds
+    question, steps = shares(of(Index(docs), docs), tasks)
+    print(
+        f"  {'halflap':<28} {question:.3f} {question / base[0]:6.2f} x {steps:.3f} {steps / base[1]:6.2f} x"
+        f"   at least {LEAST_QUESTION:.2f}, {LEAST_STEPS:.2f}"
+    )
+    return question >= LEAST_QUESTION and steps >= LEAST_STEPS
 
 
-def measure_time(embedding: Embedding | None) -> bool:
+def measure_time() -> bool:
     language = Language(1)
     docs = generated(language, TOOLS)
-    holds = report_time("", docs, asked(language, docs), embedding)
+    holds = report_time("invented tools", docs, asked(language, docs))
     data = SHARED / "data"
     if (data / "live_tasks.json").exists():
         tasks = json.loads((data / "live_tasks.json").read_text())
         real = documents(json.loads((data / "live_tools.json").read_text()))
         questions = [text for task in tasks for text in (task["question"], *task["steps"])]
-        holds &= report_time(", real ones", copies(real), questions, embedding)
+        holds &= report_time("real ones", copies(real), questions)
         names = [document.original_name for document in random.Random(1).sample(real, TYPED)]
         typed = [name[:length] for name in names for length in range(1, len(name) + 1)]
-        holds &= report_time(", while typing", copies(real), typed, embedding, MOST_KEYSTROKE_MS)
+        holds &= report_time("real ones, while typing", copies(real), typed, MOST_KEYSTROKE_MS)
     return holds
 
 
@@ -226,42 +216,24 @@ def copies(docs: list[Document]) -> list[Document]:
     ]
 
 
-def report_time(
-    what: str,
-    docs: list[Document],
-    queries: list[str],
-    embedding: Embedding | None,
-    most: float = MOST_QUERY_MS,
-) -> bool:
-    holds = True
-    variants: list[tuple[str, Embedding | None]] = [("halflap", None)]
-    if embedding is not None:
-        variants.append(("halflap[semantic]", embedding))
-    for label, one in variants:
-        seconds = min(timed(partial(Index, docs, one)) for _ in range(ROUNDS))
-        index = Index(docs, one)
-        times = sorted(
-            min(timed(partial(index.search, query)) for _ in range(ROUNDS)) * 1000 for query in queries
-        )
-        p50, p95 = times[len(times) // 2], times[len(times) * 95 // 100]
-        holds = holds and seconds <= MOST_INDEX_SECONDS and p95 <= most
-        print(
-            f"  {label + what:<28} {seconds:7.2f} s   p50 {p50:5.2f} ms   p95 {p95:5.2f} ms   max {times[-1]:5.2f} ms"
-        )
-    return holds
+def report_time(what: str, docs: list[Document], queries: list[str], most: float = MOST_QUERY_MS) -> bool:
+    seconds = min(timed(partial(Index, docs)) for _ in range(ROUNDS))
+    index = Index(docs)
+    times = sorted(
+        min(timed(partial(index.search, query)) for _ in range(ROUNDS)) * 1000 for query in queries
+    )
+    p50, p95 = times[len(times) // 2], times[len(times) * 95 // 100]
+    print(f"  {what:<28} {seconds:7.2f} s   p50 {p50:5.2f} ms   p95 {p95:5.2f} ms   max {times[-1]:5.2f} ms")
+    return seconds <= MOST_INDEX_SECONDS and p95 <= most
 
 
 def main() -> int:
-    embedding = Embedding.load()
     print(
         "Share of a task's tools that are found, for its question (first 10) and its steps (first 5 of each)"
     )
-    finds = measure_quality(embedding)
+    finds = measure_quality()
     print(f"{TOOLS:,} tools: index (at most {MOST_INDEX_SECONDS:g} s), query (at most {MOST_QUERY_MS:g} ms)")
-    keeps_up = measure_time(embedding)
-    if embedding is None:
-        print("  halflap[semantic] is not installed, and was not measured")
-    return 0 if finds and keeps_up else 1
+    return 0 if measure_time() and finds else 1
 
 
 if __name__ == "__main__":

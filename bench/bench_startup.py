@@ -75,7 +75,7 @@ def configuration(folder: Path, count: int) -> Path:
         }
         for number in range(count - 1)
     }
-    servers["hanging"] = {"command": sys.executable, "args": [str(SERVERS / "hang.py")]}
+    servers["hanging"] = {"command": sys.executable, "args": [str(SERVERS / "unwilling.py"), "silent"]}
     path = folder / f"servers{count}.json"
     path.write_text(json.dumps({"mcpServers": servers}))
     return path

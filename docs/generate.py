@@ -34,6 +34,7 @@ from halflap.core.errors import HalflapError
 from halflap.core.text import join
 from halflap.dspy.spec import ProgramSpec
 from halflap.gateway import Gateway
+from halflap.lint import rules_page
 from halflap.server import Front
 from halflap.workflows.model.form import net_schema
 
@@ -59,6 +60,7 @@ def pages() -> dict[Path, str]:
         "errors.md": told.replace("\n\n", f"\n\n{_MADE}", 1).replace(
             "`make docs` writes", "edit src/halflap/errors.md; `make docs` writes", 1
         ),
+        "lint.md": rules_page.page(),
         "reference/commands.md": commands_page(),
         "reference/mcp-tools.md": tools_page(own_tools()),
         "reference/python.md": python_page(),

@@ -6,14 +6,16 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from halflap.sandbox.functions import ToolError
 from halflap.sandbox.media import Media
-from halflap.sandbox.sandbox import Program, ToolHelp, ToolRefusal
+from halflap.sandbox.sandbox import Host, Program, ToolHelp
 from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.sandbox.sandbox import Ending, Sandbox
+    from halflap.sandbox.choose import Sandbox
+    from halflap.sandbox.sandbox import Ending
 
 __all__ = ["IMAGE", "TOOLS", "Stage"]
 
@@ -34,7 +36,7 @@ TOGETHER = 5
 
 
 @dataclass(eq=False)
-class Stage:
+class Stage(Host):
     """Plays the host, and remembers."""
 
     most_output: int = 1_000_000
@@ -60,7 +62,7 @@ class Stage:
         if tool == "picture" and self.pictures:
             return Media({**IMAGE, "data": self.pictures.pop(0)})
         if tool == "broken":
-            raise ToolRefusal("the shop is closed")
+            raise ToolError("the shop is closed")
         if tool == "slow":
             self.waiting += 1
             self.most_waiting = max(self.most_waiting, self.waiting)
@@ -81,7 +83,7 @@ class Stage:
             self.waiting += 1
             await asyncio.Event().wait()
         if tool not in answers:
-            raise ToolRefusal(f"there is no tool {name!r}")
+            raise ToolError(f"there is no tool {name!r}")
         return answers[tool]
 
     def output(self, data: bytes) -> bool:

@@ -29,7 +29,7 @@ VARYING = _keys("""
 """Keys whose values are times, sizes, estimates, identifiers, hashes and versions."""
 
 OUTLINED = _keys("""
-    edges evidence fixes gain learning mermaid optimized_workflow pareto_front patch program
+    edges evidence fixes gain learning mermaid optimized_workflow patch program
     raw recommendations sandbox store tokens unjudged
 """)
 """Keys of large values: only the names of their fields are kept."""

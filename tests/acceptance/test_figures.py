@@ -6,8 +6,6 @@ import asyncio
 import json
 import os
 import platform
-import sys
-from importlib.util import find_spec
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
 
     from halflap import Gateway
 
-SEMANTIC = ("wordllama", "safetensors", "tokenizers")
-"""What `halflap[semantic]` installs; without it, search goes by words alone."""
 DISTRACTORS = 40
 EVERY_PROGRAM, EVERY_MISTAKE, EVERY_TOOL, EVERY_TASK = 120, 240, 60, 16
 KEYS_A_TOOL = 4
@@ -63,16 +59,7 @@ def figure() -> Iterator[Figure]:
 # Search ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("install", ["plain", pytest.param("semantic", marks=pytest.mark.slow)])
-def test_search_finds_the_tools_that_people_used(
-    install: str, figure: Figure, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if install == "plain":
-        for module in SEMANTIC:
-            monkeypatch.setitem(sys.modules, module, None)
-    elif find_spec(SEMANTIC[0]) is None:
-        pytest.skip("needs `halflap[semantic]`")
-
+def test_search_finds_the_tools_that_people_used(figure: Figure) -> None:
     async def measure() -> tuple[int, int, int]:
         by_question = by_steps = wanted = 0
         async with opened(suggestions.live_servers()) as gateway:
@@ -89,8 +76,8 @@ def test_search_finds_the_tools_that_people_used(
         return by_question, by_steps, wanted
 
     by_question, by_steps, wanted = asyncio.run(measure())
-    figure(f"search.question_{install}", by_question, wanted)
-    figure(f"search.steps_{install}", by_steps, wanted)
+    figure("search.question", by_question, wanted)
+    figure("search.steps", by_steps, wanted)
 
 
 # Flows -----------------------------------------------------------------------------------------------

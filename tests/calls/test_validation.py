@@ -6,17 +6,19 @@ import asyncio
 import math
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from catalog.worlds import NO_SERVERS
 from halflap import Gateway
-from halflap.calls import Breaches, Calls, Policy, Recorder
+from halflap.calls import Calls, Policy, Recorder
 from halflap.calls.validation import Validators
 from halflap.catalog import Snapshot
 from halflap.config import Config
-from halflap.core.errors import InvalidArgumentsError, ToolBlockedError
-from halflap.core.values import CallContext, Listing, Result, Tool
+from halflap.core.errors import InvalidArgumentsError, ToolHeldError
+from halflap.core.values import Tool
 from halflap.learn import is_name
 from halflap.schema import Validator, try_compile
 from halflap.store import open_store
@@ -24,11 +26,13 @@ from servers.memory import Memory
 from support import little_work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine
 
 MANY = 100_000
 LONGEST_PAUSE = 0.3
 """In time that this process had a processor; what blocks the loop blocks it for a second."""
+NUMBER = {"type": "integer"}
+UNUSED: Any = None
 
 
 def patterned(count: int) -> dict[str, Any]:
@@ -36,8 +40,8 @@ def patterned(count: int) -> dict[str, Any]:
     return {"type": "object", "properties": parts}
 
 
-def tool(schema: dict[str, Any], output: dict[str, Any] | None = None) -> Tool:
-    return Tool("mcp__s__t", "s", "t", "", schema, output, hash="h")
+def tool(schema: dict[str, Any], digest: str = "h") -> Tool:
+    return Tool("mcp__s__t", "s", "t", "", schema, hash=digest)
 
 
 async def pause_during(work: Callable[[], Coroutine[Any, Any, Any]]) -> float:
@@ -70,7 +74,7 @@ async def test_arguments_are_checked_without_blocking_the_loop(name: str) -> Non
     schema = SCHEMAS[name]()
 
     async def check() -> None:
-        validators = Validators()
+        validators = Validators(UNUSED)
         for _ in range(2):
             try:
                 await validators.check_arguments(tool(schema), ARGUMENTS)
@@ -97,15 +101,11 @@ async def test_a_tool_too_large_to_be_checked_does_not_block_the_loop() -> None:
 
 @pytest.mark.slow
 async def test_the_cache_of_compiled_schemas_is_bounded() -> None:
-    validators = Validators()
+    validators = Validators(UNUSED)
     schema = {"properties": {f"p{number}": {"type": "string"} for number in range(3_000)}}
     for number in range(20):
-        await validators.check_arguments(Tool("mcp__s__t", "s", "t", "", schema, hash=str(number)), {})
-    assert 5 < len(validators._compiled) < 20
-
-
-class Word(str):
-    __slots__ = ()
+        await validators.check_arguments(tool(schema, str(number)), {})
+    assert len(validators._compiled) < 20
 
 
 def circle() -> dict[str, Any]:
@@ -116,16 +116,13 @@ def circle() -> dict[str, Any]:
 
 ODD: list[Any] = [
     {"a": {1, 2}, "b": "x"},
-    {"a": b"x"},
     {"a": 1, "b": "\ud800"},
     {1: 2, "a": "x", "b": 1},
     {"a": math.nan, "b": 1},
     None,
     [1, 2],
     circle(),
-    {"a": Word("x"), "b": 1},
 ]
-NUMBER = {"type": "integer"}
 ADD = {"type": "object", "properties": {"a": NUMBER, "b": NUMBER}, "required": ["a", "b"]}
 
 
@@ -140,93 +137,74 @@ async def test_a_call_refuses_exactly_what_validation_reports_whatever_value_it_
                 with pytest.raises(InvalidArgumentsError) as caught:
                     await gateway.call_tool("mcp__s__add", arguments)
                 assert list(caught.value.problems) == problems
+    assert server.calls == []
 
 
-class Source:
-    """Has one tool, and lets something happen while it asks whether it may be called."""
+async def test_a_tool_that_is_held_while_its_arguments_are_checked_is_not_called() -> None:
+    one = tool({"properties": {"a": {"items": {"type": "string"}}}})
+    sent = []
 
-    name = "s"
-
-    def __init__(self, meanwhile: Callable[[], None]) -> None:
-        self.meanwhile = meanwhile
-        self.sent = 0
-
-    async def list(self) -> Listing:
-        return Listing("s", ())
-
-    async def call(
-        self,
-        tool: str,  # noqa: ARG002 -- as the protocol has it
-        arguments: Mapping[str, Any],  # noqa: ARG002 -- as above
-        context: CallContext,  # noqa: ARG002 -- as above
-        *,
-        repeatable: bool,  # noqa: ARG002 -- as above
-        admit: Callable[[], Coroutine[Any, Any, None]],
-    ) -> Result:
+    async def call(name: str, *_: Any, admit: Callable[[], Coroutine[Any, Any, None]], **_more: Any) -> None:
         asked = asyncio.create_task(admit())
         await asyncio.sleep(0)
-        self.meanwhile()
+        catalog.snapshot = replace(catalog.snapshot, held=frozenset({one.name}))
         await asked
-        self.sent += 1
-        return Result()
+        sent.append(name)
 
+    async def find(_: str) -> Tool:
+        return one
 
-async def test_a_tool_that_is_blocked_while_its_arguments_are_checked_is_not_called() -> None:
-    one = tool({"properties": {"a": {"items": {"type": "string"}}}})
-    snapshots = [Snapshot(tools={one.name: one})]
-    policy = Policy(await asyncio.to_thread(Config.from_mapping, {"servers": []}))
-    source = Source(lambda: snapshots.append(replace(snapshots[0], blocked={one.name: "`tools.block`"})))
+    async def load() -> None:
+        pass
+
+    snapshot = Snapshot(tools={one.name: one})
+    own = {"s": SimpleNamespace(name="s", call=call)}
+    catalog: Any = SimpleNamespace(snapshot=snapshot, find=find, load=load, own=own)
     store = await open_store(None)
     recorder = Recorder(store)
-    calls = Calls(policy, recorder, lambda: snapshots[-1], Breaches(store, recorder))
-    calls.register(source)
-    with pytest.raises(ToolBlockedError):
-        await calls.call(one.name, {"a": ["x"] * 50_000}, CallContext())
+    policy = Policy(await asyncio.to_thread(Config.from_mapping, {"servers": []}))
+    calls = Calls(catalog, NO_SERVERS, policy, recorder)
+    with pytest.raises(ToolHeldError):
+        await calls.call(one.name, {"a": ["x"] * 50_000})
     await recorder.close()
     await store.close()
-    assert source.sent == 0
+    assert sent == []
 
 
 # Where results break their declaration is stored and shown to everyone, so no data may be in it.
 
 
+def places(schema: dict[str, Any], value: Any) -> list[tuple[str, str]]:
+    validator = try_compile(schema)
+    assert isinstance(validator, Validator)
+    return [(one.path, one.expected) for one in validator.problems(value, is_name=is_name)]
+
+
 def test_a_key_that_is_not_allowed_is_named_if_it_is_a_name() -> None:
     row = {"properties": {"total": NUMBER, "first name": NUMBER}, "additionalProperties": False}
-    validator = try_compile({"properties": {"orders": {"items": row}}})
-    assert isinstance(validator, Validator)
     value = {"orders": [{"total": "x"}, {"discount": 1}, {"j@x.de": 1}, {"first name": "y"}]}
-    assert [one.path for one in validator.problems(value, is_name=is_name)] == [
+    found = places({"properties": {"orders": {"items": row}}}, value)
+    assert [path for path, _ in found] == [
         *("orders[].total", "orders[].discount", "orders[][key]", 'orders[]["first name"]')
     ]
 
 
+NESTED = {"additionalProperties": {"anyOf": [NUMBER, {"additionalProperties": NUMBER}]}}
+EITHER = {"anyOf": [{"additionalProperties": NUMBER}, {"properties": {"n": NUMBER}, "required": ["n"]}]}
+
+
 @pytest.mark.parametrize(
-    ("schema", "value", "place"),
+    ("schema", "value"),
     [
-        ({"additionalProperties": NUMBER}, {"alice": "secret"}, "[key]"),
-        (
-            {"properties": {"by": {"patternProperties": {".": NUMBER}}}},
-            {"by": {"alice": "secret"}},
-            "by[key]",
-        ),
-        ({"propertyNames": {"maxLength": 3}}, {"alice": 1}, ""),
-        (
-            {"additionalProperties": {"anyOf": [NUMBER, {"additionalProperties": NUMBER}]}},
-            {"alice": {"alice": "s"}},
-            "[key][key]",
-        ),
-        (
-            {"anyOf": [{"additionalProperties": NUMBER}, {"properties": {"n": NUMBER}, "required": ["n"]}]},
-            {"alice": "secret"},
-            None,
-        ),
-        ({"additionalProperties": {"format": "date", "pattern": "^q"}}, {"alice": "secret"}, "[key]"),
+        ({"additionalProperties": NUMBER}, {"alice": "secret"}),
+        ({"properties": {"by": {"patternProperties": {".": NUMBER}}}}, {"by": {"alice": "secret"}}),
+        ({"propertyNames": {"maxLength": 3}}, {"alice": 1}),
+        (NESTED, {"alice": {"alice": "secret"}}),
+        (EITHER, {"alice": "secret"}),
+        ({"additionalProperties": {"format": "date", "pattern": "^q"}}, {"alice": "secret"}),
     ],
 )
-def test_the_place_of_a_breach_quotes_no_data(schema: dict[str, Any], value: Any, place: str | None) -> None:
-    validator = try_compile(schema)
-    assert isinstance(validator, Validator)
-    found = [(one.path, one.expected) for one in validator.problems(value, is_name=is_name)]
-    assert place in {None, found[0][0]}
-    assert "alice" not in str(found)
-    assert "secret" not in str(found)
+def test_the_place_of_a_breach_quotes_no_data(schema: dict[str, Any], value: Any) -> None:
+    found = str(places(schema, value))
+    assert "alice" not in found
+    assert "secret" not in found

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from catalog.worlds import Clock, catalog, config, definition, listing
+from catalog.worlds import NO_SERVERS, Clock, catalog, config, definition, listing
 from halflap.catalog import Catalog
 from halflap.store import open_store
 
@@ -35,7 +35,7 @@ async def test_an_accepted_change_is_none_any_more_and_the_next_one_is() -> None
 async def test_a_definition_that_was_never_seen_is_not_accepted(tmp_path: Path) -> None:
     store = await open_store(tmp_path / "store.db")
     settings = await config("s", tools={"pin": "hold"})
-    here, there = (Catalog(settings, store) for _ in range(2))
+    here, there = (Catalog(settings, store, NO_SERVERS) for _ in range(2))
     await here.absorb(listing("s", "a"))
     await here.absorb(OTHER)
     await there.absorb(listing("s", definition("a", "Evil.")))
@@ -44,21 +44,11 @@ async def test_a_definition_that_was_never_seen_is_not_accepted(tmp_path: Path) 
     await store.close()
 
 
-async def test_a_server_that_is_gone_keeps_its_names(tmp_path: Path) -> None:
-    store = await open_store(tmp_path / "store.db")
-    await Catalog(await config("a-b"), store).absorb(listing("a-b", "t"))
-    other = Catalog(await config("a_b"), store)
-    await other.load()
-    await other.absorb(listing("a_b", "t"))
-    assert "mcp__a_b__t" not in other.snapshot.tools
-    await store.close()
-
-
 async def test_the_catalogue_continues_in_memory_when_the_store_fails(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     store = await open_store(None)
-    living = Catalog(await config("s"), store)
+    living = Catalog(await config("s"), store, NO_SERVERS)
     await living.absorb(listing("s", "a"))
     await store.close()
     await living.absorb(listing("s", definition("a", "Other."), "b"))
@@ -67,48 +57,43 @@ async def test_the_catalogue_continues_in_memory_when_the_store_fails(
     assert caplog.records
 
 
-def stale_after(run: Run, of: str = "list", **more: Any) -> float:
-    """Return the age, in whole seconds, at which a list or a schema is stale."""
+def stale_after(run: Run, **more: Any) -> float:
+    """Return the age, in whole seconds, at which a schema is stale."""
     clock = Clock()
     ttl = more.pop("ttl_seconds", None)
     living = run(catalog(listing("s", "a", ttl_seconds=ttl), clock=clock, **more))
     started = clock.now
     for age in (0, 1, 59, 60, 119, 120, 299, 300, 3_599, 3_600):
         clock.now = started + age
-        tool = living.snapshot.tools[NAME]
-        if living.is_stale("s") if of == "list" else living.is_stale_schema(tool):
+        if living.is_stale(living.snapshot.tools[NAME]):
             return age
     return float("inf")
 
 
 @pytest.mark.parametrize(
-    ("of", "settings", "seconds"),
+    ("settings", "seconds"),
     [
-        ("list", {}, 300),
-        ("schema", {}, 3_600),
-        ("list", {"ttl": {"list_seconds": 0}}, 0),
-        ("schema", {"ttl": {"per_tool": {"mcp__x__*": 1, "mcp__s__*": 120, NAME: 60}}}, 120),
+        ({}, 3_600),
+        ({"ttl": {"per_tool": {"mcp__x__*": 1, "mcp__s__*": 120, NAME: 60}}}, 120),
         # The server's own time counts if it is shorter.
-        ("schema", {"ttl_seconds": 60}, 60),
-        ("schema", {"ttl_seconds": 60, "ttl": {"per_tool": {NAME: 120}}}, 60),
+        ({"ttl_seconds": 60}, 60),
+        ({"ttl_seconds": 60, "ttl": {"per_tool": {NAME: 120}}}, 60),
         # Many servers send 0 without meaning it; the user's own setting is meant.
-        ("list", {"ttl_seconds": 0}, 60),
-        ("list", {"ttl_seconds": 0, "ttl": {"list_seconds": 1}}, 1),
+        ({"ttl_seconds": 0}, 60),
+        ({"ttl_seconds": 0, "ttl": {"schema_seconds": 1}}, 1),
     ],
 )
-def test_lists_and_schemas_are_stale_after_their_time(
-    run: Run, of: str, settings: dict[str, Any], seconds: float
-) -> None:
-    assert stale_after(run, of, **settings) == seconds
+def test_schemas_are_stale_after_their_time(run: Run, settings: dict[str, Any], seconds: float) -> None:
+    assert stale_after(run, **settings) == seconds
 
 
 async def test_the_same_listing_again_is_fresh_and_makes_no_new_snapshot() -> None:
     clock = Clock()
     living = await catalog(listing("s", "a"), clock=clock)
     before = living.snapshot
-    clock.now += 300
+    clock.now += 3_600
     await living.absorb(listing("s", "a"))
-    assert not living.is_stale("s")
+    assert not living.is_stale(before.tools[NAME])
     assert living.snapshot is before
     await living.absorb(listing("s", "a", instructions="Be kind."))
     assert living.snapshot is not before

@@ -27,7 +27,7 @@ JSON: Any = st.recursive(
 def after(*listings: Listing) -> ServerRows:
     rows = ServerRows()
     for moment, one in enumerate(listings):
-        rows = absorb(rows, one, "f", float(moment)).rows
+        rows = absorb(rows, one, "f", float(moment))
     return rows
 
 
@@ -38,8 +38,8 @@ def present(rows: ServerRows) -> dict[str, str]:
 @given(LISTINGS)
 def test_the_same_listing_again_changes_nothing(one: Listing) -> None:
     first = absorb(ServerRows(), one, "f", 1.0)
-    again = absorb(first.rows, one, "f", 2.0)
-    assert again.rows.tools == [replace(tool, last_seen=2.0) for tool in first.rows.tools]
+    again = absorb(first, one, "f", 2.0)
+    assert again.tools == [replace(tool, last_seen=2.0) for tool in first.tools]
 
 
 @given(st.lists(LISTINGS, min_size=1, max_size=4))
@@ -69,7 +69,7 @@ def test_the_definition_seen_first_is_the_accepted_one(history: list[Listing]) -
 def test_a_change_is_not_hidden_by_leaving_the_tool_out_for_a_while() -> None:
     rows = after(listing("s", "a"), listing("s"))
     back = absorb(rows, listing("s", definition("a", "Other.")), "f", 1.0)
-    assert back.unaccepted == ("mcp__s__a",)
+    assert [tool.hash != tool.accepted_hash for tool in back.tools] == [True]
 
 
 @pytest.mark.slow
@@ -77,14 +77,14 @@ def test_a_flood_of_tools_that_come_and_go_is_forgotten_but_not_what_was_there_b
     rows = after(listing("s", "old"), listing("s", "old"), listing("s"))
     for moment in range(100):
         flood = (definition(f"t{moment}x{number}", "x" * 1_000) for number in range(100))
-        rows = absorb(rows, listing("s", *flood), "f", 10.0 + moment).rows
+        rows = absorb(rows, listing("s", *flood), "f", 10.0 + moment)
     assert len(rows.tools) <= 1_100
     large = absorb(rows, listing("s", *(definition(f"l{n}", "x" * 900_000) for n in range(20))), "f", 200.0)
-    rows = absorb(large.rows, listing("s"), "f", 201.0).rows
+    rows = absorb(large, listing("s"), "f", 201.0)
     assert len(json.dumps([tool.definition for tool in rows.tools])) < 5_000_000
     # Nor is it a way to have a changed definition accepted.
     back = absorb(rows, listing("s", definition("old", "Other.")), "f", 202.0)
-    assert back.unaccepted == ("mcp__s__old",)
+    assert [tool.name for tool in back.tools if tool.hash != tool.accepted_hash] == ["mcp__s__old"]
 
 
 @given(st.dictionaries(st.sampled_from(["title", "description", "inputSchema", "annotations"]), JSON))

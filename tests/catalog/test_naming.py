@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.catalog.naming import MAX_NAME, choose_name, namespaced
+from halflap.catalog.listing import MAX_NAME, choose_name, namespaced
 
 TEXTS = st.text(st.characters(codec=None), max_size=20)
 # Few letters, so that names collide all the time.

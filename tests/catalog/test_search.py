@@ -80,34 +80,8 @@ def test_neighbours_of_a_good_tool_come_before_strangers() -> None:
     assert found == ["mcp__maps__route", "mcp__maps__geocode", "mcp__aaa__other"]
 
 
-@pytest.mark.parametrize(
-    ("query", "tool"),
-    [("convert PDF to markdown", "pdf_to_markdown"), ("turn markdown into a PDF", "markdown_to_pdf")],
-)
-def test_the_order_of_words_in_a_name_counts(query: str, tool: str) -> None:
-    documents = [document("a", "markdown_to_pdf", "Convert."), document("b", "pdf_to_markdown", "Convert.")]
-    assert first(query, documents).endswith(f"__{tool}")
-
-
 def tool(schema: Any, **more: Any) -> Tool:
     return Tool("mcp__s__t", "s", "t", "A tool.", schema, **more)
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"properties": {"p": {"items": {"properties": {"colour": {"description": "Of the paint."}}}}}},
-        {"properties": {"p": {"anyOf": [{"properties": {"colour": {"description": "Of the paint."}}}]}}},
-        {
-            "properties": {"p": {"$ref": "#/$defs/One"}},
-            "$defs": {"One": {"properties": {"colour": {"description": "Of the paint."}}}},
-        },
-    ],
-    ids=["in an array", "in a choice", "in a definition"],
-)
-def test_a_document_has_the_parameters_within_others(schema: Any) -> None:
-    made = document_of(tool(schema), "")
-    assert (made.parameters, made.parameter_texts) == ("p colour", "Of the paint.")
 
 
 def test_a_tool_is_found_by_what_may_be_chosen() -> None:
@@ -126,12 +100,10 @@ def test_hostile_texts_cost_little(text: str) -> None:
 
 def test_a_schema_of_very_many_parameters_costs_little() -> None:
     wide: Any = {"properties": {f"p{number}": {"description": "d" * 100} for number in range(100_000)}}
-    deep: Any = {}
-    for _ in range(20):
-        deep = {"properties": {f"p{number}": deep for number in range(1_000)}, "enum": ["x" * 1_000] * 1_000}
+    many: Any = {"properties": {"p": {"enum": ["x" * 1_000] * 100_000}}}
     with little_work(5):
         document_of(tool(wide), "x" * 1_000_000)
-        document_of(tool(deep), "")
+        document_of(tool(many), "")
 
 
 @pytest.mark.parametrize("query", ["猫犬" * 200_000, "mcp__" * 100_000])

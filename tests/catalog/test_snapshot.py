@@ -7,7 +7,6 @@ import pytest
 from catalog.worlds import catalog, definition, listing
 from halflap.catalog import Snapshot, matches
 from halflap.core.errors import ToolNotFoundError
-from support import little_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -30,18 +29,9 @@ def suggestions(run: Run, name: str) -> tuple[str, ...]:
     return caught.value.suggestions
 
 
-@pytest.mark.parametrize(
-    ("glob", "fits"),
-    [
-        ("mcp__echo__add", True),
-        ("mcp__echo__*", True),
-        ("*__add", True),
-        ("mcp__echo__[a-c]?d", True),
-        ("", False),
-    ],
-)
-def test_a_rule_is_a_name_or_a_glob(glob: str, *, fits: bool) -> None:
-    assert (matches("mcp__echo__add", [glob]) is not None) == fits
+def test_a_rule_is_a_name_or_a_glob() -> None:
+    for glob in ("mcp__echo__add", "mcp__echo__*", "mcp__echo__[a-c]?d"):
+        assert matches("mcp__echo__add", ["", glob]) == glob
 
 
 def test_a_definition_that_says_anything_at_all_makes_a_tool(run: Run) -> None:
@@ -84,11 +74,3 @@ def test_a_million_letters_are_not_repeated(run: Run) -> None:
         world.find("mcp__s__" + "x" * 900_000)
     assert len(str(caught.value)) < 1_000
     assert len(caught.value.name) > 900_000
-
-
-def test_looking_up_unknown_names_among_thousands_of_tools_costs_little(run: Run) -> None:
-    many = run(snapshot(listing("big", *(f"read_report_{number}" for number in range(5_000)))))
-    with little_work(2.0):
-        for number in range(100):
-            with pytest.raises(ToolNotFoundError):
-                many.find(f"mcp__big__write_sheet_{number}")

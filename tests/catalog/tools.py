@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 from hypothesis import strategies as st
 
 from halflap.catalog import namespaced
-from halflap.catalog.search.document import Document, document_of
+from halflap.catalog.search.document import Document
 from halflap.catalog.search.index import Found, Index
-from halflap.core.values import Tool
-from support import shared_data
 
 # Few words, so that documents have much in common.
 WORDS = st.sampled_from(
@@ -47,21 +43,3 @@ def names(found: list[Found]) -> list[str]:
 
 def first(query: str, documents: list[Document] | None = None) -> str:
     return Index(OFFICE if documents is None else documents).search(query)[0].name
-
-
-def live_documents() -> list[Document]:
-    """Return the tools of the real servers in the shared data, or skip."""
-    return [
-        document_of(
-            Tool(
-                namespaced(server, one["name"]),
-                server,
-                one["name"],
-                one.get("description") or "",
-                one["inputSchema"],
-            ),
-            entry["description"] or "",
-        )
-        for server, entry in json.loads(shared_data("live_tools.json").read_text()).items()
-        for one in entry["tools"]
-    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from halflap.catalog import Catalog
@@ -13,6 +14,7 @@ from halflap.store import open_store
 if TYPE_CHECKING:
     from halflap.store import Store
 
+NO_SERVERS: Any = SimpleNamespace(made=None)
 OPEN: list[Store] = []
 """The stores of catalogues in memory, to be closed after the test."""
 
@@ -45,7 +47,7 @@ async def catalog(*listings: Listing, clock: Clock | None = None, **more: Any) -
     """Return a catalogue in memory that has taken in these listings."""
     settings = await config(*dict.fromkeys(one.server for one in listings), **more)
     OPEN.append(await open_store(None))
-    made = Catalog(settings, OPEN[-1], clock or Clock())
+    made = Catalog(settings, OPEN[-1], NO_SERVERS, refresh_stale=False, clock=clock or Clock())
     await made.load()
     for one in listings:
         await made.absorb(one)

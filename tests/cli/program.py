@@ -1,4 +1,4 @@
-"""The `halflap` command, run in this process, on a terminal, or as a process of its own."""
+"""The `halflap` command, run in this process as if on a terminal or in a pipe."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import io
 import json
 import logging
 import os
-import pty
-import select
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.cli import main
-from support import HALFLAP, PATIENCE, python_server
+from support import HALFLAP, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,8 +28,6 @@ PLAIN = {
     "args": [str(Path(__file__).with_name("plain.py"))],
     "protocol": "legacy",
 }
-RESEND_SECONDS = 10.0
-"""After this long without any output, an answer is typed again: the terminal may have dropped it."""
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -78,6 +73,12 @@ class _Screen(io.TextIOWrapper):
     def isatty(self) -> bool:
         return True
 
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as the base class has it
+        line = super().readline(size)
+        if "\x03" in line:
+            raise KeyboardInterrupt
+        return line
+
 
 def halflap(
     *arguments: str,
@@ -90,7 +91,8 @@ def halflap(
 ) -> Done:
     """Run a command in this process; the same code runs as in a process of its own.
 
-    With `columns`, it prints to a terminal of that width; `typed` is what a person answers to its questions.
+    With `columns`, it prints to a terminal of that width; `typed` is what a person answers to its questions,
+    where \\x03 is Ctrl-C.
     """
     data = [io.BytesIO(stdin if typed is None else typed.encode()), io.BytesIO(), io.BytesIO()]
     kind = io.TextIOWrapper if columns is None else _Screen
@@ -133,39 +135,3 @@ def _logging_kept() -> Iterator[None]:
         root.setLevel(level)
         for name in list(root.manager.loggerDict):
             logging.getLogger(name).setLevel(levels.get(name, logging.NOTSET))
-
-
-def in_terminal(
-    *arguments: str,
-    home: Path,
-    cwd: Path | None = None,
-    answers: Mapping[str, str],
-) -> Done:
-    """Run the command on a real terminal; each question gets its answer when it has been asked."""
-    waiting, typed, seen = dict(answers), "", ""
-    variables, folder = environment(home), home if cwd is None else cwd
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(folder)
-        os.execve(HALFLAP, [HALFLAP, *arguments], variables)
-    until = time.monotonic() + PATIENCE
-    try:
-        while time.monotonic() < until:
-            ready, _, _ = select.select([terminal], [], [], RESEND_SECONDS)
-            if not ready:
-                os.write(terminal, typed.encode())
-                continue
-            try:
-                data = os.read(terminal, 65536)
-            except OSError:  # How Linux reports that the other side is closed.
-                break
-            seen += data.decode(errors="replace")
-            for question in [question for question in waiting if question in seen]:
-                typed = waiting.pop(question)
-                os.write(terminal, typed.encode())
-        else:
-            os.kill(pid, 9)
-    finally:
-        os.close(terminal)
-        status = os.waitpid(pid, 0)[1]
-    return Done(os.waitstatus_to_exitcode(status), seen.replace("\r\n", "\n"), "")

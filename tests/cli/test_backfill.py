@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 import pytest
 
 from backfill.logs import lines, trace, traces
-from cli.program import PLAIN, configure, environment, halflap
+from cli.program import configure, environment, halflap
 from support import HALFLAP, PATIENCE, eventually
 
 if TYPE_CHECKING:
@@ -39,17 +39,6 @@ def test_what_was_learned_can_be_forgotten_and_read_again(home: Path) -> None:
     assert halflap(*forget, "--yes", home=home).code == 0
     right = halflap("backfill", "bare.jsonl", "-s", "right", "--json", home=home)
     assert [(tool["server"], tool["observations"]) for tool in right.json["tools"]] == [("right", 5)]
-
-
-def test_drift_in_logs_is_reported(home: Path) -> None:
-    config = configure(home, PLAIN)
-    assert halflap("list", "--config", config, home=home).code == 0
-    (home / "a.jsonl").write_bytes(lines(*(trace(number, {"id": number}, "echo") for number in range(80))))
-    (home / "b.jsonl").write_bytes(lines(trace(2, {"id": "x"}, "echo")))
-    for file in ("a.jsonl", "b.jsonl"):
-        assert halflap("backfill", file, "-s", "plain", "--config", config, home=home).code == 0
-    rows = halflap("schema", "drift", "--json", "--config", config, home=home).json
-    assert {(row["tool"], row["what"]) for row in rows} == {("mcp__plain__echo", "new-type")}
 
 
 def unread(pipe: IO[bytes] | None) -> int:

@@ -15,7 +15,7 @@ from support import HALFLAP, PATIENCE, alive, children_of, eventually, python_se
 if TYPE_CHECKING:
     from pathlib import Path
 
-DIES = python_server("dies", "dies_at_start.py")
+DIES = python_server("dies", "unwilling.py", "dies")
 ONE = {"name": "one", "description": "Grüße ✓", "inputSchema": {"type": "object"}}
 LIST = ("list", "-c", "halflap-test.json")
 
@@ -71,7 +71,7 @@ def test_streams_that_are_closed_full_or_of_another_encoding(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_ctrl_c_ends_a_list_that_waits_and_leaves_no_process(tmp_path: Path) -> None:
-    config = configure(tmp_path, python_server("hang", "hang.py", start_timeout_seconds=1_000))
+    config = configure(tmp_path, python_server("hang", "unwilling.py", "silent", start_timeout_seconds=1_000))
     with subprocess.Popen(
         [HALFLAP, "list", "-c", config],
         stdout=subprocess.PIPE,

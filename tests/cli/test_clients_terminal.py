@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import Done, halflap, in_terminal
+from cli.program import Done, halflap
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,10 +32,8 @@ def typed(place: Path, *words: str, answer: str = "y\n") -> Done:
 
 
 def test_ctrl_c_writes_nothing(place: Path) -> None:
-    done = in_terminal("init", home=place, answers={QUESTION: "\x03"})
-    assert done.code == 130
-    assert "Nothing was written." in done.out
-    assert "Traceback" not in done.out
+    done = typed(place, "init", answer="\x03")
+    assert (done.code, "Nothing was written." in done.err, "Traceback" in done.err) == (130, True, False)
     assert not (place / "config").exists()
 
 

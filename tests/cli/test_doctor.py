@@ -20,17 +20,7 @@ if TYPE_CHECKING:
 
 DOCTOR = ("doctor", "-c", "halflap-test.json")
 DRAWING = r"printf '\033[2J\033]0;owned\007 it cannot \302\233[31mgo on\n' >&2; exit 3"
-HANGING = python_server("hangs", "hang.py", start_timeout_seconds=1)
-KEYS = {
-    "healthy", "summary", "findings", "version", "python", "configuration", "configurationWarnings",
-    "untrustedProjectFiles", "servers", "tools", "callable", "outputs", "collisions", "drift",
-    "brokenScripts", "brokenPrograms", "sandbox", "store", "edges", "learning", "unfinished", "interrupted", "tokens",
-}  # fmt: skip
-SERVER_KEYS = {
-    "name", "transport", "state", "healthy", "signIn", "signedIn", "startSeconds", "protocolVersion", "serverInfo", "tools",
-    "outputs", "blocked", "held", "changed", "unfilled", "trouble", "lastError", "warnings", "log", "tokens",
-}  # fmt: skip
-FINDING_KEYS = {"severity", "code", "about", "server", "what", "todo"}
+HANGING = python_server("hangs", "unwilling.py", "silent", start_timeout_seconds=1)
 TROUBLES = {
     "dies": "process-ended",
     "hangs": "start-timeout",
@@ -43,7 +33,7 @@ def test_every_server_has_a_row_and_each_failure_a_finding(tmp_path: Path) -> No
     configure(
         tmp_path,
         PLAIN,
-        python_server("dies", "dies_at_start.py"),
+        python_server("dies", "unwilling.py", "dies"),
         HANGING,
         {"name": "missing", "command": "no-such-program"},
         {"name": "away", "url": "http://127.0.0.1:9/mcp"},
@@ -54,11 +44,9 @@ def test_every_server_has_a_row_and_each_failure_a_finding(tmp_path: Path) -> No
     done = halflap(*DOCTOR, "--json", home=tmp_path)
     data = done.json
     assert (done.code, done.err, data["healthy"]) == (1, "", False)
-    assert data.keys() == KEYS
-    assert all(server.keys() == SERVER_KEYS for server in data["servers"])
-    assert all(finding.keys() == FINDING_KEYS for finding in data["findings"])
     page = (ROOT / "docs" / "doctor.md").read_text()
-    assert [key for key in KEYS | SERVER_KEYS | FINDING_KEYS if f"`{key}`" not in page] == []
+    keys = {*data, *data["servers"][0], *data["findings"][0]}
+    assert [key for key in keys if f"`{key}`" not in page] == []
     servers = {server["name"]: server for server in data["servers"]}
     found = {one["server"]: one for one in data["findings"]}
     for name, trouble in TROUBLES.items():
@@ -103,7 +91,9 @@ def test_a_hint_is_no_failure(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_reports_what_is_known_so_far(tmp_path: Path) -> None:
-    config = configure(tmp_path, PLAIN, python_server("hangs", "hang.py", start_timeout_seconds=300))
+    config = configure(
+        tmp_path, PLAIN, python_server("hangs", "unwilling.py", "silent", start_timeout_seconds=300)
+    )
     with subprocess.Popen(
         [HALFLAP, "doctor", "--json", "-c", config],
         stdin=subprocess.DEVNULL,

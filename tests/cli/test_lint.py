@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLEAN = tool("text_length", record("text", text=TEXT), {"type": "integer"})
-TOOLS: dict[str, Any] = {"clean": [CLEAN], "warned": [tool("get_it")], "wrong": [tool("get it")]}
 
 
 def text_of(folder: Path, *tools: Any, options: tuple[str, ...] = ()) -> str:
@@ -41,51 +40,32 @@ def test_ignored_findings_are_shown_on_request(tmp_path: Path) -> None:
     assert "ignored by the author: no-output-schema" in text_of(tmp_path, one, options=("--all",))
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with files of every kind, to work in."""
-    for name, tools in TOOLS.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(tools))
-    (tmp_path / "several.json").write_text(
-        json.dumps({name: {"tools": tools} for name, tools in TOOLS.items()})
-    )
-    (tmp_path / "empty.json").write_text("[]")
-    (tmp_path / "binary.json").write_bytes(b"\xff\xfe")
-    (tmp_path / "strict.yaml").write_text(
-        json.dumps({"lint": {"fail_on": "warning", "off": ["name-characters"]}})
-    )
-    (tmp_path / "bad.json").write_text(json.dumps({"lint": {"off": ["nope"]}}))
-    monkeypatch.chdir(tmp_path)
-    # Otherwise the logs of later tests would go to this one's output.
-    monkeypatch.setattr("halflap.cli.command.set_up_logging", lambda **_: None)
-    return tmp_path
-
-
 @pytest.mark.parametrize(
-    ("asked", "code"),
+    ("tools", "asked", "code"),
     [
-        ("--file warned.json", 0),
-        ("--file wrong.json --json", 1),
-        ("--file wrong.json --fail-on never", 0),
-        ("--file several.json clean", 2),
-        ("--file wrong.json --config strict.yaml", 1),
-        ("--file clean.json --config bad.json", 2),
-        ("--file binary.json --json", 2),
-        ("--file empty.json", 2),
-        ("--file clean.json --suggest", 2),
-        ("", 2),
+        ([tool("get_it")], "", 0),
+        ([tool("get it")], "--json", 1),
+        ([tool("get it")], "--fail-on never", 0),
+        ([tool("get it")], "--config strict.yaml", 1),
+        ([CLEAN], "--config bad.json", 2),
+        ([CLEAN], "--suggest", 2),
+        ([CLEAN], "shop", 2),
+        ([], "", 2),
     ],
 )
-@pytest.mark.usefixtures("place")
-def test_exit_codes(asked: str, code: int) -> None:
-    done = CliRunner().invoke(app, ["lint", *asked.split()])
-    assert done.exit_code == code, done.output
+def test_exit_codes(tmp_path: Path, tools: list[Any], asked: str, code: int) -> None:
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    lint = {"fail_on": "warning", "off": ["name-characters"]}
+    (tmp_path / "strict.yaml").write_text(json.dumps({"lint": lint}))
+    (tmp_path / "bad.json").write_text(json.dumps({"lint": {"off": ["nope"]}}))
+    done = halflap("lint", "--file", "tools.json", *asked.split(), home=tmp_path)
+    assert done.code == code, done.err
 
 
 def test_definitions_come_from_stdin_or_from_live_servers(tmp_path: Path) -> None:
     shop = definitions(tmp_path, tool("get_it"), tool("get_it"), name="shop")
     config = configure(tmp_path, shop, {"name": "gone", "command": "/nowhere/at/all"})
-    tools = json.dumps(TOOLS["clean"]).encode()
+    tools = json.dumps([CLEAN]).encode()
     done = {
         "stdin": halflap("lint", "--file", "-", "--json", home=tmp_path, stdin=tools),
         "live": halflap("lint", "--json", "--config", config, home=tmp_path),

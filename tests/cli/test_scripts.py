@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import PLAIN, configure, each, halflap
+from cli.program import PLAIN, configure, halflap
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,41 +33,32 @@ def put(place: Path, **scripts: str) -> Path:
 
 
 def test_a_script_is_saved_listed_shown_called_and_removed(place: Path) -> None:
-    assert halflap("scripts", "save", "double", "double.py", home=place).code == 0
+    def run(*words: str) -> tuple[int, str]:
+        done = halflap(*words, home=place)
+        return done.code, done.out
+
     file = place / "data" / "scripts" / "double.py"
+    assert run("scripts", "save", "double", "double.py")[0] == 0
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    runs = each(
-        {
-            "list": ("scripts",),
-            "show": ("scripts", "show", "double"),
-            "call": ("call", "script__double", "--arg", "number=4"),
-            "tools": ("list", "--server", "script"),
-            "again": ("scripts", "save", "double", "double.py"),
-        },
-        place,
-    )
-    assert runs["list"].out.startswith("script__double(number: integer) -> integer\n")
-    assert runs["show"].out == DOUBLE
-    assert runs["call"].out == '{"result": 8}\n'
-    assert runs["tools"].out == "script__double\tDouble a number.\n"
-    assert runs["again"].code == 2
-    assert halflap("scripts", "save", "double", "double.py", "--force", home=place).code == 0
-    assert halflap("scripts", "remove", "double", "--yes", home=place).code == 0
+    assert run("scripts")[1].startswith("script__double(number: integer) -> integer\n")
+    assert run("scripts", "show", "double") == (0, DOUBLE)
+    assert run("call", "script__double", "--arg", "number=4") == (0, '{"result": 8}\n')
+    assert run("list", "--server", "script") == (0, "script__double\tDouble a number.\n")
+    assert run("scripts", "save", "double", "double.py")[0] == 2
+    assert run("scripts", "save", "double", "double.py", "--force")[0] == 0
+    assert run("scripts", "remove", "double", "--yes")[0] == 0
     assert not file.exists()
 
 
 def test_broken_scripts_are_listed_with_the_others(place: Path) -> None:
     folder = put(place, good=DOUBLE, syntax="x = (", blocked=DOUBLE, hidden='"""No\x1b[31mthing\u202e."""')
     (folder / "passwords.py").symlink_to("/etc/passwd")
-    runs = each({"text": ("scripts",), "json": ("scripts", "--json"), "tools": ("list",)}, place)
-    assert runs["text"].code == 0
-    assert not set(runs["text"].out) & {"\x1b", "\u202e"}
-    rows = {row["name"]: row for row in runs["json"].json}
-    assert {name for name, row in rows.items() if row.get("broken")} == {"passwords", "syntax"}
-    assert rows["good"]["inputSchema"]["required"] == ["number"]
-    assert "root:" not in runs["json"].out
-    assert "script__good" in runs["tools"].out
-    assert "script__blocked" not in runs["tools"].out
+    listed, data = halflap("scripts", home=place), halflap("scripts", "--json", home=place)
+    assert not set(listed.out) & {"\x1b", "\u202e"}
+    assert {row["name"] for row in data.json if row.get("broken")} == {"passwords", "syntax"}
+    assert "root:" not in data.out
+    tools = halflap("list", home=place).out
+    assert ("script__good" in tools, "script__blocked" in tools) == (True, False)
 
 
 def test_removing_asks_first(place: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.testing import CliRunner
 
+from cli.program import Done
 from halflap.cli.app import app
 
 if TYPE_CHECKING:
@@ -20,19 +21,6 @@ if TYPE_CHECKING:
 TOKEN = "ghp_" + "a1B2" * 9
 GITHUB = {"command": "npx", "args": ["-y", "@mcp/github"], "env": {"GITHUB_TOKEN": TOKEN}}
 TIME = {"command": "uvx", "args": ["mcp-server-time"]}
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a command left."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 @dataclass(frozen=True)

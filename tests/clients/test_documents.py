@@ -80,25 +80,6 @@ def test_json_keeps_its_indentation_and_json_with_comments_is_not_written() -> N
     assert commented.text == text
 
 
-def test_comments_of_yaml_stay_where_they_were() -> None:
-    document = Document(Path("x.yaml"), YAML)
-    document.put(("mcpServers", "new"), ENTRY, ["from there"])
-    text = document.text
-    assert (
-        text.index("# - two, some day") < text.index("  # from there\n  new:") < text.index("# How programs")
-    )
-
-
-@pytest.mark.parametrize("path", [("mcpServers", "zeta"), ("mcpServers", "alpha")])
-def test_a_flag_is_set_and_removed_in_any_style(path: tuple[str, ...]) -> None:
-    document = Document(Path("x.yaml"), YAML)
-    document.put((*path, "disabled"), True)
-    assert document.at((*path, "disabled")) is True
-    document.remove((*path, "disabled"))
-    assert document.value == Document(Path("x.yaml"), YAML).value
-    assert document.text.count("#") == YAML.count("#")
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clients.homes import GITHUB, TIME, TOKEN, Home
-from halflap.config import Config, load_config
+from halflap.config import load_config
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from cli.program import Done
+    from halflap.config import ServerConfig
 
 
-def cursor(person: Home, **servers: Any) -> Path:
-    return person.write(".cursor/mcp.json", {"mcpServers": servers})
-
-
-def loaded(person: Home) -> Config:
-    return load_config(person.config, project=False)
-
-
-def names(person: Home) -> list[str]:
-    return [server.name for server in loaded(person).servers]
+def imported(person: Home, *options: str, **cursor: Any) -> tuple[dict[str, ServerConfig], Done]:
+    """Import from the files there are, and these servers of Cursor; return what is configured then."""
+    if cursor:
+        person.write(".cursor/mcp.json", {"mcpServers": cursor})
+    done = person.run("init", "--yes", *options)
+    assert done.code == 0, done.err
+    return {one.name: one for one in load_config(person.config, project=False).servers}, done
 
 
 EVERYWHERE: dict[str, Any] = {
@@ -38,88 +36,53 @@ EVERYWHERE: dict[str, Any] = {
 }
 
 
-def test_servers_of_every_client_are_imported_into_one_configuration(person: Home) -> None:
+def test_servers_of_every_client_are_imported_once_into_one_configuration(person: Home) -> None:
     for name, content in EVERYWHERE.items():
         person.write(name, content)
     theirs = person.files()
-    done = person.run("init", "--yes", "--project")
-    assert done.code == 0, done.err
-    assert names(person) == list("abcdghij")
-    assert {name: data for name, data in person.files().items() if name in theirs} == theirs
+    assert list(imported(person)[0]) == list("abcdg")
+    assert list(imported(person, "--project")[0]) == list("abcdghij")
+    before = person.files()
+    assert {name: data for name, data in before.items() if name in theirs} == theirs
     assert stat.S_IMODE(person.config.stat().st_mode) == 0o600
     for client in ("Claude Code", "Claude Desktop", "Cursor", "VS Code", "Windsurf"):
         assert f"# from {client}, ~/" in person.config.read_text()
-
-
-def test_running_it_again_changes_nothing(person: Home) -> None:
-    for name, content in EVERYWHERE.items():
-        person.write(name, content)
-    assert person.run("init", "--yes", "--project").code == 0
-    before = person.files()
-    done = person.run("init", "--yes", "--project")
-    assert done.code == 0
-    assert done.out == ""
+    imported(person, "--project")
     assert person.files() == before
-    assert not person.backups.exists()
-
-
-def test_a_project_is_imported_only_on_request(person: Home) -> None:
-    cursor(person, a=TIME)
-    person.write("work/.mcp.json", {"mcpServers": {"theirs": TIME}})
-    person.run("init", "--yes")
-    assert names(person) == ["a"]
 
 
 def test_two_servers_of_one_name_are_both_kept(person: Home) -> None:
-    cursor(person, db={"command": "one"})
     person.write(".claude.json", {"mcpServers": {"db": {"command": "other"}}})
-    done = person.run("init", "--yes")
-    assert {server.name: server.command for server in loaded(person).servers} == {
-        "db": "other",
-        "db-cursor": "one",
-    }
+    found, done = imported(person, db={"command": "one"})
+    assert {name: one.command for name, one in found.items()} == {"db": "other", "db-cursor": "one"}
     assert "db-cursor" in done.err
 
 
 def test_halflap_itself_is_never_imported(person: Home) -> None:
-    cursor(
-        person,
-        gate={"command": "/x/halflap", "args": ["serve"]},
-        halflap={"url": "http://127.0.0.1:1/mcp"},
-        a=TIME,
-    )
-    person.run("init", "--yes")
-    assert names(person) == ["a"]
+    gate = {"command": "/x/halflap", "args": ["serve"]}
+    found, _ = imported(person, gate=gate, halflap={"url": "http://127.0.0.1:1/mcp"}, a=TIME)
+    assert list(found) == ["a"]
 
 
 def test_servers_of_projects_keep_their_working_folder(person: Home) -> None:
     project = person.folder / "code" / "shop"
     project.mkdir(parents=True)
-    entry = {
-        "mcpServers": {"db": {"command": "./db", "args": ["${X:-y}"]}, "off": TIME},
-        "disabledMcpServers": ["off"],
-    }
+    servers = {"db": {"command": "./db", "args": ["${X:-y}"]}, "off": TIME}
+    entry = {"mcpServers": servers, "disabledMcpServers": ["off"]}
     person.write(".claude.json", {"projects": {str(project): entry}})
-    person.run("init", "--yes")
-    db, off = loaded(person).servers
-    assert (db.command, db.cwd, db.args) == (f"{project}/db", str(project), ("y",))
-    assert (off.name, off.disabled) == ("off", True)
+    found, _ = imported(person)
+    assert (found["db"].command, found["db"].cwd) == (f"{project}/db", str(project))
+    assert (found["db"].args, found["off"].disabled) == (("y",), True)
 
 
 def test_inputs_of_vs_code_become_variables(person: Home) -> None:
-    inputs = [
-        {"id": "api-key", "password": True, "description": "The key"},
-        {"id": "region", "default": "eu"},
-    ]
-    servers = {
-        "a": {**TIME, "env": {"KEY": "${input:api-key}"}},
-        "b": {**TIME, "env": {"R": "${input:region}"}},
-    }
+    inputs = [{"id": "api-key", "password": True}, {"id": "region", "default": "eu"}]
+    env = {"a": {"KEY": "${input:api-key}"}, "b": {"R": "${input:region}"}}
+    servers = {name: {**TIME, "env": variables} for name, variables in env.items()}
     person.write(".config/Code/User/mcp.json", {"inputs": inputs, "servers": servers})
-    done = person.run("init", "--yes")
-    a, b = loaded(person).servers
-    assert (a.disabled, dict(a.env)) == (True, {"KEY": "${API_KEY:-}"})
-    assert (b.disabled, dict(b.env)) == (False, {"R": "eu"})
+    found, done = imported(person)
+    assert (found["a"].disabled, dict(found["a"].env)) == (True, {"KEY": "${API_KEY:-}"})
+    assert (found["b"].disabled, dict(found["b"].env)) == (False, {"R": "eu"})
     assert "API_KEY" in done.err
 
 
@@ -145,49 +108,31 @@ def test_variables_keep_their_meaning(
 ) -> None:
     monkeypatch.setenv("HERE", "here")
     person.write(file, {"mcpServers": {"a": {"command": "x", "args": args}}})
-    person.run("init", "--yes", "--project")
-    (server,) = loaded(person).servers
-    assert list(server.args) == [text.replace("{work}", str(person.work)) for text in expected]
+    found, _ = imported(person, "--project")
+    assert list(found["a"].args) == [text.replace("{work}", str(person.work)) for text in expected]
 
 
 @pytest.mark.parametrize(
-    "entry",
-    [
-        {**TIME, "enabledTools": ["x"]},
-        {**TIME, "disabledTools": ["x"]},
-        {**TIME, "args": ["${config:x.y}"]},
-        {**TIME, "sandbox": {}, "sandboxEnabled": True},
-    ],
+    "more", [{"enabledTools": ["x"]}, {"args": ["${config:x.y}"]}, {"sandbox": {}, "sandboxEnabled": True}]
 )
-def test_servers_that_would_not_work_as_before_are_written_disabled(
-    person: Home, entry: dict[str, Any]
-) -> None:
-    cursor(person, a=entry, b=TIME)
-    done = person.run("init", "--yes")
-    assert {server.name: server.disabled for server in loaded(person).servers} == {"a": True, "b": False}
+def test_servers_that_would_not_work_as_before_are_written_disabled(person: Home, more: Any) -> None:
+    found, done = imported(person, a={**TIME, **more}, b=TIME)
+    assert {name: one.disabled for name, one in found.items()} == {"a": True, "b": False}
     assert "`a`" in done.err
 
 
-def test_an_unset_variable_is_reported_and_affects_only_its_server(
-    person: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HERE", "here")
-    cursor(
-        person,
-        a={"command": "${env:NOT_SET}"},
-        b={**TIME, "env": {"A": "${env:NOT_SET}", "B": "${env:HERE}"}},
-    )
-    done = person.run("init", "--yes")
-    assert "`a`" in done.err
-    assert "NOT_SET" in done.err
-    a, b = loaded(person).servers
-    assert a.broken
-    assert dict(b.env) == {"A": "", "B": "here"}
+def test_an_unset_variable_is_reported_and_affects_only_its_server(person: Home) -> None:
+    unset = "${env:NOT_SET}"
+    found, done = imported(person, a={"command": unset}, b={**TIME, "env": {"A": unset, "B": "1"}})
+    assert ("`a`" in done.err, "NOT_SET" in done.err) == (True, True)
+    assert found["a"].broken
+    assert dict(found["b"].env) == {"A": "", "B": "1"}
 
 
 def test_servers_that_may_need_a_sign_in_are_named(person: Home) -> None:
-    cursor(
+    _, done = imported(
         person,
+        "--json",
         plain=TIME,
         remote={"url": "https://mcp.example.com/mcp"},
         signed={"url": "http://127.0.0.1:3000/", "oauth": {"clientId": "x"}},
@@ -195,7 +140,7 @@ def test_servers_that_may_need_a_sign_in_are_named(person: Home) -> None:
         local={"url": "http://127.0.0.1:3000/"},
         query={"url": "https://mcp.example.com/mcp?key=k"},
     )
-    assert person.run("init", "--yes", "--json").json["sign_in"] == ["remote", "signed"]
+    assert done.json["sign_in"] == ["remote", "signed"]
 
 
 CODEX = """\
@@ -215,7 +160,6 @@ enabled = false
 ZED = """\
 // Zed settings
 {
-  "theme": "One Dark",
   "context_servers": {
     "new": {"command": "new", "args": ["a"]},
     "old": {"command": {"path": "old", "args": ["b"], "env": {"A": "1"}}}, // before
@@ -235,6 +179,11 @@ extensions:
     envs: {A: "1"}
   web: {enabled: false, type: streamable_http, uri: "https://web.example/mcp"}
 """
+GEMINI = {
+    "a": {"command": "a", "env": {"K": "$GEMINI_KEY"}},
+    "b": {"httpUrl": "https://b.example/mcp"},
+    "c": {"url": "https://c.example/sse"},
+}
 
 
 def test_formats_of_other_clients_are_understood(person: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,15 +192,9 @@ def test_formats_of_other_clients_are_understood(person: Home, monkeypatch: pyte
     person.write(".codex/config.toml", CODEX)
     person.write(".config/zed/settings.json", ZED)
     person.write(".config/goose/config.yaml", GOOSE)
-    gemini = {
-        "a": {"command": "a", "env": {"K": "$GEMINI_KEY"}},
-        "b": {"httpUrl": "https://b.example/mcp"},
-        "c": {"url": "https://c.example/sse"},
-    }
-    person.write(".gemini/settings.json", {"mcpServers": gemini})
-    done = person.run("init", "--yes", "--json")
+    person.write(".gemini/settings.json", {"mcpServers": GEMINI})
+    found, done = imported(person, "--json")
     assert [one["name"] for one in done.json["kept_out"]] == ["extension", "developer"]
-    found = {server.name: server for server in loaded(person).servers}
     assert list(found) == ["docs", "web", "off", "a", "b", "c", "new", "old", "files", "web-goose"]
     assert dict(found["docs"].env) == {"TOKEN": "${NOT_EXPANDED}"}
     assert dict(found["web"].headers) == {"X-Team": "a", "Authorization": "Bearer secret-token"}
@@ -263,20 +206,18 @@ def test_formats_of_other_clients_are_understood(person: Home, monkeypatch: pyte
 
 
 def test_secrets_are_kept_but_not_shown(person: Home) -> None:
-    cursor(person, github=GITHUB)
-    done = person.run("init", "--yes")
-    assert loaded(person).servers[0].env["GITHUB_TOKEN"] == TOKEN
+    found, done = imported(person, github=GITHUB)
+    assert found["github"].env["GITHUB_TOKEN"] == TOKEN
     assert TOKEN not in done.out + done.err
 
 
 def test_a_broken_file_does_not_hide_the_others(person: Home) -> None:
     person.write(".cursor/mcp.json", '{\n  "mcpServers": {\n    "a" 1\n  }\n}')
-    person.write(".claude.json", {"mcpServers": {"b": TIME}})
     (person.folder / ".codeium/windsurf/mcp_config.json").mkdir(parents=True)
-    done = person.run("init", "--yes")
-    assert names(person) == ["b"]
-    assert ".cursor/mcp.json:3: " in done.err
-    assert "mcp_config.json" in done.err
+    person.write(".claude.json", {"mcpServers": {"b": TIME}})
+    found, done = imported(person)
+    assert list(found) == ["b"]
+    assert (".cursor/mcp.json:3: " in done.err, "mcp_config.json" in done.err) == (True, True)
 
 
 EDITED = """\
@@ -295,38 +236,26 @@ execution: {timeout_seconds: 5}
 
 
 def test_later_runs_add_new_servers_and_keep_every_line(person: Home) -> None:
-    person.config.parent.mkdir(parents=True)
-    person.config.write_text(EDITED)
-    person.config.chmod(0o640)
-    cursor(person, alpha={"command": "alpha", "args": ["one"]}, new=TIME)
-    done = person.run("init", "--yes")
+    person.write(".config/halflap/config.yaml", EDITED).chmod(0o640)
+    found, done = imported(person, alpha={"command": "alpha", "args": ["one"]}, new=TIME)
     after = person.config.read_text()
     lines = iter(after.splitlines())
     assert all(line in lines for line in EDITED.splitlines())
-    assert names(person) == ["zeta", "alpha", "new"]
+    assert list(found) == ["zeta", "alpha", "new"]
     assert after.index("# - two, some day") < after.index("new:") < after.index("# How programs run.")
     assert stat.S_IMODE(person.config.stat().st_mode) == 0o640
     (copy,) = person.backups.iterdir()
-    assert copy.read_text() == EDITED
-    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert (copy.read_text(), stat.S_IMODE(copy.stat().st_mode)) == (EDITED, 0o600)
     assert str(copy) in done.err
 
 
-def test_a_server_that_was_changed_here_is_left_alone(person: Home) -> None:
-    cursor(person, github=GITHUB)
-    person.run("init", "--yes")
+def test_what_was_changed_here_or_is_broken_is_left_alone(person: Home) -> None:
+    imported(person, github=GITHUB)
     person.config.write_text(person.config.read_text().replace("npx", "/my/npx"))
     before = person.files()
-    done = person.run("init", "--yes", "--json")
-    assert [one["name"] for one in done.json["kept_out"]] == ["github"]
+    assert [one["name"] for one in imported(person, "--json")[1].json["kept_out"]] == ["github"]
     assert person.files() == before
-
-
-def test_a_broken_configuration_is_left_alone(person: Home) -> None:
-    person.config.parent.mkdir(parents=True)
     person.config.write_text("mcpServers:\n  a: {comand: x}\n")
-    cursor(person, b=TIME)
     done = person.run("init", "--yes")
-    assert done.code == 2
-    assert "config.yaml:2" in done.err
+    assert (done.code, "config.yaml:2" in done.err) == (2, True)
     assert person.config.read_text() == "mcpServers:\n  a: {comand: x}\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,11 +54,6 @@ def register(tool: Decorator, context_type: Any) -> None:
 
     read_ticket.__annotations__["context"] = context_type
     tool("read_ticket", title="Read")(read_ticket)
-
-    @tool()
-    def thread_name() -> str:
-        """Return the name of the thread this runs in."""
-        return threading.current_thread().name
 
     @tool()
     def merge_tickets(

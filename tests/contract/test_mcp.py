@@ -61,17 +61,14 @@ def test_the_tools_are_listed_with_the_envelope_and_without_the_context(run: Run
 
     tools = {one.name: one for one in run(listed())}
     read = tools["read_ticket"]
-    assert read.title == "Read"
-    assert read.description == "Read a ticket."
+    assert (read.title, read.description) == ("Read", "Read a ticket.")
     assert list(read.input_schema["properties"]) == ["number"]
     assert read.input_schema["properties"]["number"]["x-halflap"] == {"consumes": "ticket"}
     assert read.input_schema["properties"]["number"]["description"] == "Which one. From list_tickets."
     assert read.output_schema is not None
-    good, bad = read.output_schema["oneOf"]
-    assert good["properties"]["data"]["properties"]["minutes"]["description"] == "Time spent. Unit: minutes."
-    assert bad["properties"]["success"]["const"] is False
-    merge = tools["merge_tickets"].input_schema
-    assert described_parameters(merge) == DESCRIPTIONS
+    minutes = read.output_schema["oneOf"][0]["properties"]["data"]["properties"]["minutes"]
+    assert minutes["description"] == "Time spent. Unit: minutes."
+    assert described_parameters(tools["merge_tickets"].input_schema) == DESCRIPTIONS
     listing = tools["list_tickets"].output_schema
     assert listing is not None
     ticket = listing["$defs"]["Ticket"]["properties"]["ticket_id"]
@@ -86,15 +83,6 @@ def test_results_are_enveloped_in_text_and_structure(run: Run) -> None:
     assert [one["ticket_id"] for one in second["data"]["results"]] == ["T-2", "T-3", "T-4"]
     assert second["data"]["pagination"] == {"total_count": 5, "page_size": 3, "has_more": False}
     assert envelope(run, desk(), "read_ticket", number="T-3")["data"] == {"ticket_id": "T-3", "minutes": 30}
-
-
-def test_internals_do_not_leak(run: Run) -> None:
-    crash = envelope(run, desk(), "read_ticket", number="crash")
-    broken = envelope(run, desk(), "read_ticket", number="broken")
-    assert crash["error"]["code"] == broken["error"]["code"] == "INTERNAL_ERROR"
-    assert broken["error"]["details"] == {"path": "data.minutes"}
-    assert "hunter2" not in str(crash)
-    assert "secret" not in str(broken)
 
 
 def test_protocol_errors_and_requests_pass_through(run: Run) -> None:

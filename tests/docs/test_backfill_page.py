@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from typer.main import get_command
 
 from backfill.logs import found_in
 from halflap.learn import Learned, digest_of, infer
@@ -27,18 +26,3 @@ def test_every_example_gives_the_same_observation(example: str) -> None:
     assert found.knowledge.shapes == {ToolKey("shop", "get_order", ""): TOLD}
     counts = found.counts
     assert (counts.bad_count, counts.other, counts.unpaired, counts.nameless) == (0, 0, 0, 0)
-
-
-def test_every_option_is_explained() -> None:
-    import typer  # noqa: PLC0415 -- the command line is what is looked at
-
-    from halflap.cli.commands.schema import backfill  # noqa: PLC0415 -- as above
-
-    app = typer.Typer()
-    app.command()(backfill)
-    options = {
-        name for parameter in get_command(app).params for name in parameter.opts if name.startswith("--")
-    }
-    assert options - {"--config", "--install-completion", "--show-completion"} <= set(
-        re.findall(r"`(--[\w-]+)", PAGE)
-    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from halflap.clients.places import CLIENTS
 from halflap.config import Config
 from support import ROOT
 
@@ -74,15 +75,14 @@ def test_every_command_of_the_readme_exists() -> None:
     assert named <= set(COMMANDS)
 
 
+def test_every_client_has_its_row() -> None:
+    page = (ROOT / "docs" / "clients.md").read_text()
+    assert [one.slug for one in CLIENTS.values() if f"| {one.label} | `{one.slug}` |" not in page] == []
+
+
 def test_every_dependency_has_its_row_in_the_architecture() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     rows = (ROOT / "docs" / "architecture.md").read_text()
     for requirement in [*project["dependencies"], *project["optional-dependencies"]["postgres"]]:
         name = re.split(r"[\[<>=]", requirement)[0]
         assert re.search(rf"^\| .*\b{re.escape(name)}\b", rows, re.MULTILINE), name
-
-
-def test_the_licence_of_the_package_is_the_one_in_the_tree() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["license"] == "MIT"
-    assert (ROOT / "LICENSE").read_text().startswith("MIT License")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from docs.pages import Command, matches, parts_of, play
+from docs.pages import Command, parts_of, play
 from halflap.cli.app import _loaded
 from support import ROOT
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PAGES = [
     ROOT / "docs" / "tutorial.md",
+    ROOT / "docs" / "scripts.md",
     *sorted((ROOT / "docs" / "howto").glob("*.md")),
     *sorted((ROOT / "examples").glob("*/README.md")),
 ]
@@ -66,19 +67,3 @@ def test_a_page_prints_what_it_shows(page: Path) -> None:
 def test_every_example_has_a_page_that_is_played() -> None:
     folders = {folder for folder in (ROOT / "examples").iterdir() if folder.is_dir()}
     assert folders == {page.parent for page in PAGES if page.parent.parent == ROOT / "examples"}
-
-
-@pytest.mark.parametrize(
-    ("shown", "printed", "holds"),
-    [
-        ("one\ntwo", "one\ntwo\n", True),
-        ("one", "one\ntwo\n", False),
-        ("one\n…", "one\ntwo\nthree\n", True),
-        ("in … s", "in 1.2 s\n", True),
-        ("in … s", "in 1.2 ms or\nso s\n", False),
-        ("a.c", "abc\n", False),
-        ("", "something\n", False),
-    ],
-)
-def test_an_ellipsis_stands_for_any_text(shown: str, printed: str, holds: bool) -> None:
-    assert matches(shown, printed) is holds

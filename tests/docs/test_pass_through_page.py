@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from halflap.server.passthrough.client import ANSWER_SECONDS
-from halflap.server.passthrough.requests import MAX_OPEN, MAX_OPEN_EACH
+from halflap.server.client import ANSWER_SECONDS
+from halflap.server.requests import MAX_OPEN, MAX_OPEN_EACH
 from halflap.upstream.definitions import MAX_ENTRIES
 from support import ROOT
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import halflap
 from support import CODES, ROOT
 
 if TYPE_CHECKING:
@@ -35,46 +34,14 @@ def pages() -> dict[Path, str]:
     return made
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "errors.md",
-        "configuration.md",
-        "doctor.md",
-        "reference/commands.md",
-        "reference/mcp-tools.md",
-        "reference/python.md",
-        "reference/dspy-program.schema.json",
-        "reference/config.schema.json",
-    ],
-)
-def test_a_generated_page_is_up_to_date(name: str) -> None:
-    path = ROOT / "docs" / name
-    assert path.read_text(encoding="utf-8") == pages()[path], "run `make docs`"
-
-
-def test_every_generated_page_is_checked() -> None:
-    assert {path.relative_to(ROOT / "docs").as_posix() for path in pages()} == {
-        "errors.md",
-        "configuration.md",
-        "doctor.md",
-        *(f"reference/{path.name}" for path in REFERENCE.iterdir()),
-    }
+def test_the_generated_pages_are_up_to_date() -> None:
+    stale = [path.name for path, text in pages().items() if path.read_text(encoding="utf-8") != text]
+    assert stale == [], "run `make docs`"
+    assert {*REFERENCE.iterdir()} <= {*pages()}
 
 
 def commands() -> list[Any]:
     return list(generator().every_command())
-
-
-def test_every_command_has_its_heading_and_every_option_its_row() -> None:
-    page = (REFERENCE / "commands.md").read_text(encoding="utf-8")
-    sections = dict(re.findall(r"^##+ (halflap [^\n]+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
-    assert list(sections) == [path for path, _, _ in commands()]
-    for path, command, _ in commands():
-        for parameter in command.params:
-            if parameter.param_type_name == "option" and parameter.name not in {"help", "install_completion"}:
-                for name in parameter.opts:
-                    assert re.search(rf"[` ]{re.escape(name)}[`, ]", sections[path]), (path, name)
 
 
 @pytest.mark.parametrize(("path", "command"), [(path, command) for path, command, _ in commands()])
@@ -86,36 +53,15 @@ def test_help_texts_are_sentences(path: str, command: Any) -> None:
         assert meaning[0].isupper(), (path, parameter.name, meaning)
 
 
-def test_every_mcp_tool_has_a_heading_with_its_arguments_and_errors() -> None:
-    page = (REFERENCE / "mcp-tools.md").read_text(encoding="utf-8")
-    tools = generator().own_tools()
-    assert {"search_tools", "list_callable_tools", "inspect_tool", "execute_program", "suggest_workflow"} <= {
-        tool.name for tool in tools
-    }
-    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
-    for tool in tools:
-        for name, schema in tool.input_schema["properties"].items():
-            assert f"| `{name}` |" in sections[tool.name]
-            assert schema.get("description"), (tool.name, name)
-        for name, schema in tool.definition.get("outputSchema", {}).get("properties", {}).items():
-            assert f"| `{name}` |" in sections[tool.name]
+def test_every_field_of_an_mcp_tool_is_described_and_every_error_has_a_code() -> None:
+    for tool in generator().own_tools():
+        output = tool.definition.get("outputSchema", {})
+        for name, schema in {**tool.input_schema["properties"], **output.get("properties", {})}.items():
             assert schema.get("description"), (tool.name, name)
         assert set(tool.errors) <= set(CODES)
-        for code in tool.errors:
-            assert f"(../errors.md#{code})" in sections[tool.name]
 
 
-@pytest.mark.parametrize("name", halflap.__all__)
-def test_every_public_name_has_its_heading(name: str) -> None:
-    page = (REFERENCE / "python.md").read_text(encoding="utf-8")
-    assert re.search(rf"^## `?{name}`?$", page, re.MULTILINE)
-
-
-def test_every_setting_is_on_the_page_of_the_configuration() -> None:
-    page = pages()[ROOT / "docs" / "configuration.md"]
-    documented = re.findall(r"^\| `([\w.]+)` \|.*\|.*\|.*\|$", page, re.MULTILINE)
-    names = [name for rows in generator().settings().values() for name, *_ in rows]
-    assert sorted(documented) == sorted(names)
+def test_every_setting_is_described() -> None:
     assert all(meaning for rows in generator().settings().values() for *_, meaning in rows)
 
 

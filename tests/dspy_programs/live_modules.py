@@ -66,27 +66,14 @@ def travel() -> Any:
     return module
 
 
-def made(forward: Callable[..., Any], **steps: Any) -> Any:
+def made(forward: Callable[..., Any], answer: Any = None) -> Any:
     class Made(dspy.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            for name, step in (steps or {"answer": dspy.Predict("question -> reply")}).items():
-                setattr(self, name, step)
+            self.answer = answer or dspy.Predict("question -> reply")
 
     Made.forward = forward
     return Made()
-
-
-def derived(self: Any, question: str) -> Any:
-    return self.answer(question=question.strip())
-
-
-def renamed(self: Any, query: str) -> Any:
-    return self.answer(question=query)
-
-
-def replaced(self: Any, question: str) -> Any:
-    return dspy.Prediction(reply=self.answer(question=question).reply + "!")
 
 
 class Strict(pydantic.BaseModel):
@@ -103,17 +90,21 @@ class Judged(dspy.Signature):  # type: ignore[misc]
     reply: Strict = dspy.OutputField()
 
 
-REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "derived": (lambda: made(derived), "ask something else"),
-    "other outputs": (lambda: made(replaced), "return other values"),
-    "renamed outputs": (travel, "returns no field 'counts'.*--wiring"),
-    "other inputs": (lambda: made(renamed), "sample values.*--wiring"),
-    "list": (lambda: made(renamed, steps=[dspy.Predict("question -> reply")]), "no lists"),
-    "validators": (lambda: dspy.Predict(Judged), "validators"),
-    "kind": (lambda: dspy.BestOfN(dspy.Predict("question -> reply"), 2, len, 1.0), "sample values"),
-    "image": (lambda: dspy.Predict("question, picture: dspy.Image -> reply"), "Image"),
-    "tool": (lambda: dspy.ReAct("question -> reply", [len]), "len, which is not in the catalogue"),
-    "settings": (lambda: dspy.Predict("question -> reply", temperature=0.5), r"programs\.lm"),
-    "reserved": (lambda: dspy.Predict("config -> reply"), '"config" is reserved'),
-    "class": (lambda: Travel, r"dspy\.Module"),
-}
+def changed(self: Any, question: str) -> Any:
+    return dspy.Prediction(reply=self.answer(question=question).reply + "!")
+
+
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: made(lambda self, question: self.answer(question=question.strip())), "ask something else"),
+    (lambda: made(changed), "return other values"),
+    (travel, "returns no field 'counts'.*--wiring"),
+    (lambda: made(lambda self, query: self.answer(question=query)), "sample values.*--wiring"),
+    (lambda: made(changed, [dspy.Predict("question -> reply")]), "no lists"),
+    (lambda: dspy.Predict(Judged), "validators"),
+    (lambda: dspy.BestOfN(dspy.Predict("question -> reply"), 2, len, 1.0), "sample values"),
+    (lambda: dspy.Predict("question, picture: dspy.Image -> reply"), "Image"),
+    (lambda: dspy.ReAct("question -> reply", [len]), "len, which is not in the catalogue"),
+    (lambda: dspy.Predict("question -> reply", temperature=0.5), r"programs\.lm"),
+    (lambda: dspy.Predict("config -> reply"), '"config" is reserved'),
+    (lambda: Travel, r"dspy\.Module"),
+]

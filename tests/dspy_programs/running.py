@@ -6,19 +6,19 @@ import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dspy_programs import saved
 from dspy_programs.chat_server import Asked, ChatServer, chatting
 from halflap.config import LmConfig, ProgramsConfig
 from halflap.core.values import CallContext, Result, Tool
 from halflap.dspy.library import SavedProgram
-from halflap.dspy.runner import Outcome, Runner
+from halflap.dspy.runner import Runner
 from halflap.dspy.spec import read_spec
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+    from pathlib import Path
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -34,7 +34,7 @@ def echo(asked: Asked) -> dict[str, Any]:
 def program(name: str = "answerer", **changes: Any) -> SavedProgram:
     """Return a program as it is read from its file; by default, one step that answers a question."""
     data = json.dumps({**saved.spec(name, step()), **changes}).encode()
-    return SavedProgram(read_spec(data, name), sha256(data).hexdigest(), Path())
+    return SavedProgram(read_spec(data, name), sha256(data).hexdigest())
 
 
 def step(name: str = "answer", kind: str = "Predict", **changes: Any) -> dict[str, Any]:
@@ -68,6 +68,15 @@ def configured(url: str | None, *, cache: Any = None, **lm: Any) -> ProgramsConf
     return ProgramsConfig(timeout_seconds=300.0, cache=cache, lm=model)
 
 
+class Outcome(NamedTuple):
+    outputs: dict[str, Any]
+    metadata: dict[str, Any]
+
+    @property
+    def cache_hit(self) -> bool:
+        return bool(self.metadata["cache_hit"])
+
+
 @dataclass
 class Running:
     runner: Runner
@@ -76,7 +85,7 @@ class Running:
     async def run(
         self, program: SavedProgram, inputs: Mapping[str, Any], context: CallContext | None = None
     ) -> Outcome:
-        return await self.runner.run(program, inputs, context or CallContext(), self.tools.call)
+        return Outcome(*await self.runner.run(program, inputs, context or CallContext(), self.tools.call))
 
     @property
     def pid(self) -> int:
@@ -94,20 +103,11 @@ async def running(config: ProgramsConfig, folder: Path, tools: Tools | None = No
         await runner.close()
 
 
-def play(
-    run: Run,
-    folder: Path,
-    answer: Callable[[Asked], Any],
-    story: Callable[[Running, ChatServer], Coroutine[Any, Any, None]],
-    tools: Tools | None = None,
-    **lm: Any,
-) -> ChatServer:
-    """Play a story with a runner and a model that answers so; return the model."""
-
-    async def inside() -> None:
-        async with running(configured(model.url, **lm), folder, tools) as programs:
-            await story(programs, model)
-
+@asynccontextmanager
+async def playing(
+    folder: Path, answer: Callable[[Asked], Any], tools: Tools | None = None, **lm: Any
+) -> AsyncIterator[tuple[Running, ChatServer]]:
+    """Run programs with a model that answers so."""
     with chatting(answer) as model:
-        run(inside())
-    return model
+        async with running(configured(model.url, **lm), folder, tools) as programs:
+            yield programs, model

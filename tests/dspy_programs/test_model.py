@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dspy_programs.chat_server import Answer, Asked, chatting, said
-from dspy_programs.running import KEY, QUESTION, configured, echo, play, program, running, step
+from dspy_programs.running import KEY, QUESTION, configured, echo, playing, program, running, step
 from halflap.config import ProgramsConfig
 from halflap.core.errors import ProgramCacheError, ProgramFailedError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from dspy_programs.chat_server import ChatServer
-    from dspy_programs.running import Run, Running
 
 pytestmark = [
     pytest.mark.slow,
@@ -42,8 +39,8 @@ TROUBLES = {
 }  # fmt: skip
 
 
-def test_bad_answers_are_explained_without_the_key_and_never_cached(
-    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_bad_answers_are_explained_without_the_key_and_never_cached(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     degrees = {"name": "degrees", "schema": {"type": "integer", "maximum": 50}}
     asking = program(predictors=[step(outputs=[{"name": "reply"}, degrees])])
@@ -54,7 +51,7 @@ def test_bad_answers_are_explained_without_the_key_and_never_cached(
         trouble = asked.inputs["question"]
         return good if trouble in passed else TROUBLES[trouble][0]
 
-    async def story(programs: Running, _: ChatServer) -> None:
+    async with playing(tmp_path, answer) as (programs, _):
         for trouble, (_answer, reason) in TROUBLES.items():
             with pytest.raises(ProgramFailedError, match=f"(?s){reason}") as caught:
                 await programs.run(asking, {"question": trouble})
@@ -62,78 +59,66 @@ def test_bad_answers_are_explained_without_the_key_and_never_cached(
             assert "hidden" not in str(caught.value)
             passed.add(trouble)
             assert (await programs.run(asking, {"question": trouble})).outputs == good
-
-    play(run, tmp_path, answer, story)
     assert KEY[:8] not in caplog.text
 
 
-def test_transient_failures_are_retried(run: Run, tmp_path: Path) -> None:
+async def test_transient_failures_are_retried(tmp_path: Path) -> None:
     troubles = [Answer(status=503), Answer(drop=True)]
-
-    async def story(programs: Running, _: ChatServer) -> None:
+    answer = lambda _: troubles.pop(0) if troubles else {"reply": "Rome"}  # noqa: E731
+    async with playing(tmp_path, answer) as (programs, model):
         assert (await programs.run(program(), QUESTION)).outputs == {"reply": "Rome"}
-
-    model = play(run, tmp_path, lambda _: troubles.pop(0) if troubles else {"reply": "Rome"}, story)
     assert model.count == 3
 
 
-def test_a_slow_absent_or_missing_model_is_reported(run: Run, tmp_path: Path) -> None:
-    async def refused(config: ProgramsConfig) -> str:
-        async with running(config, tmp_path) as programs:
-            with pytest.raises(ProgramFailedError) as caught:
-                await programs.run(program(), QUESTION)
-        return str(caught.value)
-
+async def test_a_slow_absent_or_missing_model_is_reported(tmp_path: Path) -> None:
     with chatting(lambda _: Answer(delay=100)) as model:
-        assert "programs.lm.timeout" in run(refused(configured(model.url, timeout=0.2)))
-        assert model.count == 1
-    assert "127.0.0.1:9/v1 cannot be reached" in run(refused(configured("http://127.0.0.1:9/v1")))
-    assert "programs:\n  lm:" in run(refused(ProgramsConfig()))
+        for config, reason in (
+            (configured(model.url, timeout=0.2), r"programs\.lm\.timeout"),
+            (configured("http://127.0.0.1:9/v1"), "127.0.0.1:9/v1 cannot be reached"),
+            (ProgramsConfig(), "programs:\n  lm:"),
+        ):
+            async with running(config, tmp_path) as programs:
+                with pytest.raises(ProgramFailedError, match=reason):
+                    await programs.run(program(), QUESTION)
+    assert model.count == 1
 
 
-@pytest.mark.parametrize("model_name", ["openai/tiny", "azure/tiny"])
-def test_a_redirect_is_not_followed(model_name: str, run: Run, tmp_path: Path) -> None:
-    async def story(programs: Running, _: ChatServer) -> None:
-        with pytest.raises(ProgramFailedError):
-            await programs.run(program(), QUESTION)
-
+@pytest.mark.parametrize("name", ["openai/tiny", "azure/tiny"])
+async def test_a_redirect_is_not_followed(name: str, tmp_path: Path) -> None:
     with chatting(lambda _: {"reply": "elsewhere"}) as other:
         moved = Answer(status=307, headers={"location": f"{other.url}/chat/completions"})
-        model = play(run, tmp_path, lambda _: moved, story, model=model_name)
+        async with playing(tmp_path, lambda _: moved, model=name) as (programs, model):
+            with pytest.raises(ProgramFailedError):
+                await programs.run(program(), QUESTION)
         assert (model.count >= 1, other.count) == (True, 0)
 
 
-def test_keys_and_proxies_of_the_environment_are_not_used(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_keys_and_proxies_of_the_environment_are_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
-
-    async def story(programs: Running, _: ChatServer) -> None:
-        await programs.run(program(), QUESTION)
-
     with socket.create_server(("127.0.0.1", 0)) as proxy:
         for variable in ("HTTP_PROXY", "HTTPS_PROXY"):
             monkeypatch.setenv(variable, f"http://127.0.0.1:{proxy.getsockname()[1]}")
-        model = play(run, tmp_path, echo, story, api_key=None)
+        async with playing(tmp_path, echo, api_key=None) as (programs, model):
+            await programs.run(program(), QUESTION)
         assert not select.select([proxy], [], [], 0)[0]
     assert model.count == 1
     assert "sk-of-the-environment" not in str(model.requests[0].headers)
 
 
-def test_a_key_in_an_answer_is_redacted_and_the_cache_is_private(run: Run, tmp_path: Path) -> None:
-    async def story(programs: Running, _: ChatServer) -> None:
+async def test_a_key_in_an_answer_is_redacted_and_the_cache_is_private(tmp_path: Path) -> None:
+    async with playing(tmp_path, lambda _: {"reply": f"It is {KEY}."}) as (programs, _):
         for hit in (False, True):
             outcome = await programs.run(program(), QUESTION)
             assert (outcome.outputs, outcome.cache_hit) == ({"reply": "It is [api_key]."}, hit)
-
-    play(run, tmp_path, lambda _: {"reply": f"It is {KEY}."}, story)
     folder = tmp_path / "dspy-cache"
     kept = b"".join(file.read_bytes() for file in folder.iterdir())
     assert QUESTION["question"].encode() not in kept
     assert (folder.stat().st_mode | (folder / "answers.sqlite").stat().st_mode) & 0o077 == 0
 
 
-def test_answers_are_reused_only_for_the_same_request(run: Run, tmp_path: Path) -> None:
+async def test_answers_are_reused_only_for_the_same_request(tmp_path: Path) -> None:
     second = step("judge", inputs=[{"name": "reply"}], outputs=[{"name": "verdict"}])
     both = program(predictors=[step(), second])
 
@@ -142,19 +127,17 @@ def test_answers_are_reused_only_for_the_same_request(run: Run, tmp_path: Path) 
             return [(await opened.run(one, QUESTION)).cache_hit for one in programs]
 
     with chatting(echo) as model, chatting(echo) as other:
-        assert run(hits(configured(model.url), program(), both, both)) == [False, False, True]
-        assert run(hits(configured(model.url, api_key="another-key"), both)) == [True]
+        assert await hits(configured(model.url), program(), both, both) == [False, False, True]
+        assert await hits(configured(model.url, api_key="another-key"), both) == [True]
         for changed in (
             configured(other.url),
             configured(model.url, temperature=0.3),
             configured(model.url, cache="off"),
         ):
-            assert run(hits(changed, program())) == [False]
+            assert await hits(changed, program()) == [False]
 
 
-def test_a_damaged_answer_is_asked_for_again_and_an_unusable_cache_is_an_error(
-    run: Run, tmp_path: Path
-) -> None:
+async def test_a_damaged_answer_is_asked_for_again_and_an_unusable_cache_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "dspy-cache" / "answers.sqlite"
 
     def spoil() -> None:
@@ -162,7 +145,7 @@ def test_a_damaged_answer_is_asked_for_again_and_an_unusable_cache_is_an_error(
             database.execute("UPDATE answers SET outputs = '[{'")
             database.commit()
 
-    async def story(programs: Running, model: ChatServer) -> None:
+    async with playing(tmp_path, lambda _: {"reply": "Rome"}) as (programs, model):
         for hit in (False, False, True):
             assert (await programs.run(program(), QUESTION)).cache_hit is hit
             if model.count == 1:
@@ -173,5 +156,4 @@ def test_a_damaged_answer_is_asked_for_again_and_an_unusable_cache_is_an_error(
                 with pytest.raises(ProgramCacheError) as caught:
                     await others.run(program(), QUESTION)
             assert caught.value.seed_code == "CACHE_ERROR"
-
-    assert play(run, tmp_path, lambda _: {"reply": "Rome"}, story).count == 2
+        assert model.count == 2

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dspy_programs.chat_server import Answer, Asked, chatting, said
-from dspy_programs.running import KEY, QUESTION, Tools, echo, play, program, step
+from dspy_programs.running import KEY, QUESTION, Tools, echo, playing, program, step
 from halflap.core.errors import ProgramFailedError, ProgramTimeoutError, ToolRefusedError
 from halflap.core.values import CallContext, Result
 from halflap.dspy.library import Library
 from support import alive, eventually
 
 if TYPE_CHECKING:
-    from dspy_programs.chat_server import ChatServer
-    from dspy_programs.running import Run, Running
+    from collections.abc import Mapping
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'"),
 ]
 
+BUNDLED = Library(None).read().valid.values()
 AGENT = program("agent", predictors=[step("ask", "ReAct", tools=["mcp__desk__weather"], max_iterations=3)])
 
 
@@ -42,39 +42,38 @@ def react(asked: Asked) -> dict[str, Any]:
     return {"next_thought": "Look.", "next_tool_name": "mcp__desk__weather", "next_tool_args": city}
 
 
-def test_demos_and_instructions_of_the_state_are_in_the_prompt(run: Run, tmp_path: Path) -> None:
+async def test_demos_and_instructions_of_the_state_are_in_the_prompt(tmp_path: Path) -> None:
     demo = {"augmented": True, "question": "Two and two?", "reply": "Four."}
     state = {"answer": {"demos": [demo], "instructions": "Solve the riddle."}}
-
-    async def story(programs: Running, _: ChatServer) -> None:
+    async with playing(tmp_path, echo) as (programs, model):
         await programs.run(program(state=state), QUESTION)
-
-    asked = play(run, tmp_path, echo, story).requests[0]
-    system, question, answer, now = (message["content"] for message in asked.messages)
+    system, question, answer, now = (message["content"] for message in model.requests[0].messages)
     assert ("Solve the riddle." in system, "Do what answer does." in system) == (True, False)
     assert ("Two and two?" in question, "Four." in answer, QUESTION["question"] in now) == (True,) * 3
 
 
+PLACE = {
+    "type": "object",
+    "title": "Place",
+    "properties": {"kind": {"type": "string"}, "km": {"type": "integer"}, "note": {"type": "string"}},
+    "required": ["kind", "km"],
+}
+OUTPUTS = {
+    "places": {"type": "array", "items": PLACE},
+    "mood": {"enum": ["good", "bad", 3, None]},
+    "count": {"type": ["integer", "null"]},
+    "remark": {"type": ["string", "null"]},
+    "more": {"type": "object", "additionalProperties": {"type": "number"}},
+}
+
+
 @pytest.mark.parametrize("adapter", ["chat", "json"])
-def test_steps_are_fed_as_wired_and_outputs_are_plain_json(run: Run, tmp_path: Path, adapter: str) -> None:
-    place = {
-        "type": "object",
-        "title": "Place",
-        "properties": {"kind": {"type": "string"}, "km": {"type": "integer"}, "note": {"type": "string"}},
-        "required": ["kind", "km"],
-    }
-    outputs = [
-        {"name": "places", "schema": {"type": "array", "items": place}},
-        {"name": "mood", "schema": {"enum": ["good", "bad", 3, None]}},
-        {"name": "count", "schema": {"type": ["integer", "null"]}},
-        {"name": "remark", "schema": {"type": ["string", "null"]}},
-        {"name": "more", "schema": {"type": "object", "additionalProperties": {"type": "number"}}},
-    ]
-    judge = step("judge", "ChainOfThought", inputs=[{"name": "claim"}], outputs=outputs)
-    named = {output["name"]: f"judge.{output['name']}" for output in outputs}
+async def test_steps_are_fed_as_wired_and_outputs_are_plain_json(tmp_path: Path, adapter: str) -> None:
+    returns = [{"name": name, "schema": schema} for name, schema in OUTPUTS.items()]
+    judge = step("judge", "ChainOfThought", inputs=[{"name": "claim"}], outputs=returns)
     wiring = {
         "predictors": {"judge": {"claim": "answer.reply"}},
-        "outputs": {"reply": "answer.reply", "why": "judge.reasoning", **named},
+        "outputs": {"why": "judge.reasoning", **{name: f"judge.{name}" for name in OUTPUTS}},
     }
     places = [{"kind": "city", "km": 12}, {"kind": "sea", "km": 3, "note": "far"}]
     judged: dict[str, Any] = {"mood": "good", "count": None, "remark": None, "more": {"a": 1.5}}
@@ -82,68 +81,58 @@ def test_steps_are_fed_as_wired_and_outputs_are_plain_json(run: Run, tmp_path: P
     def answer(asked: Asked) -> dict[str, Any]:
         # Models often write null for what is only optional.
         nulled = [{"note": None, **one} for one in places]
-        judging = {"reasoning": "South.", "places": nulled, **judged}
-        return {"reply": "Rome"} if "reply" in asked.wanted else judging
+        return (
+            {"reply": "Rome"} if "reply" in asked.wanted else {"reasoning": "So.", "places": nulled, **judged}
+        )
 
-    async def story(programs: Running, _: ChatServer) -> None:
+    async with playing(tmp_path, answer, adapter=adapter) as (programs, model):
         outcome = await programs.run(program(predictors=[step(), judge], wiring=wiring), QUESTION)
-        assert outcome.outputs == {"reply": "Rome", "why": "South.", "places": places, **judged}
-
-    model = play(run, tmp_path, answer, story, adapter=adapter)
+    assert outcome.outputs == {"why": "So.", "places": places, **judged}
     assert "Rome" in model.requests[1].last
     assert [asked.wants_json for asked in model.requests] == [adapter == "json"] * 2
 
 
-def test_bundled_programs_run(run: Run, tmp_path: Path) -> None:
+async def test_bundled_programs_run(tmp_path: Path) -> None:
     """The inputs are those of a demo, so the model can answer with the demo's own outputs."""
     demo: dict[str, Any] = {}
-    bundled = Library(None).read().programs.values()
-
-    async def story(programs: Running, model: ChatServer) -> None:
-        for one in bundled:
+    async with playing(tmp_path, lambda asked: {name: demo[name] for name in asked.wanted}) as (programs, _):
+        for one in BUNDLED:
             demo.clear()
             for state in one.spec.state.values():
                 demo.update(state.demos[0])
             outcome = await programs.run(one, {field.name: demo[field.name] for field in one.spec.inputs})
             assert outcome.outputs == {field.name: demo[field.name] for field in one.spec.outputs}
-            assert len(model.requests[-1].messages) == 8
-
-    play(run, tmp_path, lambda asked: {name: demo[name] for name in asked.wanted}, story)
 
 
-def test_concurrent_executions_do_not_mix(run: Run, tmp_path: Path) -> None:
+async def test_concurrent_executions_do_not_mix(tmp_path: Path) -> None:
     tools = Tools(answer=lambda _, arguments: f"weather of {arguments['city']}")
-
-    async def story(programs: Running, _: ChatServer) -> None:
+    answer = lambda asked: Answer(said(react(asked)), delay=0.02)  # noqa: E731
+    async with playing(tmp_path, answer, tools) as (programs, model):
         asked = (programs.run(AGENT, {"question": f"city {n}"}, CallContext(f"user {n}")) for n in range(20))
         outcomes = await asyncio.gather(*asked)
-        assert [one.outputs["reply"] for one in outcomes] == [f"weather of city {n}" for n in range(20)]
-
-    model = play(run, tmp_path, lambda asked: Answer(said(react(asked)), delay=0.02), story, tools)
+    assert [one.outputs["reply"] for one in outcomes] == [f"weather of city {n}" for n in range(20)]
     called = {(arguments["city"], context.principal) for _, arguments, context in tools.called}
     assert called == {(f"city {n}", f"user {n}") for n in range(20)}
     assert model.most_at_once > 1
 
 
-def test_the_result_of_a_call_is_an_observation(run: Run, tmp_path: Path) -> None:
+async def test_the_result_of_a_call_is_an_observation(tmp_path: Path) -> None:
     answers = {
         "refused": (ToolRefusedError("Not without the person's word."), "Error: Not without the person's word."),
         "failed": (Result(content=({"type": "text", "text": "No such city"},), is_error=True), "Error: No such city"),
         "structured": (Result(structured_content={"warm": True}, has_structured_content=True), '{"warm": true}'),
     }  # fmt: skip
-
-    async def story(programs: Running, _: ChatServer) -> None:
+    tools = Tools(answer=lambda _, arguments: answers[arguments["city"]][0])
+    async with playing(tmp_path, react, tools) as (programs, _):
         for city, (_answer, observation) in answers.items():
             assert observation in (await programs.run(AGENT, {"question": city})).outputs["reply"]
 
-    play(run, tmp_path, react, story, Tools(answer=lambda _, arguments: answers[arguments["city"]][0]))
 
-
-def test_a_crash_fails_the_running_calls_and_the_next_call_starts_a_new_process(
-    run: Run, tmp_path: Path
-) -> None:
-    async def story(programs: Running, model: ChatServer) -> None:
-        await programs.run(program(), {"question": "quick"})
+async def test_a_crash_fails_the_running_calls_and_the_next_call_starts_a_new_process(tmp_path: Path) -> None:
+    quick = {"question": "quick"}
+    answer = lambda asked: echo(asked) if asked.inputs == quick else Answer(delay=100)  # noqa: E731
+    async with playing(tmp_path, answer) as (programs, model):
+        await programs.run(program(), quick)
         tasks = [asyncio.create_task(programs.run(program(), {"question": f"{n}"})) for n in range(2)]
         while model.count < 3:
             await asyncio.sleep(0.01)
@@ -151,56 +140,53 @@ def test_a_crash_fails_the_running_calls_and_the_next_call_starts_a_new_process(
         for task in tasks:
             with pytest.raises(ProgramFailedError, match="SIGKILL"):
                 await task
-        assert (await programs.run(program(), {"question": "quick"})).cache_hit
-
-    quick = {"question": "quick"}
-    play(run, tmp_path, lambda asked: echo(asked) if asked.inputs == quick else Answer(delay=100), story)
+        assert (await programs.run(program(), quick)).cache_hit
 
 
-def test_a_deadline_ends_only_its_own_call_and_a_hung_process_is_replaced(run: Run, tmp_path: Path) -> None:
+async def test_a_deadline_ends_only_its_own_call_and_a_hung_process_is_replaced(tmp_path: Path) -> None:
     def answer(asked: Asked) -> Answer:
         return Answer(said(echo(asked)), delay=100 if asked.inputs["question"] == "slow" else 1)
 
-    async def story(programs: Running, _: ChatServer) -> None:
-        now = asyncio.get_running_loop().time
-        await programs.run(program(), QUESTION)
-        child = programs.pid
-        other = asyncio.create_task(programs.run(program(), {"question": "other"}))
+    def asked(question: str, seconds: float | None = None) -> asyncio.Task[Any]:
+        now = asyncio.get_running_loop().time()
+        context = CallContext(deadline=None if seconds is None else now + seconds)
+        return asyncio.create_task(programs.run(program(), {"question": question}, context))
+
+    async with playing(tmp_path, answer) as (programs, _):
+        await asked("first")
+        child, other = programs.pid, asked("other")
         with pytest.raises(ProgramTimeoutError):
-            await programs.run(program(), {"question": "slow"}, CallContext(deadline=now() + 0.3))
+            await asked("slow", 0.3)
         assert (await other).outputs["reply"]
         assert programs.pid == child
         os.kill(child, signal.SIGSTOP)
-        other = asyncio.create_task(programs.run(program(), QUESTION))
+        other = asked("first")
         with pytest.raises(ProgramTimeoutError):
-            await programs.run(program(), QUESTION, CallContext(deadline=now() + 0.1))
+            await asked("first", 0.1)
         with pytest.raises(ProgramFailedError):
             await other
-        assert (await programs.run(program(), QUESTION)).cache_hit
-
-    play(run, tmp_path, answer, story)
+        assert (await asked("first")).cache_hit
 
 
-def test_cancelling_an_execution_cancels_the_tool_that_it_waits_for(run: Run, tmp_path: Path) -> None:
-    async def story(programs: Running, _: ChatServer) -> None:
-        begun, ended = asyncio.Event(), asyncio.Event()
+async def test_cancelling_an_execution_cancels_the_tool_that_it_waits_for(tmp_path: Path) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
 
-        async def call(*_: Any) -> Result:
-            begun.set()
-            try:
-                await asyncio.sleep(1_000)
-            finally:
-                ended.set()
-            raise AssertionError
+    async def call(_name: str, _arguments: Mapping[str, Any], _context: CallContext) -> Result:
+        begun.set()
+        try:
+            await asyncio.sleep(1_000)
+        finally:
+            ended.set()
+        raise AssertionError
 
+    async with playing(tmp_path, react) as (programs, model):
         task = asyncio.create_task(programs.runner.run(AGENT, QUESTION, CallContext(), call))
         await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         await ended.wait()
-
-    assert play(run, tmp_path, react, story).count == 1
+        assert model.count == 1
 
 
 GATEWAY = """

@@ -21,18 +21,18 @@ from dspy_programs.saved import (
     worklet,
     write,
 )
-from dspy_programs.serving import Served, executed, refused, serve, told
+from dspy_programs.serving import serving
+from halflap import CallContext
 from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from dspy_programs.running import Run
-
-pytestmark = pytest.mark.skipif(
-    find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'; `make test` installs it"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'"),
+]
 CALLED = f"await dspy__worklet_selector(**{WORKLET_INPUTS})"
 KEY = "sk-verysecretkey12345"
 
@@ -40,55 +40,34 @@ KEY = "sk-verysecretkey12345"
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     write(tmp_path / "programs", worklet())
-    return tmp_path / "programs"
+    return tmp_path
 
 
-@pytest.mark.usefixtures("root")
-def test_the_second_execution_comes_from_the_cache(tmp_path: Path, run: Run) -> None:
-    async def scenario(served: Served) -> None:
-        first = await served.ask()
-        metadata = first.pop("_metadata")
-        assert first == WORKLET_OUTPUTS
-        assert list(metadata) == ["execution_time_ms", "total_time_ms", "cache_hit", "program"]
-        assert 0 < metadata["execution_time_ms"] <= metadata["total_time_ms"]
-        assert (metadata["cache_hit"], metadata["program"]) == (False, "worklet_selector")
-        assert (await served.ask())["_metadata"]["cache_hit"] is True
-
-    assert serve(run, tmp_path, say_worklet, scenario).count == 1
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("root")
-def test_a_sandboxed_program_gets_the_outputs_and_all_is_recorded(tmp_path: Path, run: Run) -> None:
-    async def scenario(served: Served) -> None:
-        printed = await executed(served.client, f"found = {CALLED}\nprint(found['confidence'] + 1)")
+async def test_a_sandboxed_program_gets_the_outputs_and_all_is_recorded(root: Path) -> None:
+    async with serving(root, say_worklet) as served:
+        printed = await served.execute(f"found = {CALLED}\nprint(found['confidence'] + 1)")
         assert printed.endswith("1.94")
-        inner, outer = await served.gateway.runs()
-        assert (inner.kind, inner.name, inner.outcome) == ("dspy", "worklet_selector", "ok")
-        kept, _ = await served.gateway.run(inner.id)
+        kept, _ = await served.recorded("dspy")
+        assert (kept.name, kept.outcome) == ("worklet_selector", "ok")
         assert json.loads(kept.output or "") == WORKLET_OUTPUTS
-        _, calls = await served.gateway.run(outer.id)
+        _, calls = await served.recorded("program")
         assert [(one.server, one.tool, one.outcome) for one in calls] == [("dspy", "worklet_selector", "ok")]
-        wanted = {"want": "worklet_id", "have": WORKLET_INPUTS}
-        known = (await told(served.client, "suggest_workflow", **wanted))["suggestions"]
-        assert known[0]["tools"] == ["dspy__worklet_selector"]
-
-    serve(run, tmp_path, say_worklet, scenario)
+        known = await served.call("suggest_workflow", want="worklet_id", have=WORKLET_INPUTS)
+        assert known["suggestions"][0]["tools"] == ["dspy__worklet_selector"]
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("root")
-def test_failures_have_their_codes_and_never_the_key(tmp_path: Path, run: Run) -> None:
+async def test_failures_have_their_codes_and_never_the_key(root: Path) -> None:
     def say(asked: Asked) -> Answer | Mapping[str, Any]:
         about = asked.inputs["case_context"]
         if about == "odd":
             return {**WORKLET_OUTPUTS, "confidence": 7}
         return Answer("", delay=1_000.0) if about == "slow" else Answer("p" * 279 + f" {KEY} x", status=401)
 
-    async def scenario(served: Served) -> None:
+    limits = {"timeout_seconds": 15, "cache": "off"}
+    async with serving(root, say, programs=limits, key=KEY) as served:
+
         async def asked(about: Any) -> tuple[str, str]:
-            inputs = {**WORKLET_INPUTS, "case_context": about}
-            return await refused(served.client, program="worklet_selector", inputs=inputs)
+            return await served.refused("worklet_selector", **{**WORKLET_INPUTS, "case_context": about})
 
         assert (await asked(7))[0] == "INVALID_INPUTS"
         assert served.chat.count == 0
@@ -99,37 +78,25 @@ def test_failures_have_their_codes_and_never_the_key(tmp_path: Path, run: Run) -
         assert (await asked("slow"))[0] == "TIMEOUT_ERROR"
         outcomes = [run.outcome for run in await served.gateway.runs()]
         assert outcomes == ["timeout", "failed", "failed"]
-
-    limits = {"timeout_seconds": 15, "cache": "off"}
-    serve(run, tmp_path, say, scenario, programs=limits, key=KEY)
-    kept = b"".join(one.read_bytes() for one in (tmp_path / "data").rglob("*") if one.is_file())
+    kept = b"".join(one.read_bytes() for one in (root / "data").rglob("*") if one.is_file())
     assert (b"refused the key" in kept, KEY[:8].encode() in kept) == (True, False)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("root")
-def test_the_time_limit_of_the_calling_program_holds_and_a_cancellation_is_recorded(
-    tmp_path: Path, run: Run
-) -> None:
-    async def scenario(served: Served) -> None:
+async def test_the_time_limit_of_the_calling_program_holds_and_a_cancellation_is_recorded(root: Path) -> None:
+    async with serving(root, say_worklet, execution={"timeout_seconds": 2}) as served:
         await served.ask(**{**WORKLET_INPUTS, "case_context": "warming up"})
         served.chat.answer = lambda _: Answer("", delay=1_000.0)
-        assert (await executed(served.client, CALLED)).startswith("[Script execution failed]")
-        before = served.chat.count
-        under_way = asyncio.create_task(
-            served.gateway.parts.executor.execute_dspy("worklet_selector", WORKLET_INPUTS)
-        )
+        assert (await served.execute(CALLED)).startswith("[Script execution failed]")
+        before, dspy = served.chat.count, served.gateway.parts.dspy
+        under_way = asyncio.create_task(dspy.execute("worklet_selector", WORKLET_INPUTS, CallContext()))
         while served.chat.count == before:
             await asyncio.sleep(0.01)
         under_way.cancel()
         await asyncio.wait([under_way])
         assert (await served.gateway.runs())[0].outcome == "cancelled"
 
-    serve(run, tmp_path, say_worklet, scenario, execution={"timeout_seconds": 2})
 
-
-@pytest.mark.slow
-def test_a_running_execution_keeps_its_program_across_a_reload(tmp_path: Path, root: Path, run: Run) -> None:
+async def test_a_running_execution_keeps_its_program_across_a_reload(root: Path) -> None:
     let_go = threading.Event()
 
     def say(asked: Asked) -> Answer | Mapping[str, Any]:
@@ -138,48 +105,20 @@ def test_a_running_execution_keeps_its_program_across_a_reload(tmp_path: Path, r
         assert not asked.number or let_go.wait(PATIENCE)
         return Answer(said(WORKLET_OUTPUTS))
 
-    async def scenario(served: Served) -> None:
+    async with serving(root, say) as served:
         await served.ask(**{**WORKLET_INPUTS, "case_context": "warming up"})
         under_way = asyncio.create_task(served.ask())
         while served.chat.count < 2:
             await asyncio.sleep(0.01)
         two = predictor("two", [field("workflow_description")], [field("chosen")])
-        write(root, spec("worklet_selector", two, version="2.0.0"))
-        reloaded = await told(served.client, "dspy_reload_program", program="worklet_selector")
+        write(root / "programs", spec("worklet_selector", two, version="2.0.0"))
+        reloaded = await served.call("dspy_reload_program", program="worklet_selector")
         new = await served.ask(workflow_description="Process")
         assert not under_way.done()
         let_go.set()
         assert new["chosen"] == "by the second"
         assert (await under_way)["worklet_id"] == "loan_standard"
-        found = await told(served.client, "dspy_get_program_info", program="worklet_selector")
+        found = await served.call("dspy_get_program_info", program="worklet_selector")
         assert (found["version"], found["source_hash"]) == ("2.0.0", reloaded["source_hash"])
-        inspected = await told(served.client, "inspect_tool", tool_name="dspy__worklet_selector")
+        inspected = await served.call("inspect_tool", tool_name="dspy__worklet_selector")
         assert list(inspected["outputSchema"]["properties"]) == ["chosen"]
-
-    serve(run, tmp_path, say, scenario)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("watch", [True, False])
-def test_an_invalid_folder_never_replaces_a_working_program(
-    tmp_path: Path, root: Path, watch: bool, run: Run
-) -> None:
-    async def scenario(served: Served) -> None:
-        async def version() -> str:
-            found = await told(served.client, "dspy_get_program_info", program="worklet_selector")
-            return str(found["version"])
-
-        assert await version() == "1.0.0"
-        write(root, worklet(version="1.1.0"))
-        assert await version() == ("1.1.0" if watch else "1.0.0")
-        await asyncio.to_thread((root / "worklet_selector.json").write_text, "{")
-        (broken,) = (await told(served.client, "dspy_list_programs"))["broken"]
-        assert broken["name"] == "worklet_selector"
-        answer = await served.client.call_tool("dspy_reload_program", {"program": "worklet_selector"})
-        assert answer.is_error
-        assert (await served.ask())["worklet_id"] == "loan_standard"
-        write(root, worklet(version="1.3.0"))
-        await told(served.client, "dspy_reload_program", program="worklet_selector")
-        assert await version() == "1.3.0"
-
-    serve(run, tmp_path, say_worklet, scenario, programs={"watch": watch})

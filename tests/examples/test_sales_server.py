@@ -51,12 +51,6 @@ def printed(execution: Any) -> Any:
 async def story(server: Any) -> None:
     config = Config.from_mapping({})
     async with Gateway.open(config, servers={"sales": server}) as gateway:
-
-        async def call(name: str, **arguments: Any) -> Any:
-            result = await gateway.call(f"mcp__sales__{name}", **arguments)
-            assert json.loads(result.text) == result.structured_content
-            return result.structured_content
-
         schema = await gateway.get_schema("mcp__sales__order_history")
         assert schema.format_compact().startswith(
             "mcp__sales__order_history(customer_id: string, limit?: integer = 10, cursor?: string | null) -> "
@@ -64,7 +58,6 @@ async def story(server: Any) -> None:
         )
         await _checked_and_run(gateway)
         await _linked(gateway)
-        await _answered(call)
         (linted,) = (await gateway.lint(["sales"])).report.servers
         assert (linted.findings, linted.score) == ((), 100)
         assert {one.path for one in linted.ignored} == {
@@ -103,23 +96,6 @@ async def _linked(gateway: Gateway) -> None:
     assert best["tools"] == ["mcp__sales__customer_search", "mcp__sales__order_history"]
     answers = printed(await gateway.execute(best["program"]))
     assert [one["success"] for one in answers] == [True] * 4
-
-
-async def _answered(call: Any) -> None:
-    missing = await call("order_history", customer_id="CUST-999")
-    assert (missing["success"], missing["error"]["code"]) == (False, "NOT_FOUND")
-    assert "sales_top_customers" in missing["error"]["message"]
-    assert missing["metadata"]["source"] == "sales-book"
-    first = await call("order_history", customer_id="CUST-001", limit=5)
-    cursor = first["data"]["pagination"]["next_cursor"]
-    for wrong in (
-        await call("customer_search", query=" "),
-        await call("order_history", customer_id="CUST-002", cursor=cursor),
-        await call("order_history", customer_id="CUST-001", cursor=cursor[:-1] + "_"),
-    ):
-        assert wrong["error"]["code"] == "INVALID_QUERY"
-    most = await call("order_history", customer_id="CUST-001", limit=50)
-    assert most["data"]["pagination"]["page_size"] == 50
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ RUN = "0198" + "a" * 24
 async def main(config: str, how: str) -> None:
     async with Gateway.open(config) as gateway:
         await gateway.refresh()
-        gateway.parts.recorder.begin_run(
+        gateway.parts.recorder.add(
             RunRecord(RUN, "local", "program", None, "await mcp__s__t()", "hash", time.time())
         )
         await gateway.parts.recorder.flush()

@@ -54,7 +54,7 @@ async def recording(folder: Path) -> AsyncIterator[tuple[Store, Recorder, Journa
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halflap.calls.writer._PROBE_SECONDS", 0.01)
+    monkeypatch.setattr("halflap.calls.writer._RETRY_SECONDS", 0.01)
 
 
 async def test_an_outage_loses_nothing_and_doubles_nothing(
@@ -68,15 +68,15 @@ async def test_an_outage_loses_nothing_and_doubles_nothing(
             recorder.add(call(1))
             await recorder.commit(call(2, outcome="sent", duration_ms=None))
             recorder.add(call(2))
-            odd = call(3, result='"\\ud800"', error="\ud800 \0")
+            odd = call(3, result='"\\ud800"', result_bytes=8, error="\ud800 \0")
             recorder.add(odd)
             await recorder.end_run(run_of(4))
-            assert (await recorder.journal_status()).size_bytes > 0
+            assert await recorder.writer.journal_bytes() > 0
             kept = await asyncio.to_thread(journal.file.read_bytes)
             await asyncio.to_thread(repair_store, tmp_path)
 
             async def replayed() -> bool:
-                return (await recorder.journal_status()) == (0, 0)
+                return await recorder.writer.journal_bytes() == 0
 
             assert await comes(replayed)
             assert await store.recent_calls(9) == [odd, call(2), call(1)]
@@ -97,7 +97,7 @@ async def test_a_late_record_does_not_undo_how_a_call_or_run_ended(tmp_path: Pat
     store = await open_store(tmp_path / "store.db")
     begun = replace(run_of(2), outcome="running", output=None, duration_ms=None)
     await store.record(calls=[call(1)], runs=[run_of(2), replace(run_of(3), output=None)])
-    await store.replay([call(1, outcome="sent")], [(begun, None), (run_of(3), None)], [])
+    await store.record(calls=[call(1, outcome="sent")], runs=[begun, run_of(3)], is_late=True)
     assert await store.recent_calls(9) == [call(1)]
     assert [await store.run(run_of(number).id) for number in (2, 3)] == [run_of(2), run_of(3)]
     await store.close()
@@ -106,13 +106,13 @@ async def test_a_late_record_does_not_undo_how_a_call_or_run_ended(tmp_path: Pat
 async def test_a_full_journal_counts_what_it_loses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("halflap.calls.journal.MAX_BYTES", 5_000)
-    async with recording(tmp_path) as (store, recorder, journal):
+    monkeypatch.setattr("halflap.calls.writer.MAX_JOURNAL_BYTES", 5_000)
+    async with recording(tmp_path) as (store, recorder, _):
         await asyncio.to_thread(break_store, tmp_path)
         for number in range(100):
             await recorder.commit(call(number))
-        size, lost = await recorder.journal_status()
-        assert size <= 5_000
+        lost = recorder.writer.lost
+        assert await recorder.writer.journal_bytes() <= 5_000
         assert 0 < lost < 100
         await asyncio.to_thread(repair_store, tmp_path)
 
@@ -121,7 +121,7 @@ async def test_a_full_journal_counts_what_it_loses(
 
         assert await comes(counted)
         assert len(await store.recent_calls(200)) == 100 - lost
-    assert caplog.text.count(f"There is no room in {journal.file}.") == 1
+    assert caplog.text.count("Calls are not recorded until the store works again.") == 1
     assert caplog.text.count(f"{lost} records were lost") == 1
 
 
@@ -132,12 +132,11 @@ async def test_a_flood_of_large_results_never_outgrows_the_limit(tmp_path: Path)
     store = await open_store(file)
     recorder = Recorder(store, None, traces, None, Writer(store, None, Retention(store, traces).note_written))
     run = replace(run_of(1), outcome="running", output=None, duration_ms=None, started_at=-1.0)
-    recorder.begin_run(run)
+    recorder.add(run)
     largest = 0
     for number in range(160):
-        recorder.add(
-            call(number, run=run.id), result='{"content": [], "structuredContent": "%s"}' % ("x " * 200_000)
-        )
+        result = '{"content": [], "structuredContent": "%s"}' % ("x " * 200_000)
+        recorder.add(call(number, run=run.id, result=result))
         if number % 4 == 0:
             await recorder.flush()
             largest = max(largest, await asyncio.to_thread(size_of, tmp_path))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway, ToolNotFoundError
-from halflap.core.errors import InvalidArgumentsError, ToolFailedError
+from halflap.core.errors import ToolFailedError
 from servers.memory import Memory, RefusedError, definition, echo, text
 
 if TYPE_CHECKING:
@@ -79,40 +79,10 @@ def test_a_protocol_error_keeps_its_code_and_is_no_lost_connection(run: Run) -> 
     assert (server.starts, len(server.calls)) == (1, 3)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [{"a": "one", "c": 3}, {"a": float("nan"), "b": 1}, {"a": object(), "b": 1}, {"a": "\ud800", "b": 1}, {"self": 1}],
-    ids=["wrong type", "NaN", "object", "half a letter", "missing"],
-)  # fmt: skip
-def test_wrong_arguments_are_refused_before_anything_is_sent(run: Run, arguments: dict[str, Any]) -> None:
-    number = {"type": "integer"}
-    schema = {"type": "object", "properties": {"a": number, "b": number}, "required": ["a", "b"]}
-    server = Memory({"name": "add", "inputSchema": schema})
-
-    async def ask(gateway: Gateway) -> Any:
-        with pytest.raises(InvalidArgumentsError) as caught:
-            await gateway.call("mcp__s__add", **arguments)
-        return caught.value.problems
-
-    assert "a" in {problem.path for problem in asked(run, server, ask)}
-    assert server.calls == []
-
-
 def test_an_argument_may_be_called_name_or_self(run: Run) -> None:
     server = Memory(definition("t", "name self"))
     asked(run, server, lambda gateway: gateway.call("mcp__s__t", name="x", self="y"))
     assert server.calls == [("t", {"name": "x", "self": "y"})]
-
-
-def test_an_unknown_name_gets_suggestions_and_the_servers_tools(run: Run) -> None:
-    async def ask(gateway: Gateway) -> None:
-        with pytest.raises(ToolNotFoundError) as caught:
-            await gateway.call("mcp__s__reed")
-        assert caught.value.suggestions[0] == "mcp__s__read"
-        assert caught.value.server == "s"
-        assert len(caught.value.available) == 3
-
-    asked(run, Memory("read", "write", "wait"), ask)
 
 
 def test_very_many_unknown_names_make_the_server_list_its_tools_once(run: Run) -> None:
@@ -158,10 +128,3 @@ def test_schemas_of_a_server_that_was_never_listed_need_one_listing_however_many
     assert add.format_compact() == "mcp__s__add(a: string, b: string)"
     assert not add.stale
     assert (server.starts, server.listings) == (1, 1)
-
-
-def test_arguments_can_be_validated_without_calling_anything(run: Run) -> None:
-    server = Memory(definition("t", "a b"))
-    problems = asked(run, server, lambda gateway: gateway.validate_arguments("mcp__s__t", {"a": True}))
-    assert [problem.path for problem in problems] == ["b", "a"]
-    assert server.calls == []

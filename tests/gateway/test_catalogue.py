@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap import Gateway, ToolNotFoundError
+from halflap import Gateway
 from halflap.core.errors import ToolBlockedError, ToolHeldError, UpstreamError
 from halflap.core.values import Changes
 from servers.memory import Memory, definition
-from support import comes, python_server
+from support import comes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -65,25 +64,6 @@ async def test_a_stale_list_is_used_although_the_server_is_broken() -> None:
         assert tool.unavailable is not None
 
 
-class WithoutLifetime(Memory):
-    """Sends `ttlMs: 0` with its list, as mcp 2.3 does by default."""
-
-    async def _result(self, method: str, params: dict[str, Any]) -> Any:
-        result = await super()._result(method, params)
-        return {**result, "ttlMs": 0} if method == "tools/list" else result
-
-
-async def test_a_server_that_gives_its_list_no_lifetime_is_not_listed_for_every_question() -> None:
-    server = WithoutLifetime("a")
-    async with opened({"one": server}) as gateway:
-        for _ in range(5):
-            await gateway.tools()
-            await gateway.search("a")
-            assert not (await gateway.get_schema("mcp__one__a")).stale
-            await asyncio.sleep(0)
-    assert server.listings == 1
-
-
 async def test_a_stale_schema_is_returned_marked_and_refreshed_in_the_background() -> None:
     server = Memory("aa", "b")
     async with opened({"one": server}, ttl={"per_tool": {"mcp__one__a*": 0}}) as gateway:
@@ -104,8 +84,6 @@ async def test_tools_of_a_server_that_was_replaced_or_disabled_are_gone() -> Non
     for settings in (replaced, {**replaced, "disabled": True}):
         async with Gateway.open({"servers": [settings]}) as gateway:
             assert await gateway.tools() == ()
-            with pytest.raises(ToolNotFoundError):
-                await gateway.call("mcp__one__a")
 
 
 async def test_a_refresh_reports_what_was_added_removed_and_changed() -> None:
@@ -203,15 +181,6 @@ async def test_odd_names_become_identifiers_of_their_own_and_can_be_called() -> 
             assert (await gateway.call(name)).text == f"called {original}"
 
 
-async def test_gateways_that_meet_new_servers_at_once_agree_on_names_and_keep_them() -> None:
-    def servers() -> dict[str, Memory]:
-        return {"a-b": Memory("t", "t-x", "t_x"), "a_b": Memory("t")}
-
-    first, second = await asyncio.gather(listed(servers()), listed(servers()))
-    assert first == second == await listed(servers())
-    assert len(first) == 4
-
-
 # Rules --------------------------------------------------------------------------------------------------
 
 
@@ -237,10 +206,3 @@ async def test_a_server_cannot_free_a_blocked_tool_by_taking_its_name_for_anothe
         assert {gateway.snapshot.tools[name].original_name for name in left} == {"wipe.x", "wipe_x"}
         for name in left:
             assert (await gateway.inspect(name))["annotations"]["destructive"] is True
-
-
-async def test_a_server_that_keeps_failing_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    async with Gateway.open({"servers": [python_server("dies", "dies_at_start.py")]}) as gateway:
-        for _ in range(5):
-            await gateway.refresh()
-    assert len([one for one in caplog.records if one.levelname == "WARNING" and "dies" in one.message]) == 1

@@ -36,16 +36,16 @@ async def test_servers_start_in_parallel(tmp_path: Path) -> None:
     (tmp_path / "started").mkdir()
     # None is ready before all have been started.
     each = [
-        python_server(f"slow{number}", "slow.py", str(tmp_path / "started"), "3", protocol="legacy")
+        python_server(f"slow{number}", "swift.py", str(tmp_path / "started"), "3", protocol="legacy")
         for number in range(3)
     ]
     async with Gateway.open(config(*each)) as gateway:
-        assert len(await gateway.tools()) == 3
+        assert len(await gateway.tools()) == 3 * 14
 
 
 def test_a_hanging_server_delays_no_other_and_ends_with_the_gateway(run: Run) -> None:
     async def scenario() -> list[int]:
-        hang = python_server("hang", "hang.py", start_timeout_seconds=1_000, protocol="legacy")
+        hang = python_server("hang", "unwilling.py", "silent", start_timeout_seconds=1_000, protocol="legacy")
         others = children_of(os.getpid())
         async with Gateway.open(config(hang, ECHO)) as gateway:
             await gateway.warm_up()
@@ -63,14 +63,14 @@ def test_a_hanging_server_delays_no_other_and_ends_with_the_gateway(run: Run) ->
 
 
 FAILING = {
-    "silent": ("start-timeout", python_server("silent", "hang.py", start_timeout_seconds=0.5)),
+    "silent": ("start-timeout", python_server("silent", "unwilling.py", "silent", start_timeout_seconds=0.5)),
     "falls silent": (
         "start-timeout",
         python_server(
-            "falls silent", "hang.py", "--after-initialize", start_timeout_seconds=1, protocol="legacy"
+            "falls silent", "unwilling.py", "falls-silent", start_timeout_seconds=1, protocol="legacy"
         ),
     ),
-    "dies": ("process-ended", python_server("dies", "dies_at_start.py")),
+    "dies": ("process-ended", python_server("dies", "unwilling.py", "dies")),
     "refuses": ("answered-an-error", python_server("refuses", "unwilling.py", "greeting")),
     "lists nothing": (
         "answered-an-error",
@@ -85,7 +85,9 @@ FAILING = {
 ATTEMPTS = 10
 
 
-async def test_a_server_that_cannot_be_used_is_reported_with_the_first_cause(tmp_path: Path) -> None:
+async def test_a_server_that_cannot_be_used_is_reported_with_the_first_cause_and_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """They start side by side, with one that ignores the question for its era."""
     store = {"path": str(tmp_path / "store.db")}
     old = python_server("old", "legacy.py", "--heard", str(tmp_path / "heard"))
@@ -107,6 +109,8 @@ async def test_a_server_that_cannot_be_used_is_reported_with_the_first_cause(tmp
     assert "/no/such/folder" in reasons["no folder"]
     # It is not started again at once.
     assert found["dies"].starts < ATTEMPTS / 2
+    logged = [one for one in caplog.records if one.levelname == "WARNING" and "'dies'" in one.getMessage()]
+    assert len(logged) == 1
 
     assert (found["old"].state, found["old"].protocol_version) == ("ready", "2024-11-05")
     async with Gateway.open(config(old, store=store)) as gateway:
@@ -145,17 +149,17 @@ async def test_both_eras_of_the_protocol_are_spoken(tmp_path: Path, *, protocol:
 
 @pytest.mark.parametrize("protocol", [pytest.param("legacy", marks=pytest.mark.slow), "modern"])
 async def test_tools_that_a_server_announces_appear_without_a_refresh(protocol: str) -> None:
-    server = python_server("changing", "changing.py", protocol=protocol)
+    server = python_server("features", "features.py", protocol=protocol)
     async with Gateway.open(config(server)) as gateway:
         await gateway.refresh()
 
         async def announced() -> bool:
             # What it announces before we listen is lost.
-            await gateway.call("mcp__changing__grow")
+            await gateway.call("mcp__features__test_trigger_tool_change")
             return await comes(shown, 1)
 
         async def shown() -> bool:
-            return "mcp__changing__grown_1" in gateway.snapshot.tools
+            return "mcp__features__extra_1" in gateway.snapshot.tools
 
         assert await comes(announced)
 
@@ -219,7 +223,7 @@ def test_closing_ends_servers_with_everything_that_they_started(run: Run, tmp_pa
         async with Gateway.open(
             config(python_server("spawner", "spawner.py", "--pids", str(pids_file)))
         ) as gateway:
-            await gateway.call("mcp__spawner__ok")
+            await gateway.call("mcp__spawner__pid")
             return [int(line) for line in (await asyncio.to_thread(pids_file.read_text)).split()]
 
     pids = run(scenario())

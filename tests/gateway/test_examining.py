@@ -11,7 +11,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from halflap import Config, Gateway
-from halflap.core.errors import ToolFailedError, UsageError
+from halflap.core.errors import ToolFailedError
 from halflap.gateway.findings import findings, rules
 from halflap.upstream import Trouble
 from servers.memory import Memory, definition, echo
@@ -88,9 +88,11 @@ def test_every_server_has_its_state_and_whether_it_is_signed_in(examined: dict[s
     assert (row(examined, "a-b")["blocked"], row(examined, "changed")["held"]) == (1, ["mcp__changed__one"])
 
 
-def test_findings_name_their_server_and_say_how_bad_it_is(examined: dict[str, Any]) -> None:
-    found = {(one["severity"], one["about"], one["server"]) for one in examined["findings"]}
-    assert found >= {
+def test_findings_name_their_server_problems_first_and_a_variable_that_may_be_the_cause(
+    examined: dict[str, Any],
+) -> None:
+    found = [(one["severity"], one["about"], one["server"]) for one in examined["findings"]]
+    assert {*found} >= {
         ("problem", "sign-in", "locked"),
         ("problem", "sign-in", "closed"),
         ("problem", "server", "missing"),
@@ -99,10 +101,7 @@ def test_findings_name_their_server_and_say_how_bad_it_is(examined: dict[str, An
         ("hint", "drift", None),
         ("hint", "script", None),
     }
-    assert all(one["what"] and one["todo"] for one in examined["findings"])
-
-
-def test_a_variable_without_a_value_is_named_where_it_may_be_the_cause(examined: dict[str, Any]) -> None:
+    assert found == sorted(found, key=lambda one: one[0] == "hint")
     todo = {one["server"]: one["todo"] for one in examined["findings"] if one["severity"] == "problem"}
     assert "headers.Authorization (${NOTHING})" in todo["closed"]
     assert "env.KEY (${NOTHING})" in todo["missing"]
@@ -116,15 +115,8 @@ def test_collisions_drift_and_broken_scripts_are_listed(examined: dict[str, Any]
     (one,) = examined["drift"]
     assert (one["tool"], one["what"], one["times"]) == ("mcp__echo__breach", "breaks-declared-schema", 1)
     assert list(examined["brokenScripts"]) == ["bad"]
-
-
-def test_problems_come_before_hints_and_everything_is_json(examined: dict[str, Any]) -> None:
-    severities = [one["severity"] for one in examined["findings"]]
-    assert severities == sorted(severities, reverse=True)
     assert (examined["healthy"], examined["unfinished"]) == (False, {})
     assert "4 of 7 servers" in examined["summary"]
-    assert json.loads(json.dumps(examined)) == examined
-    assert sum(examined["outputs"].values()) == examined["tools"]
     assert (examined["store"]["writable"], examined["store"]["calls"]) == (True, 1)
 
 
@@ -142,29 +134,12 @@ async def test_health_reports_servers_as_they_are_and_starts_none() -> None:
         assert after["outputs"] == {"declared": 0, "learned": 0, "unknown": 1}
 
 
-def test_only_the_servers_that_are_named_are_examined(run: Run) -> None:
-    servers = {
-        "fine": Memory(definition("find_box", "", "box_id"), definition("open_box", "box_id")),
-        "a-b": Memory("t" * 300, "t"),
-        "a b": Memory("t"),
-    }
-
-    async def story() -> list[dict[str, Any]]:
-        missing = {"name": "missing", "command": "no-such-program"}
-        async with Gateway.open({"servers": [missing], **NO_PROGRAMS}, servers=servers) as gateway:
-            with pytest.raises(UsageError, match="'fane'"):
-                await gateway.examine(["fane"])
-            await gateway.refresh("a-b")
-            one = [await gateway.examine(["fine"]), await gateway.examine(["a b"])]
-            starts = {one.name: one.starts for one in await gateway.statuses()}
-            assert starts == {"missing": 0, "fine": 1, "a-b": 1, "a b": 1}
-            return [*one, await gateway.examine()]
-
-    fine, alike, every = run(story())
-    assert (fine["healthy"], fine["findings"], fine["tools"]) == (True, [], 2)
-    assert {one["code"] for one in alike["findings"]} == {"names-taken"}
-    assert not every["healthy"]
-    assert max(len(one["what"]) for one in every["findings"]) < 400
+async def test_only_the_servers_that_are_named_are_examined() -> None:
+    servers = {"fine": Memory(definition("find_box", "", "box_id")), "other": Memory("t")}
+    async with Gateway.open(NO_PROGRAMS, servers=servers) as gateway:
+        examined = await gateway.examine(["fine"])
+        assert {one.name: one.starts for one in await gateway.statuses()} == {"fine": 1, "other": 0}
+    assert (examined["healthy"], examined["findings"], examined["tools"]) == (True, [], 1)
 
 
 @pytest.mark.slow
@@ -183,7 +158,7 @@ async def test_nothing_shown_or_stored_of_what_servers_say_has_secrets(home: Pat
 
 
 def test_an_examination_that_is_stopped_returns_what_is_known(run: Run) -> None:
-    hanging = python_server("hangs", "hang.py", start_timeout_seconds=1_000, protocol="legacy")
+    hanging = python_server("hangs", "unwilling.py", "silent", start_timeout_seconds=1_000, protocol="legacy")
 
     async def story() -> dict[str, Any]:
         stop = asyncio.Event()
@@ -205,21 +180,6 @@ def test_an_examination_that_is_stopped_returns_what_is_known(run: Run) -> None:
     states = {one["name"]: one["state"] for one in examined["servers"]}
     assert states == {"fine": "ready", "hangs": "starting"}
     assert (examined["interrupted"], examined["healthy"]) == (True, False)
-
-
-def test_a_store_that_cannot_be_written_is_a_problem(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "taken").write_text("a file where a folder should be")
-
-    async def story() -> dict[str, Any]:
-        store = {"path": str(tmp_path / "taken" / "halflap.db")}
-        async with Gateway.open({"store": store, **NO_PROGRAMS}) as gateway:
-            return await gateway.examine()
-
-    examined = run(story())
-    assert (examined["store"]["writable"], examined["healthy"]) == (False, False)
-    # Nobody has to be told that what they switched off is off.
-    assert [one["about"] for one in examined["findings"] if one["severity"] == "problem"] == ["store"]
-    assert not any("sandbox" in one["about"] for one in examined["findings"])
 
 
 @pytest.mark.parametrize(

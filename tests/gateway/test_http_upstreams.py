@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import http.server
 import json
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -104,23 +102,6 @@ def test_a_server_that_was_restarted_is_found_again_and_the_call_succeeds(protoc
     asyncio.run(scenario())
 
 
-@pytest.mark.slow
-def test_a_call_is_not_repeated_when_the_server_dies_during_it(run: Run) -> None:
-    port = free_port()
-
-    async def scenario(process: subprocess.Popen[str]) -> None:
-        async with Gateway.open(config(f"http://127.0.0.1:{port}/mcp")) as gateway:
-            await gateway.call("mcp__web__pid")
-            call = asyncio.create_task(gateway.call("mcp__web__sleep", seconds=30))
-            await asyncio.sleep(0.4)
-            os.kill(process.pid, signal.SIGKILL)
-            with pytest.raises(UpstreamLostError, match="may have taken effect"):
-                await call
-
-    with echo_at(port) as process:
-        run(scenario(process))
-
-
 def test_servers_that_refuse_or_are_not_there_are_reported_without_secrets(run: Run) -> None:
     async def scenario(locked: str) -> None:
         servers = [
@@ -139,102 +120,29 @@ def test_servers_that_refuse_or_are_not_there_are_reported_without_secrets(run: 
         run(scenario(url))
 
 
-async def test_a_refusal_of_the_first_request_means_a_sign_in_whatever_comes_next() -> None:
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            is_first = request["method"] == "server/discover"
-            error = {"code": -32600, "message": "no such version"}
-            body = json.dumps({"jsonrpc": "2.0", "id": request.get("id"), "error": error}).encode()
-            self.send_response(401 if is_first else 400)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+@contextmanager
+def serving(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Run a web server in a thread; yields its URL."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads, server.block_on_close = True, False
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/mcp"
-        async with Gateway.open(config(url, transport="http")) as gateway:
-            await gateway.refresh()
-            (status,) = await gateway.statuses()
+        yield f"http://127.0.0.1:{server.server_port}/mcp"
         server.shutdown()
-    assert status.state == "needs-sign-in"
 
 
-def test_headers_are_sent_to_the_server(run: Run) -> None:
-    seen: list[str | None] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            seen.append(self.headers.get("authorization"))
-            self.send_response(403)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    async def scenario(url: str) -> None:
-        settings = config(url, transport="http", headers={"Authorization": "Bearer abc"})
-        async with Gateway.open(settings) as gateway:
-            await gateway.refresh()
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        run(scenario(f"http://127.0.0.1:{server.server_port}/mcp"))
-        server.shutdown()
-    assert seen
-    assert set(seen) == {"Bearer abc"}
-
-
-class OddServer(http.server.BaseHTTPRequestHandler):
-    """A server of the older era, by hand: `ok`, `slow`, `abort` (cuts its connection), `busy` (503); no farewell."""
+class Answering(http.server.BaseHTTPRequestHandler):
+    """Base of servers of the older era, by hand."""
 
     protocol_version = "HTTP/1.1"
-    begun, let_go, leaving = threading.Event(), threading.Event(), threading.Event()
 
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        method, params = request["method"], request.get("params") or {}
-        if "id" not in request:
-            self.reply(202, None)
-        elif method == "initialize":
-            capabilities: dict[str, Any] = {"tools": {}}
-            info = {"name": "odd", "version": "1"}
-            self.reply(
-                200,
-                {"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": info},
-                request,
-            )
-        elif method == "tools/list":
-            tools = [
-                {"name": name, "inputSchema": {"type": "object"}} for name in ("ok", "slow", "abort", "busy")
-            ]
-            self.reply(200, {"tools": tools}, request)
-        elif method != "tools/call":
-            self.reply(200, None, request)
-        elif params["name"] == "abort":
-            self.connection.shutdown(socket.SHUT_RDWR)
-            self.close_connection = True
-        elif params["name"] == "busy":
-            self.reply(503, None)
-        else:
-            if params["name"] == "slow":
-                self.begun.set()
-                self.let_go.wait(PATIENCE)
-            self.reply(200, {"content": [{"type": "text", "text": params["name"]}]}, request)
+    def read(self) -> dict[str, Any]:
+        request: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        return request
 
-    def reply(self, status: int, result: Any, request: dict[str, Any] | None = None) -> None:
+    def reply(self, status: int, request: dict[str, Any] | None = None, **answer: Any) -> None:
         body = b""
         if request is not None:
-            answer = (
-                {"result": result} if result is not None else {"error": {"code": -32601, "message": "no"}}
-            )
-            body = json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}).encode()
+            body = json.dumps({"jsonrpc": "2.0", "id": request.get("id"), **answer}).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json" if body else "text/plain")
         self.send_header("mcp-session-id", "session")
@@ -242,42 +150,79 @@ class OddServer(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def do_GET(self) -> None:
-        self.reply(405, None)
-
-    def do_DELETE(self) -> None:
-        self.leaving.wait(PATIENCE)
-
     def log_message(self, *_: object) -> None:
         pass
 
 
-@pytest.fixture
-def odd() -> Iterator[dict[str, Any]]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), OddServer)
-    server.daemon_threads = True
-    server.block_on_close = False
-    OddServer.leaving.clear()
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    try:
-        yield config(f"http://127.0.0.1:{server.server_port}/mcp", transport="http", protocol="legacy")
-    finally:
-        OddServer.leaving.set()
-        server.shutdown()
-        server.server_close()
+async def test_a_refusal_of_the_first_request_means_a_sign_in_and_headers_are_sent_each_time() -> None:
+    seen = set()
+
+    class Refusing(Answering):
+        def do_POST(self) -> None:
+            request = self.read()
+            seen.add(self.headers["authorization"])
+            error = {"code": -32600, "message": "no such version"}
+            self.reply(401 if request["method"] == "server/discover" else 400, request, error=error)
+
+    with serving(Refusing) as url:
+        settings = config(url, transport="http", headers={"Authorization": "Bearer abc"})
+        async with Gateway.open(settings) as gateway:
+            await gateway.refresh()
+            (status,) = await gateway.statuses()
+    assert status.state == "needs-sign-in"
+    assert seen == {"Bearer abc"}
+
+
+class OddServer(Answering):
+    """Has the tools `ok`, `slow`, `abort` (cuts its connection) and `busy` (503), and answers no farewell."""
+
+    begun, let_go, leaving = threading.Event(), threading.Event(), threading.Event()
+
+    def do_POST(self) -> None:
+        request = self.read()
+        method, params = request["method"], request.get("params") or {}
+        if "id" not in request:
+            self.reply(202)
+        elif method == "initialize":
+            about = {"capabilities": {"tools": {}}, "serverInfo": {"name": "odd", "version": "1"}}
+            self.reply(200, request, result={"protocolVersion": "2025-06-18", **about})
+        elif method == "tools/list":
+            names = ("ok", "slow", "abort", "busy")
+            tools = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+            self.reply(200, request, result={"tools": tools})
+        elif method != "tools/call":
+            self.reply(200, request, error={"code": -32601, "message": "no"})
+        elif params["name"] == "abort":
+            self.connection.shutdown(socket.SHUT_RDWR)
+            self.close_connection = True
+        elif params["name"] == "busy":
+            self.reply(503)
+        else:
+            if params["name"] == "slow":
+                self.begun.set()
+                self.let_go.wait(PATIENCE)
+            self.reply(200, request, result={"content": [{"type": "text", "text": params["name"]}]})
+
+    def do_GET(self) -> None:
+        self.reply(405)
+
+    def do_DELETE(self) -> None:
+        self.leaving.wait(PATIENCE)
 
 
 @pytest.mark.slow
-async def test_one_calls_broken_connection_leaves_the_others_alone(odd: dict[str, Any]) -> None:
-    async with Gateway.open(odd) as gateway:
-        assert (await gateway.call("mcp__web__ok")).text == "ok"
-        slow = asyncio.create_task(gateway.call("mcp__web__slow"))
-        await asyncio.to_thread(OddServer.begun.wait, PATIENCE)
-        with pytest.raises(UpstreamLostError):
-            await gateway.call("mcp__web__abort")
-        with pytest.raises(ToolFailedError, match="503"):
-            await gateway.call("mcp__web__busy")
-        OddServer.let_go.set()
-        assert (await slow).text == "slow"
-    # It does not answer our farewell, and we did not wait for that.
-    assert not OddServer.leaving.is_set()
+async def test_one_calls_broken_connection_leaves_the_others_alone() -> None:
+    with serving(OddServer) as url:
+        async with Gateway.open(config(url, transport="http", protocol="legacy")) as gateway:
+            assert (await gateway.call("mcp__web__ok")).text == "ok"
+            slow = asyncio.create_task(gateway.call("mcp__web__slow"))
+            await asyncio.to_thread(OddServer.begun.wait, PATIENCE)
+            with pytest.raises(UpstreamLostError):
+                await gateway.call("mcp__web__abort")
+            with pytest.raises(ToolFailedError, match="503"):
+                await gateway.call("mcp__web__busy")
+            OddServer.let_go.set()
+            assert (await slow).text == "slow"
+        # It does not answer our farewell, and we did not wait for that.
+        assert not OddServer.leaving.is_set()
+        OddServer.leaving.set()

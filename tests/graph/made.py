@@ -82,5 +82,5 @@ def graph_of(*tools: Ports, links: Iterable[tuple[str, Path, str, Path]] = ()) -
 def shown(planned: Planned) -> dict[str, Any]:
     return {
         "suggestions": [workflow_json(one) for one in planned.suggestions],
-        "missing": [one.to_json() for one in planned.missing],
+        "missing": list(planned.missing),
     }

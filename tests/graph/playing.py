@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["Play", "found_at", "play"]
 
 
+MOST_CALLS = 100_000
+
+
 @dataclass
 class Play:
     """What a program did."""
@@ -54,6 +57,7 @@ def play(
         async def call(**arguments: Any) -> Any:
             nonlocal open_calls
             made.calls.append((one.tool, arguments))
+            assert len(made.calls) <= MOST_CALLS, "The gateway would have stopped it."
             open_calls += 1
             made.together = max(made.together, open_calls)
             await asyncio.sleep(0)

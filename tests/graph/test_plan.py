@@ -88,7 +88,7 @@ class TestHave:
         # It is reported, and nothing takes its place.
         assert tools(planned) == ["tool_x"]
         assert planned.suggestions[0].unused[0][0] == "thing"
-        assert "thing" in planned.missing[0].note
+        assert "thing" in planned.missing[0]["note"]
 
     def test_a_tool_that_uses_a_value_is_preferred_and_an_unused_one_is_reported(self) -> None:
         graph = graph_of(ports("all_orders", "", "orders[].order_id"), ORDERS, ORDER)
@@ -102,7 +102,7 @@ class TestHave:
         assert step["fan_out"] == [{"step": "have", "path": "order_id[]"}]
         planned = asked(graph, "cancel_order", {"order_id": ["a", "b"]})
         assert not planned.suggestions[0].tasks[0].axes
-        assert planned.missing[0].parameter == "order_id"
+        assert planned.missing[0]["parameter"] == "order_id"
 
 
 class TestObjectsAndArrays:
@@ -118,7 +118,7 @@ class TestObjectsAndArrays:
         apart = ports("apart_list", "", "ones[].flight_no others[].day")
         book = ports("booking", "flights[].flight_no flights[].day")
         assert tools(asked(graph_of(both, apart, book), "booking")) == ["both_list booking"]
-        assert asked(graph_of(apart, book), "booking").missing[0].parameter == "flights"
+        assert asked(graph_of(apart, book), "booking").missing[0]["parameter"] == "flights"
 
     def test_values_shared_by_all_items_may_come_from_outside_the_array(self) -> None:
         outer = ports("outer_list", "", "trips[].day trips[].legs[].flight_no")
@@ -142,21 +142,21 @@ class TestMissing:
         graph = graph_of(ORDERS, ports("compare_order", "order_id text", ""))
         planned = asked(graph, "compare_order", {"customer_id": "c"})
         assert tools(planned)[0] == "list_orders compare_order"
-        assert [(one.tool, one.parameter, one.type) for one in planned.missing] == [
+        assert [(one["tool"], one["parameter"], one["type"]) for one in planned.missing] == [
             ("mcp__shop__compare_order", "text", "string")
         ]
 
     def test_of_two_plans_that_lack_as_much_the_shorter_one_asks(self) -> None:
         planned = asked(SHOP, "list_orders")
         assert tools(planned)[0] == "list_orders"
-        assert planned.missing[0].could_provide[0] == {
+        assert planned.missing[0]["could_provide"][0] == {
             "tool": "mcp__shop__find_customers", "path": "customers[].customer_id", "needs": ["email"]
         }  # fmt: skip
 
     def test_an_unknown_field_is_reported_with_similar_ones(self) -> None:
         planned = asked(SHOP, "custmer_id")
         assert planned.suggestions == ()
-        assert planned.missing[0].near == ("customer_id",)
+        assert planned.missing[0]["near"] == [{"name": "customer_id"}]
         assert plan(SHOP, want=[], have={}).suggestions == ()
 
     def test_a_tool_with_hundreds_of_parameters_is_in_no_plan(self) -> None:
@@ -198,7 +198,7 @@ class TestChanges:
     def test_none_is_a_step_on_the_way(self, danger: Any) -> None:
         planned = asked(graph_of(danger, ORDER), "get_order")
         assert tools(planned) == ["get_order"]
-        assert planned.missing[0].could_provide[0]["may_change_something"]
+        assert planned.missing[0]["could_provide"][0]["may_change_something"]
         assert not asked(graph_of(danger), "order_id").suggestions
 
     def test_unless_that_is_allowed(self) -> None:
@@ -216,7 +216,7 @@ class TestChanges:
     def test_one_is_not_applied_to_every_item_found(self, name: str, sources: tuple[Any, ...]) -> None:
         planned = asked(graph_of(*sources, ports(name, "wallet_id", "done")), name)
         assert all(one.missing and not any(task.axes for task in one.tasks) for one in planned.suggestions)
-        assert {one["tool"].rpartition("__")[2] for one in planned.missing[0].could_provide} == {
+        assert {one["tool"].rpartition("__")[2] for one in planned.missing[0]["could_provide"]} == {
             one.original_name for one in sources if one is not self.MEMBERS
         }
         read = graph_of(*sources, ports("read_wallet", "wallet_id", "balance"))
@@ -226,7 +226,7 @@ class TestChanges:
         graph = graph_of(self.MEMBERS, self.MEMBER, ports("delete_wallet", "wallet_id", "done"))
         assert tools(asked(graph, "delete_wallet", {"member_id": "m"})) == ["get_member delete_wallet"]
         graph = graph_of(self.WALLETS, ports("delete_wallets", "wallet_ids[]", "done"))
-        assert asked(graph, "delete_wallets").missing[0].parameter == "wallet_ids"
+        assert asked(graph, "delete_wallets").missing[0]["parameter"] == "wallet_ids"
 
     @pytest.mark.parametrize(
         ("change", "takes", "reads"),
@@ -242,7 +242,7 @@ class TestChanges:
         identity, value = takes.split()
         planned = asked(graph_of(ports(change, takes, "done"), ports(*reads)), change, {identity: "x"})
         assert tools(planned) == [change]
-        assert [one.parameter for one in planned.missing] == [value]
+        assert [one["parameter"] for one in planned.missing] == [value]
 
     def test_its_key_and_the_values_of_something_new_may_be_read(self) -> None:
         user = ports("find_user", "email", "user_id phone address")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from graph.made import graph_of, ports
 from halflap.graph.plan import Target, plan
+from halflap.graph.plan.need import MISSING
 from halflap.graph.plan.offers import link_cost
-from halflap.graph.plan.search import MISSING
 
 if TYPE_CHECKING:
     from halflap.graph.edges import Graph

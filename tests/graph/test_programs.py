@@ -98,18 +98,6 @@ class TestLoops:
         made = played(graph, "trip", {"seat_class": "x"}, offers=lambda: offers, trip=lambda flights: flights)
         assert made.value == [{**one, "seat_class": "x"} for one in offers]
 
-    def test_equal_reads_are_made_once_and_too_many_are_refused(self) -> None:
-        graph = graph_of(ports("rows", "", "rows[].room_id"), ports("get_room", "room_id"))
-        many = [{"room_id": f"R{at % 150}"} for at in range(500)]
-        made = played(graph, "get_room", rows=lambda: {"rows": many}, get_room=lambda room_id: room_id)
-        assert len(made.of("get_room")) == 150
-        assert made.value == [one["room_id"] for one in many]
-        more = [{"room_id": f"R{at}"} for at in range(201)]
-        with pytest.raises(
-            ValueError, match="get_room would be called more often than max_calls allows: 201"
-        ):
-            played(graph, "get_room", rows=lambda: {"rows": more})
-
     def test_items_without_the_value_are_skipped(self) -> None:
         made = played(ROWS, "row_view", rows=rows(1, None, 2), row_view=lambda row_id: row_id)
         assert made.value == [1, 2]
@@ -171,11 +159,10 @@ class TestFilters:
         assert self.called("phone", have) == [f"5G{one}" for one in taken]
 
     def test_a_wanted_list_is_filtered(self) -> None:
-        assert [one["name"] for one in self.called("list_schools", {"kind": "b"})["schools"]] == ["n1"]
+        assert [one["name"] for one in self.called("list_schools", {"kind": "b"})] == ["n1"]
         several = self.called("list_pupils", {"pupil_id": ["P1S2", "P0S0"]})
-        assert [[one["pupil_id"] for one in part["pupils"]] for part in several] == [["P0S0"], [], ["P1S2"]]
-        with pytest.raises(ValueError, match=r"nothing whose schools\[\]\.kind is the given kind"):
-            self.called("list_schools", {"kind": "z"})
+        assert [one["pupil_id"] for one in several] == ["P0S0", "P1S2"]
+        assert self.called("list_schools", {"kind": "z"}) == []
 
 
 def thing(required: str = "", /, **properties: Any) -> dict[str, Any]:
@@ -242,7 +229,7 @@ class TestWhatMayBeMissing:
         assert found(output, lambda: {"success": True, "data": {"gizmo_id": "a"}}) == "a"
         for rest in ({}, {"data": None}):
             failed = {"success": False, "error": {"code": "E", "message": "no such thing"}, **rest}
-            with pytest.raises(ValueError, match="mcp__x__find failed: no such thing"):
+            with pytest.raises(ValueError, match=r"mcp__x__find failed: .*no such thing"):
                 found(output, lambda failed=failed: failed)
 
     def test_a_success_without_data_is_an_error(self) -> None:

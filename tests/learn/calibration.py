@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jsonschema_rs
 
 from halflap.learn import changes, confidence, digest_of, infer, schema_of
-from halflap.learn.learned import outcome_of
 
 if TYPE_CHECKING:
     import random
@@ -35,7 +34,7 @@ def airline(path: Path) -> dict[str, Results]:
     results: dict[str, Results] = defaultdict(list)
     for line in path.read_text().splitlines():
         call = json.loads(line)
-        if outcome_of(call["result"], is_error=call["is_error"]) == "structured":
+        if not call["is_error"] and not isinstance(call["result"], str):
             results[call["tool"]].append((call["result"], digest_of(call["arguments"])))
     return {tool: found for tool, found in results.items() if len(found) > 2}
 

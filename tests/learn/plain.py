@@ -10,7 +10,6 @@ from halflap.learn.merge import merge_places, unnamed
 from halflap.learn.names import TAG_KEYS, TAG_RANKS, is_name, is_tag_value
 from halflap.learn.shape import (
     DEEPEST,
-    LONGEST_TEXT,
     MOST_KEYS,
     NEVER,
     Key,
@@ -83,5 +82,4 @@ class _Plain:
             return {}
         if type(value) is not str:
             return {}
-        is_short = len(value) <= LONGEST_TEXT and value.isprintable()
-        return {value: self._once} if self._values and not is_rest and is_short else None
+        return {value: self._once} if self._values and not is_rest and is_name(value) else None

@@ -26,7 +26,7 @@ def seen(observed: Observed, *, values: bool = False, first: int = 0) -> Shape:
     """Observe all at once."""
     observer = Observer(values=values)
     results, digests = [value for value, _ in observed], [digest for _, digest in observed]
-    observer.observe_all(results, digests, [float(first + number) for number in range(len(observed))])
+    observer.observe(results, digests, [float(first + number) for number in range(len(observed))])
     return observer.shape()
 
 
@@ -54,11 +54,8 @@ def test_observing_in_any_batches_equals_the_definition(observed: Observed, valu
     defined = merge(*(plain_shape(value, digest, values=values) for value, digest in observed))
     observer = Observer(values=values)
     for batch in (observed[:cut], observed[cut:]):
-        observer.observe_all([value for value, _ in batch], [digest for _, digest in batch])
+        observer.observe([value for value, _ in batch], [digest for _, digest in batch])
     assert observer.shape() == defined
-    for value, digest in observed:
-        observer.observe(value, digest)
-    assert observer.shape() == merge(defined, defined)
 
 
 @pytest.mark.usefixtures("small_bounds")
@@ -72,15 +69,6 @@ def test_merging_commutes_and_associates_and_has_a_unit(
     assert merge(merge(a, b), c) == merge(a, merge(b, c))
     assert merge(a, NOTHING) == merge(NOTHING, a) == a
     assert merge() == NOTHING
-
-
-def test_a_shape_does_not_change_when_more_is_observed() -> None:
-    observer = Observer()
-    observer.observe({"a": 1})
-    shape = observer.shape()
-    observer.observe({"b": "x"})
-    assert shape == infer([{"a": 1}])
-    assert observer.shape() == infer([{"a": 1}, {"b": "x"}])
 
 
 @pytest.mark.slow

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.calls import Answered
 from halflap.catalog import Snapshot
 from halflap.core.values import Tool
 from halflap.graph.lineage import Count, Flow, Lineage
@@ -17,7 +15,7 @@ from halflap.learn import Learned, infer
 from halflap.observe import GraphSync, Knowledge, Learner, key_of
 from halflap.observe import graph_sync as module
 from halflap.store import ToolKey, open_store
-from observe.answers import structured
+from observe.answers import record, structured
 from store.rows import call
 
 if TYPE_CHECKING:
@@ -123,10 +121,7 @@ async def test_what_a_result_shows_is_in_the_graph_when_it_is_asked_for_next() -
         learner = Learner(one.store, one.knowledge, on_learned=one.sync.learned)
         assert await one.pairs() == set()
         for number, value in enumerate(PAYING):
-            arguments = f'{{"order_id": "{number}"}}'
-            learner.take(
-                Answered(f"c{number}", UNTOLD, arguments, json.dumps(structured(value)), float(number))
-            )
+            learner.take(UNTOLD, record(UNTOLD, structured(value), number, {"order_id": str(number)}))
         await learner.flush()
         assert await one.pairs() == {("get_order", "refund_payment")}
         await learner.close()
@@ -192,7 +187,7 @@ async def test_how_long_calls_take_and_what_is_destructive_is_in_it() -> None:
     sync = GraphSync(
         store,
         lambda: snapshot(FIND, ORDERS),
-        None,
+        Knowledge(store, is_used=False),
         is_destructive=lambda one: one.original_name == "find_customer",
     )
     tools = (await sync.graph()).tools

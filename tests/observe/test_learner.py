@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.backfill import Backfill, Rules
-from halflap.calls import Answered
 from halflap.core.errors import StoreError
 from halflap.core.values import Tool, definition_hash
 from halflap.gateway import Gateway
@@ -22,7 +21,6 @@ from halflap.observe import learner as module
 from halflap.store import LIVE, CallRecord, ToolKey, open_store
 from observe.answers import TOOL, answered, called, structured, text
 from servers.memory import bundled
-from store.rows import call
 from support import PATIENCE, comes
 
 if TYPE_CHECKING:
@@ -52,8 +50,8 @@ async def fail(*_: Any, **__: Any) -> None:
 async def test_history_of_an_unknown_definition_counts_for_the_present_one() -> None:
     async with learning() as (learner, store):
         await store.add_learned("log", {ToolKey("x", "t", ""): Learned(structured=infer([{"a": 1}]))})
-        learner.take(answered(structured({"b": 1}), 2, Tool(TOOL.name, "x", "t", "", {}, hash="h0")))
-        learner.take(answered(structured({"a": 2}), 3))
+        learner.take(*answered(structured({"b": 1}), 2, Tool(TOOL.name, "x", "t", "", {}, hash="h0")))
+        learner.take(*answered(structured({"a": 2}), 3))
         await learner.flush()
         known = await Knowledge(store).of(TOOL)
         assert known is not None
@@ -71,7 +69,7 @@ async def test_a_changed_description_does_not_restart_learning_and_a_changed_sch
     other = defined("Now.", {"id": {"type": "string"}, "description": {"type": "string"}})
     async with learning() as (learner, store):
         for number, tool in enumerate((before, before, reworded)):
-            learner.take(answered(structured({"a": 1}), number, tool))
+            learner.take(*answered(structured({"a": 1}), number, tool))
         await learner.flush()
         known = await Knowledge(store).of(reworded)
         assert known is not None
@@ -83,19 +81,19 @@ async def test_what_contradicts_a_stable_shape_is_drift_and_is_learned() -> None
     changed: list[None] = []
     async with learning(on_learned=lambda: changed.append(None)) as (learner, store):
         for number in range(70):
-            learner.take(answered(structured({"a": number, "b": "x"}), number))
+            learner.take(*answered(structured({"a": number, "b": "x"}), number))
             if number == 59:
                 await learner.flush()
         await learner.flush()
         assert len(changed) == 1
         assert await store.drift() == []
-        learner.take(answered(structured({"a": "seventy", "c": 1}), 70))
+        learner.take(*answered(structured({"a": "seventy", "c": 1}), 70))
         await learner.flush()
         events = {(one.path, one.what): one for one in await store.drift()}
         assert events.keys() == {("a", "new-type"), ("b", "missing-key"), ("c", "new-key")}
         assert (events["a", "new-type"].at, events["a", "new-type"].observations) == (70.0, 70)
         assert len(changed) == 2
-        learner.take(answered(structured({"a": "again", "c": 1}), 71))
+        learner.take(*answered(structured({"a": "again", "c": 1}), 71))
         await learner.flush()
         assert len(await store.drift()) == 3
         known = await Knowledge(store).of(TOOL)
@@ -110,7 +108,7 @@ async def test_too_many_results_are_skipped_with_one_warning(
     with caplog.at_level(logging.WARNING):
         async with learning() as (learner, store):
             for number in range(8):
-                learner.take(answered(structured({"a": 1}), number))
+                learner.take(*answered(structured({"a": 1}), number))
             await learner.flush()
             assert learner.dropped == 3
             assert (await store.learned())[0].learned.observations == 5
@@ -123,7 +121,7 @@ async def test_results_kept_waiting_are_bounded_in_bytes_too(monkeypatch: pytest
     monkeypatch.setattr(module, "_MAX_WAITING_BYTES", 10_000)
     async with learning() as (learner, _):
         for number in range(3):
-            learner.take(answered(text("x" * 6_000), number))
+            learner.take(*answered(text("x" * 6_000), number))
         assert learner.dropped == 2
 
 
@@ -133,11 +131,11 @@ async def test_a_store_that_fails_loses_nothing_once_it_works_again(
     async with learning() as (learner, store):
         with monkeypatch.context() as patch:
             patch.setattr(type(store), "add_learned", fail)
-            learner.take(called("find", {"ids": ["NO6JO3"]}, 1))
+            learner.take(*called("find", {"ids": ["NO6JO3"]}, 1))
             await learner.flush()
-            learner.take(called("get", {}, 2, id="NO6JO3"))
+            learner.take(*called("get", {}, 2, id="NO6JO3"))
             await learner.flush()
-        learner.take(called("get", {}, 3, id="NO6JO3"))
+        learner.take(*called("get", {}, 3, id="NO6JO3"))
         await learner.flush()
         assert {row.tool: row.learned.observations for row in await store.learned()} == {"find": 1, "get": 2}
         assert (await store.lineage())[LIVE].counts == {FLOW: Count(2, 1)}
@@ -146,9 +144,9 @@ async def test_a_store_that_fails_loses_nothing_once_it_works_again(
 
 async def test_a_result_that_cannot_be_read_costs_no_other() -> None:
     async with learning() as (learner, store):
-        learner.take(Answered("c0", TOOL, "{}", "no JSON", 0.0))
+        learner.take(TOOL, replace(answered({})[1], result="no JSON"))
         for number, said in enumerate(('{"a": NaN}', "[Infinity, -Infinity]", '{"a": 1}')):
-            learner.take(answered(text(said), number))
+            learner.take(*answered(text(said), number))
         await learner.flush()
         [row] = await store.learned()
         assert (row.learned.text.observations, row.learned.structured.observations) == (2, 1)
@@ -160,9 +158,9 @@ async def test_results_of_every_size_are_learned_from_without_being_asked_for(
     monkeypatch.setattr(module, "_BATCH_SECONDS", 0.01)
     rows = {"rows": [{"a": number} for number in range(200)]}
     async with learning() as (learner, store):
-        learner.take(answered(structured({"a": 1}), 99))
+        learner.take(*answered(structured({"a": 1}), 99))
         for number in range(30):
-            learner.take(answered(structured(rows), number))
+            learner.take(*answered(structured(rows), number))
             await asyncio.sleep(0)
 
         async def is_done() -> bool:
@@ -177,7 +175,7 @@ async def test_another_process_that_adds_to_the_store_is_noticed_after_a_while(
     async with learning() as (learner, store):
         knowledge = Knowledge(store)
         assert await knowledge.of(TOOL) is None
-        learner.take(answered(structured({"a": 1})))
+        learner.take(*answered(structured({"a": 1})))
         await learner.flush()
         assert await knowledge.of(TOOL) is None
         monkeypatch.setattr("halflap.observe.knowledge._FRESH_SECONDS", -1.0)
@@ -185,19 +183,6 @@ async def test_another_process_that_adds_to_the_store_is_noticed_after_a_while(
 
 
 # A backfill of the same records
-
-
-def recorded(answered: Answered) -> CallRecord:
-    tool = answered.tool
-    record = call(1, id=answered.call, run=answered.run, server=tool.server, tool=tool.original_name)
-    return replace(
-        record,
-        definition_hash=tool.hash,
-        started_at=answered.at,
-        duration_ms=500.0,
-        arguments=answered.arguments,
-        result=answered.result,
-    )
 
 
 @pytest.mark.parametrize(("taken", "counted"), [(2, {"backfill": 2, "live": 1}), (3, {"backfill": 3})])
@@ -212,14 +197,14 @@ async def test_calls_that_a_backfill_learned_from_meanwhile_are_not_counted_agai
 
     async def other() -> None:
         """Run the backfill after the results were read and before they are stored."""
-        await store.record(calls=[recorded(one) for one in calls[:taken]])
+        await store.record(calls=[one for _, one in calls[:taken]])
         hashes = {TOOL.hash: TOOL.schema_hash}
         await Backfill(store, Rules(salt=await store.salt(), schema_hashes=hashes)).run(["store"])
-        await store.record(calls=[recorded(one) for one in calls[taken:]])
+        await store.record(calls=[one for _, one in calls[taken:]])
 
     async with learning(before_writing=other) as (learner, store):
         for one in calls:
-            learner.take(one)
+            learner.take(*one)
         await learner.flush()
         assert {one.origin: one.learned.observations for one in await store.learned()} == counted
         assert await store.unobserved_calls(None, 9) == []
@@ -231,10 +216,10 @@ async def test_calls_that_a_backfill_learned_from_meanwhile_are_not_counted_agai
 # Where values go
 
 
-async def flows(calls: Sequence[Answered], **options: Any) -> Any:
+async def flows(calls: Sequence[tuple[Tool, CallRecord]], **options: Any) -> Any:
     async with learning(**options) as (learner, store):
         for one in calls:
-            learner.take(one)
+            learner.take(*one)
         await learner.flush()
         return (await store.lineage()).get(LIVE, Lineage()).counts
 
@@ -258,7 +243,7 @@ async def test_calls_of_no_run_of_another_run_or_of_another_principal_are_not_co
 async def test_a_run_is_followed_beyond_a_batch_however_long_it_pauses() -> None:
     async with learning() as (learner, store):
         for call_ in (called("find", {"ids": ["NO6JO3"]}, -100_000), called("get", {}, 2, id="NO6JO3")):
-            learner.take(call_)
+            learner.take(*call_)
             await learner.flush()
         assert (await store.lineage())[LIVE].counts == {FLOW: Count(1, 1)}
 

@@ -86,7 +86,6 @@ async def test_signatures_say_what_was_learned_where_nothing_is_declared() -> No
         assert declared.format_compact().endswith("-> integer")
         (hit,) = await gateway.search(ODD, limit=1)
         assert hit.signature.endswith("-> {a: integer}")
-        assert "-> _mcp__r__odd__gives:" in await gateway.parts.tools.stubs("r")
 
 
 async def test_the_check_doubts_what_was_never_seen_and_stops_nothing_for_it() -> None:

@@ -45,7 +45,6 @@ async def everything(gateway: Gateway) -> str:
     told = [
         await gateway.inspect(ODD),
         await gateway.learned.export(),
-        await gateway.parts.tools.stubs("r"),
         str(await gateway.learned.rows()),
         str(known),
         (await gateway.get_schema(ODD)).format_compact(),
@@ -119,7 +118,7 @@ def result(number: int) -> dict[str, Any]:
 async def check(gateway: Gateway) -> None:
     schema = (await gateway.inspect(ODD))["observedSchema"]
     assert schema["properties"] == {
-        "token": {"type": "string", "format": "uuid"},
+        "token": {"type": "string"},
         "password": {"type": "string"},
         "colour": {"type": "string", "enum": ["blue", "red"]},
     }
@@ -127,7 +126,7 @@ async def check(gateway: Gateway) -> None:
     assert SECRET not in json.dumps(await gateway.learned.export())
 
 
-def test_a_secret_in_a_result_leaves_its_form_and_no_value(run: Run, home: Path) -> None:
+def test_a_secret_in_a_result_leaves_no_value(run: Run, home: Path) -> None:
     async def scenario() -> None:
         async with opened({"learning": {"values": True}}) as gateway:
             for number in range(12):

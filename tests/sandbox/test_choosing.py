@@ -9,7 +9,7 @@ import pytest
 
 from halflap.config import ExecutionConfig
 from halflap.core.errors import SandboxError
-from halflap.sandbox.choose import choose
+from halflap.sandbox.choose import Sandbox, choose
 from halflap.sandbox.jail.jail import Jail
 from halflap.sandbox.monty.monty import Monty
 from halflap.sandbox.sandbox import Readiness
@@ -17,8 +17,6 @@ from sandboxing import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-
-    from halflap.sandbox.sandbox import Sandbox
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -40,7 +38,7 @@ def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
     async def trouble(_: Jail) -> Readiness:
         return Readiness("jail", trouble="the kernel has no seccomp")
 
-    monkeypatch.setattr(Jail, "ready", trouble)
+    monkeypatch.setattr(Jail, "start", trouble)
 
 
 @pytest.fixture
@@ -66,7 +64,8 @@ def monty() -> None:
 def test_what_is_named_is_taken_and_elsewhere_than_on_linux_monty(
     sandbox: Any, platform: str, kind: type
 ) -> None:
-    assert type(choose(ExecutionConfig(sandbox=sandbox), platform=platform)) is kind
+    chosen = choose(ExecutionConfig(sandbox=sandbox), platform=platform)
+    assert [type(backend) for backend in chosen._backends] == [kind]
 
 
 @pytest.mark.usefixtures("no_jail", "monty")

@@ -50,7 +50,7 @@ def play(request: pytest.FixtureRequest) -> Iterator[Play]:
 )
 def test_arguments_can_be_passed_in_every_usual_way(play: Play, call: str) -> None:
     ending, stage = play(f'print((await {call})["region"])')
-    assert ending.outcome == "ok", ending.failure
+    assert ending.outcome == "ok", ending.error
     assert stage.text == "north\n"
 
 
@@ -84,7 +84,7 @@ def test_a_wrong_call_is_an_ordinary_error(play: Play, call: str) -> None:
 )
 def test_the_value_of_the_last_line_is_shown_if_nothing_was_printed(play: Play, code: str, text: str) -> None:
     ending, stage = play(code)
-    assert ending.outcome == "ok", ending.failure
+    assert ending.outcome == "ok", ending.error
     assert stage.text == text
 
 

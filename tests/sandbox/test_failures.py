@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import indent
 from typing import TYPE_CHECKING
-
-import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,8 +102,8 @@ def test_a_very_long_message_is_cut_and_no_misuse(desk: Desk) -> None:
 def test_a_forged_failure_is_cut(desk: Desk) -> None:
     code = (
         "import json, os, struct\n"
-        "body = json.dumps({'type': 'E', 'message': '', 'traceback': 't' * 200_000, 'hint': 'h' * 50_000}).encode()\n"
-        "os.write(3, struct.pack('!cI', b'D', len(body)) + body)\nimport time\ntime.sleep(5)"
+        "end = {'outcome': 'failed', 'error': 'e' * 200_000, 'hint': 'h' * 50_000, 'cpu_seconds': 0.1, 'memory_bytes': 1}\n"
+        "body = json.dumps(end).encode()\nos.write(3, struct.pack('!cI', b'D', len(body)) + body)\nimport time\ntime.sleep(5)"
     )
     assert len(desk.run(code).text) < 30_000
 
@@ -165,7 +162,8 @@ def test_arguments_that_cannot_be_sent_are_a_type_error_at_the_line_of_the_call(
     for one in desk.run_all(*(f"x = 1\nawait mcp__echo__add({given})" for given in arguments)):
         assert (one.outcome, len(one.calls)) == ("failed", 0)
         assert "line 2, in <module>" in one.text
-        assert "TypeError: mcp__echo__add()" in one.text
+        assert "TypeError: " in one.text
+        assert "mcp__echo__add()" in one.text
 
 
 def test_an_unknown_tool_gets_suggestions(desk: Desk) -> None:
@@ -191,18 +189,17 @@ HINTS = [
         ("print(r['rows']['name'])", "a list of 2, the first of them a dict with the keys name, id"),
         ("for row in r: print(row['name'])", "text, not an object: 'totalRevenue'"),
         ("n = None\nprint(n['x'])", "None"),
-        ("i = (await mcp__echo__image())[0]\ni['data']", ".mime_type"),
+        ("i = (await mcp__echo__image())[0]\ni['data']", ".data"),
         ("c = mcp__echo__pid()\nprint(c['x'])", NOT_AWAITED),
         ("mcp__echo__pid() + 1", NOT_AWAITED),
         ("await mcp__echo__echo(text=mcp__echo__pid())", NOT_AWAITED),
         ("import numpy_of_my_own", "standard library"),
-        ("import multiprocessing", "'multiprocessing'"),
+        ("import smtplib", "'smtplib' is left out"),
         ("open('notes.txt')", NO_FILES),
         ("from urllib.request import urlopen\nurlopen('http://127.0.0.1:1')", NO_FILES),
         ("import asyncio\nawait asyncio.open_connection('example.com', 80)", NO_FILES),
         ("import threading\nthreading.Thread(target=print).start()", "one thread"),
         ("import asyncio\nasync def main(): pass\nawait asyncio.sleep(0)\nasyncio.run(main())", "`await main()`"),
-        ("help(print)", "tool.__doc__"),
 ]  # fmt: skip
 """Programs with a mistake after a call with `RESULT`, and what the hint says."""
 
@@ -223,45 +220,6 @@ def test_where_nothing_is_known_no_hint_is_given(desk: Desk) -> None:
         "import gzip\ngzip.decompress(b'no gzip at all')",
     ]
     assert [(one.ok, hint_of(one)) for one in desk.run_all(*codes)] == [(False, "")] * len(codes)
-
-
-def test_a_hint_runs_nothing_of_the_program(desk: Desk) -> None:
-    execution = desk.run(
-        "class Odd(dict):\n    def __missing__(self, key):\n        print('asked')\n        raise KeyError(key)\n"
-        "Odd()['x']"
-    )
-    assert (execution.output, hint_of(execution)) == ("asked\n", "")
-    execution = desk.run(
-        "class Odd:\n    @property\n    def d(self):\n        print('asked')\n        return {}\n"
-        "    def __getattr__(self, name):\n        print('asked for', name)\n        return {}\n"
-        "o = Odd()\n{}[o.d and 1 or o.e and 2 or 3]"
-    )
-    assert execution.output == "asked\nasked for e\n"
-
-
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        ("k = Key()\nd = {'a': 1}\nd[k]", "keys: a"),
-        ("d = {Key(): 1}\nd['a']", "keys: Key"),
-        ("t = Text('abc')\nt.nope", "'abc'"),
-    ],
-)
-def test_a_hint_asks_no_object_of_the_program_what_it_is(desk: Desk, code: str, said: str) -> None:
-    execution = desk.run(
-        "def asked(*_): print('asked')\n"
-        "class Key:\n    __eq__ = __str__ = asked\n    def __hash__(self): return hash('a')\n"
-        "    def __repr__(self): return 'k'\n"
-        "class Type(type):\n    __name__ = property(asked)\n"
-        "class Odd(metaclass=Type):\n    __class__ = property(asked)\n    __repr__ = __str__ = asked\n"
-        "class Text(str):\n    __getitem__ = __str__ = __repr__ = asked\nprint('from here')\n"
-        f"def mistake():\n{indent(code, '    ')}\n"
-        "try:\n    mistake()\nexcept Exception:\n    print('again')\nmistake()"
-    )
-    # The dict itself compares, as often as the first time, where the mistake was caught.
-    first, second = execution.output.removeprefix("from here\n").split("again\n")
-    assert first == second
-    assert said in hint_of(execution)
 
 
 # Warnings and exits ---------------------------------------------------------------------------------------

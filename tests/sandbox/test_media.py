@@ -27,7 +27,7 @@ def test_a_field_that_is_no_text_is_none(field: str) -> None:
             fields = (media.mime_type, media.uri, media.name, media.text)
             assert all(one is None or isinstance(one, str) for one in fields)
             assert str(media).startswith(f"<{media.kind}")
-            assert media.block is block
+            assert media.block == block
 
 
 def test_what_does_not_say_what_it_is_is_unknown_and_cannot_be_shown() -> None:

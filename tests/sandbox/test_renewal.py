@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ExecutionConfig
+from halflap.sandbox.choose import Sandbox
 from halflap.sandbox.jail import pool as module
 from halflap.sandbox.jail.jail import Jail
 from halflap.sandbox.sandbox import Program
@@ -25,15 +26,16 @@ def test_one_that_has_served_long_enough_is_replaced_while_programs_go_on(
     monkeypatch.setattr(module, "_MOST_FORKS", 5)
 
     async def use() -> None:
-        jail = Jail(ExecutionConfig())
+        backend = Jail(ExecutionConfig())
+        jail = Sandbox(backend)
         try:
             servers = set()
             # Another has to be ready first, which takes as long as it takes.
             for _ in range(1_000):
-                assert (await jail.run(Program("print(1)"), Stage())).outcome == "ok"
-                assert jail._pool.server is not None
-                assert jail._pool.server._process is not None
-                servers.add(jail._pool.server._process.pid)
+                assert (await jail.run(Program("1"), Stage())).outcome == "ok"
+                assert backend._pool.server is not None
+                assert backend._pool.server._process is not None
+                servers.add(backend._pool.server._process.pid)
                 if len(servers) > 1:
                     break
                 await asyncio.sleep(0.02)
@@ -49,13 +51,14 @@ def test_one_that_has_served_long_enough_is_replaced_while_programs_go_on(
 
 def test_a_waiting_child_that_died_is_not_used(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
     async def use() -> list[str]:
-        jail = Jail(ExecutionConfig())
+        backend = Jail(ExecutionConfig())
+        jail = Sandbox(backend)
         try:
             await jail.ready()
-            for child in jail._pool._idle:
+            for child in backend._pool._idle:
                 child.kill()
                 await child.exited()
-            return [(await jail.run(Program("print(1)"), Stage())).outcome for _ in range(3)]
+            return [(await jail.run(Program("1"), Stage())).outcome for _ in range(3)]
         finally:
             await jail.close()
 

@@ -90,14 +90,12 @@ def test_a_flood_of_resources_keeps_no_more_than_the_limit() -> None:
     assert (len(kept.shown), len(kept.recorded) < 10_500) == (3, True)
 
 
-def test_base64_in_other_spellings_is_shown_and_read(desk: Desk) -> None:
-    spelt = ["iVBOR\nw0KGgo=\n", "iVBORw0KGgo", "_-8=", "_-8"]
+def test_base64_in_lines_is_shown_and_read(desk: Desk) -> None:
     execution = desk.run(
-        f"{MEDIA}for data in {spelt!r}:\n"
-        "    i = M({'type': 'image', 'mimeType': 'image/png', 'data': data})\n    show(i)\n    print(i.data)"
+        f"{MEDIA}i = M({{'type': 'image', 'mimeType': 'image/png', 'data': 'iVBOR\\nw0KGgo=\\n'}})\nshow(i)\nprint(i.data)"
     )
-    assert [block["data"] for block in execution.shown] == [PIXEL, PIXEL, "/+8=", "/+8="]
-    assert execution.output == "b'\\x89PNG\\r\\n\\x1a\\n'\n" * 2 + "b'\\xff\\xef'\n" * 2
+    assert [block["data"] for block in execution.shown] == [PIXEL]
+    assert execution.output == "b'\\x89PNG\\r\\n\\x1a\\n'\n"
 
 
 def test_what_cannot_be_shown_is_an_error_that_can_be_caught(desk: Desk) -> None:

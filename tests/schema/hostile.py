@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap.calls import Policy, describe
-from halflap.catalog import Snapshot
+from halflap.calls import Policy
 from halflap.config import Config
 from halflap.core.values import Tool
+from halflap.gateway.tools import describe
 from halflap.schema import compile_schema, parse_schema
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def main(name: str) -> None:
         "format_compact": parsed.format_compact,
         "compile_schema": lambda: compile_schema(schema),
         "validate": lambda: validator and [str(problem) for problem in validator.problems(value)],
-        "inspect_tool": lambda: json.dumps(describe(tool, Snapshot(), policy, None), indent=2),
+        "inspect_tool": lambda: json.dumps(describe(tool, policy), indent=2),
     }
     for step, work in steps.items():
         Path("/proc/self/clear_refs").write_text("5")

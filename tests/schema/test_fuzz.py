@@ -9,11 +9,11 @@ import jsonschema_rs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.calls import Policy, describe
-from halflap.catalog import Snapshot
+from halflap.calls import Policy
 from halflap.config import Config
 from halflap.core.text import clean
 from halflap.core.values import Tool
+from halflap.gateway.tools import describe
 from halflap.schema import compile_schema, is_wrapped, parse_schema, try_compile
 
 ODD_LETTERS = "\u200b\u202e\x1b\x00\n\r\t\x85\u2028\u2029\ud800\u3164\u00a0\U000e0041"
@@ -92,7 +92,7 @@ def test_any_schema_is_parsed_and_written_within_bounds(schema: Any, output: Any
 
 @given(SCHEMAS)
 def test_any_schema_is_described_without_invisible_letters(schema: Any) -> None:
-    described = describe(definition(schema, schema), Snapshot(), POLICY, None)
+    described = describe(definition(schema, schema), POLICY)
     text = json.dumps(described, ensure_ascii=False, indent=2, allow_nan=False)
     assert is_harmless(text, kept="\n")
     assert all(len(line) < 10_000 for line in text.splitlines())

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from halflap.calls import Policy, describe
-from halflap.catalog import Snapshot
+from halflap.calls import Policy
 from halflap.config import Config
 from halflap.core.values import Tool
+from halflap.gateway.tools import describe
 from halflap.schema import Parameter, ToolSchema, is_wrapped, parse_schema
 from support import shared_data
 
@@ -173,7 +173,7 @@ def test_no_text_of_a_definition_can_forge_another_line() -> None:
 
 
 def inspected(schema: dict[str, Any]) -> dict[str, Any]:
-    shown: dict[str, Any] = describe(tool(schema), Snapshot(), Policy(Config()), None)["inputSchema"]
+    shown: dict[str, Any] = describe(tool(schema), Policy(Config()))["inputSchema"]
     return shown
 
 

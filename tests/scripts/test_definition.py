@@ -145,10 +145,7 @@ def test_a_file_without_main_takes_nothing_and_runs_as_it_is() -> None:
     assert read_definition("print(await x())") == Definition("", NOTHING, has_main=False)
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["await main()", "if x:\n    print(main())", "anyio.run(main)", "def start():\n    asyncio.run(main())\nstart()"],
-)  # fmt: skip
+@pytest.mark.parametrize("line", ["await main()", "anyio.run(main)", "def start():\n    main()\nstart()"])
 def test_a_file_that_calls_main_itself_runs_as_it_is(line: str) -> None:
     definition = read_definition(f"async def main(a): ...\n{line}")
     assert (definition.has_main, definition.input_schema) == (False, NOTHING)

@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+from halflap.sandbox.choose import Sandbox
+from halflap.sandbox.functions import ToolError
 from halflap.sandbox.jail.jail import Jail
-from halflap.sandbox.sandbox import Program, ToolRefusal
+from halflap.sandbox.sandbox import Host, Program
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
     from halflap.config import ExecutionConfig
+    from halflap.sandbox.jail.pool import Pool
     from halflap.sandbox.sandbox import Readiness
 
 MEGABYTE = 1 << 20
@@ -39,11 +42,25 @@ OTHERS: dict[str, dict[str, Any]] = {
 }
 
 
-def new_jail(mode: str, **settings: Any) -> Jail:
+def new_jail(mode: str, **settings: Any) -> Sandbox:
     """Make a jail; an ordinary user in these tests has no pydantic to make a configuration with."""
     given = _ANY | (LOCKED | OTHERS)[mode] | settings
     layers = {name: given.pop(name) for name in _UNLOCKED if name in given}
-    return Jail(cast("ExecutionConfig", SimpleNamespace(**given)), **layers)
+    return Sandbox(Jail(cast("ExecutionConfig", SimpleNamespace(**given)), **layers))
+
+
+def pool_of(jail: Sandbox) -> Pool:
+    (backend,) = jail._backends
+    assert isinstance(backend, Jail)
+    return backend._pool
+
+
+def server_of(jail: Sandbox) -> int:
+    """Return the process that starts the fork server of a jail."""
+    server = pool_of(jail).server
+    assert server is not None
+    assert server._process is not None
+    return server._process.pid
 
 
 @dataclass(frozen=True)
@@ -51,15 +68,19 @@ class Got:
     """How an attack ended, and everything that came of it."""
 
     outcome: str
-    detail: str = ""
+    error: str = ""
+    """The traceback, or what else ended it."""
     output: bytes = b""
-    failure: str = ""
-    failure_type: str = ""
     calls: list[Any] = field(default_factory=list)
     shown: list[Any] = field(default_factory=list)
 
+    @property
+    def exception(self) -> str:
+        """The exception that ended it, by its name."""
+        return self.error.rstrip("\n").rpartition("\n")[2].partition(":")[0]
 
-class Visitor:
+
+class Visitor(Host):
     """A `Host` that gives nothing away, and notes what it is asked."""
 
     def __init__(self, most_output: int = MEGABYTE) -> None:
@@ -74,7 +95,7 @@ class Visitor:
         if name == "wait":
             await asyncio.Event().wait()
         elif name == "refuse":
-            raise ToolRefusal("no")
+            raise ToolError("no")
         elif name == "large":
             return "x" * arguments["size"]
         elif name == "deep":
@@ -102,13 +123,13 @@ class Keeper:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self._jails: dict[str, Jail] = {}
+        self._jails: dict[str, Sandbox] = {}
 
     def do(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Do something on the loop, and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(90)
 
-    def jail(self, mode: str) -> Jail:
+    def jail(self, mode: str) -> Sandbox:
         """Give the jail for a mode."""
         if mode not in self._jails:
             self._jails[mode] = new_jail(mode)
@@ -146,7 +167,7 @@ class Keeper:
         self._loop.close()
 
 
-async def visit(jail: Jail, code: str, visitor: Visitor, seconds: float = 60.0) -> Got:
+async def visit(jail: Sandbox, code: str, visitor: Visitor, seconds: float = 60.0) -> Got:
     """Run a program with a host, and say all that came of it."""
     # A machine that is busy takes its time to start, and that is not the program's.
     await jail.ready()
@@ -155,13 +176,4 @@ async def visit(jail: Jail, code: str, visitor: Visitor, seconds: float = 60.0) 
             ending = await jail.run(Program(code), visitor)
     except TimeoutError:
         return Got("timeout", output=bytes(visitor.heard), calls=visitor.calls, shown=visitor.shown)
-    failure = ending.failure
-    return Got(
-        ending.outcome,
-        ending.detail,
-        bytes(visitor.heard),
-        failure.traceback if failure else "",
-        failure.type if failure else "",
-        visitor.calls,
-        visitor.shown,
-    )
+    return Got(ending.outcome, ending.error, bytes(visitor.heard), visitor.calls, visitor.shown)

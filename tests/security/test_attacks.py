@@ -280,11 +280,11 @@ def test_nothing_arrives_at_a_socket_of_the_host(locked: Attacker, loot: Loot) -
 
 def test_a_locked_program_does_not_become_another(locked: Attacker) -> None:
     got = locked.run("os.execv('/bin/sh', ['sh', '-c', 'exit 42'])")
-    assert (got.outcome, got.failure_type) == ("failed", "PermissionError")
+    assert (got.outcome, got.exception) == ("failed", "PermissionError")
 
 
 def test_without_locks_it_becomes_another(unlocked: Attacker) -> None:
-    assert "status 42" in unlocked.run("os.execv('/bin/sh', ['sh', '-c', 'exit 42'])").detail
+    assert "status 42" in unlocked.run("os.execv('/bin/sh', ['sh', '-c', 'exit 42'])").error
 
 
 _DESCRIPTORS = """

@@ -22,6 +22,11 @@ def call(number, body):
     send(b"C", struct.pack("!Q", number) + (body if isinstance(body, bytes) else json.dumps(body).encode()))
 
 ORDER = {"name": "echo", "arguments": {}}
+END = {"outcome": "ok", "error": "", "cpu_seconds": 0.1, "memory_bytes": 1}
+
+def done(**more):
+    send(b"D", json.dumps(END | more).encode())
+
 """
 _STAY = "\ntime.sleep(30)\n"
 
@@ -32,7 +37,7 @@ MISUSED = {
     "rubbish": "channel.sendall(os.urandom(100000))",
     "four-gigabytes": "send(b'C', b'', 0xffffffff)",
     "output-too-long": "send(b'O', b'', 65537)",
-    "done-too-long": "send(b'D', b'', 1 << 20)",
+    "done-too-long": "send(b'D', b'', 1 << 24)",
     "print-of-nothing": "send(b'O')",
     "ready-twice": "send(b'R', b'{}')",
     "ready-with-trouble": "send(b'R', json.dumps({'trouble': 'x'}).encode())",
@@ -67,7 +72,14 @@ MISUSED = {
     "show-of-nothing": "send(b'S', b'{}')",
     "show-of-half-a-character": "send(b'S', b'{\"type\": \"image\", \"data\": \"\\\\ud800\"}')",
     "done-of-rubbish": "send(b'D', b'rubbish')",
-    "done-without-words": "send(b'D', json.dumps({'type': [[[]]], 'message': 1}).encode())",
+    "done-without-words": "send(b'D', b'{}')",
+    "done-with-other-words": "done(error=[[[]]])",
+    "done-with-an-outcome-of-the-gateway": "done(outcome='cpu')",
+    "done-with-half-a-character": "done(outcome='failed', error='\\ud800')",
+    "done-with-deep-json": "send(b'D', b'{\"value\": ' + b'[' * 500000)",
+    "done-with-infinity": "send(b'D', json.dumps(END | {'value': float('inf')}).encode())",
+    "done-in-negative-time": "done(cpu_seconds=-1.0)",
+    "done-with-endless-memory": "done(memory_bytes=10 ** 400)",
     "too-many-calls": "wait = {'name': 'wait', 'arguments': {}}\nfor number in range(1, 20000): call(number, wait)",
 }  # fmt: skip
 
@@ -92,8 +104,8 @@ def test_of_two_keys_alike_everybody_sees_the_last(forger: Attacker) -> None:
 
 def test_half_a_character_is_an_error_in_python_or_shown_as_an_escape(forger: Attacker) -> None:
     got = forger.run("await call_tool('echo', a='\\ud83d')")
-    assert (got.outcome, got.failure_type, got.calls) == ("failed", "TypeError", [])
-    assert "ValueError: \\ud800" in forger.run("raise ValueError('\\ud800')").failure
+    assert (got.outcome, got.exception, got.calls) == ("failed", "TypeError", [])
+    assert "ValueError: \\ud800" in forger.run("raise ValueError('\\ud800')").error
 
 
 def test_a_forged_end_lets_nobody_live_on(keeper: Keeper, forger: Attacker) -> None:
@@ -101,9 +113,9 @@ def test_a_forged_end_lets_nobody_live_on(keeper: Keeper, forger: Attacker) -> N
         "output": "while True:\n    send(b'O', b'late')",
         "a call": f"call(1, ORDER){_STAY}",
     }
-    codes = {name: forger.source(f"{_FORGE}send(b'D', b'null')\n{code}") for name, code in after.items()}
+    codes = {name: forger.source(f"{_FORGE}done()\n{code}") for name, code in after.items()}
     codes["a call before"] = forger.source(
-        f"{_FORGE}call(1, {{'name': 'wait', 'arguments': {{}}}}); send(b'D', b'null'){_STAY}"
+        f"{_FORGE}call(1, {{'name': 'wait', 'arguments': {{}}}}); done(){_STAY}"
     )
     got = keeper.run_all("all-layers", codes)
     assert {(one.outcome, one.output) for one in got.values()} == {("ok", b"")}
@@ -166,8 +178,8 @@ print(await call_tool("echo", a=1))
 
 
 def test_a_result_that_is_too_large_or_too_deep_is_refused_to_the_program(forger: Attacker) -> None:
-    assert "at most 1,048,576 are possible" in forger.run("await call_tool('large', size=2_000_000)").failure
-    assert "nested too deeply" in forger.run("await call_tool('deep', depth=10_000)").failure
+    assert "at most 1,048,576 are possible" in forger.run("await call_tool('large', size=2_000_000)").error
+    assert "nested too deeply" in forger.run("await call_tool('deep', depth=10_000)").error
 
 
 def test_a_mistake_of_the_host_is_not_kept_from_the_gateway(forger: Attacker) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,47 +12,60 @@ import pytest
 
 from halflap.core.errors import SandboxError
 from halflap.sandbox.jail.fork_server import ForkServer
-from security.keeper import Visitor, new_jail, visit
+from security.keeper import Visitor, new_jail, server_of, visit
 from support import children_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from halflap.sandbox.jail.jail import Jail
+    from halflap.sandbox.choose import Sandbox
     from halflap.sandbox.sandbox import Readiness
     from security.keeper import Keeper
     from security.user import OrdinaryUser
 
 
-async def _status_of_a_child(jail: Jail) -> dict[str, str]:
-    """Return what the kernel says of a child that waits for the next program."""
-    await jail.ready()
-    assert jail._pool.server is not None
-    assert jail._pool.server._process is not None
-    while not (children := children_of(jail._pool.server._process.pid)):
+async def _statuses(jail: Sandbox) -> list[dict[str, str]]:
+    """Return what the kernel says of a program that runs, and of the children that wait for the next ones."""
+    running = asyncio.create_task(visit(jail, "await call_tool('wait')", visitor := Visitor()))
+    while not visitor.calls:
         await asyncio.sleep(0.01)
-    # It locks itself before it says that it is ready.
+    status: list[dict[str, str]] = []
+    # Those that wait may have been forked just now: each locks itself before it says that it is ready.
     for _ in range(500):
-        text = await asyncio.to_thread(Path(f"/proc/{max(children)}/status").read_text, encoding="ascii")
-        status = {
-            name: value.strip() for name, _, value in (line.partition(":") for line in text.splitlines())
-        }
-        if status["Seccomp"] != "0":
+        status = await asyncio.to_thread(_of_leaves, server_of(jail))
+        if all(one["Seccomp"] == "2" for one in status):
             break
         await asyncio.sleep(0.01)
+    running.cancel()
+    await asyncio.wait([running])
     return status
+
+
+def _of_leaves(server: int) -> list[dict[str, str]]:
+    """Return the status of each process below one that has none below it: the children, and not the fork server."""
+    found = []
+    for pid in children_of(server):
+        if not children_of(pid):
+            with contextlib.suppress(OSError):
+                lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+                found.append(
+                    {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+                )
+    return found
 
 
 @pytest.mark.parametrize(
     "mode", ["all-layers", pytest.param("no-namespaces", marks=pytest.mark.slow), "seccomp-alone"]
 )
 def test_a_child_has_no_capability_and_for_root_is_another_user(mode: str, keeper: Keeper) -> None:
-    status = keeper.do(_status_of_a_child(keeper.jail(mode)))
-    held = {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
-    assert (held, status["NoNewPrivs"], status["Seccomp"]) == ({0}, "1", "2")
-    if os.getuid() == 0:
-        users = {int(number) for name in ("Uid", "Gid") for number in status[name].split()}
-        assert (len(users), min(users) >= 61_184, status["Groups"]) == (1, True, "")
+    statuses = keeper.do(_statuses(keeper.jail(mode)))
+    assert statuses
+    for status in statuses:
+        held = {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
+        assert (held, status["NoNewPrivs"], status["Seccomp"]) == ({0}, "1", "2")
+        if os.getuid() == 0:
+            users = {int(number) for name in ("Uid", "Gid") for number in status[name].split()}
+            assert (len(users), min(users) >= 61_184, status["Groups"]) == (1, True, "")
 
 
 def test_every_layer_is_named_and_every_missing_one_has_a_reason(keeper: Keeper) -> None:

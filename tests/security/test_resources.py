@@ -86,9 +86,9 @@ def test_the_limits_hold_in_every_mode(name: str, mode: str, keeper: Keeper, unl
 
 def test_want_of_memory_is_told_as_such_without_lines_of_ours(keeper: Keeper) -> None:
     got = keeper.run("tight", "keep = []\nwhile True: keep.append([0] * 10)")
-    assert (got.outcome, got.failure_type) == ("memory", "MemoryError")
+    assert (got.outcome, got.exception) == ("memory", "MemoryError")
     assert b"halflap" not in got.output
-    assert "halflap" not in got.failure
+    assert "halflap" not in got.error
 
 
 KERNEL_OBJECTS = [
@@ -113,6 +113,6 @@ KERNEL_OBJECTS = [
 def test_the_kernel_keeps_only_so_much_for_a_program(locked: Attacker, unlocked: Attacker) -> None:
     for code in KERNEL_OBJECTS:
         got = locked.run(code)
-        assert (got.outcome, got.failure_type) == ("failed", "OSError"), got
+        assert (got.outcome, got.exception) == ("failed", "OSError"), got
     many = "both = [pair() for _ in range(100)]\nprint(len(both))"
     assert unlocked.run(many).output == b"100\n"

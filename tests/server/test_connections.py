@@ -25,7 +25,7 @@ async def never(*_arguments: Any) -> None:
 async def serving(**limits: Any) -> AsyncIterator[tuple[int, Refusals]]:
     refusals = Refusals()
     connections = Connections(refusals, **limits)
-    guard: Any = Guard(never, {"ann": "token"}, frozenset({"127.0.0.1"}), (), refusals=refusals)
+    guard: Any = Guard(never, {"ann": "token"}, frozenset({"127.0.0.1"}), (), refusals)
     protocol: Any = connections.protocol
     server = uvicorn.Server(uvicorn.Config(guard, http=protocol, log_config=None, lifespan="off", ws="none"))
     listener = bind("127.0.0.1", 0)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from halflap.calls.description import NO_OUTPUT_SCHEMA
 from server.faces import in_memory
-from servers.memory import Memory, bundled, records
+from servers.memory import Memory, bundled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,14 +42,9 @@ ODD: list[dict[str, Any]] = [
     },
 ]
 SCRIPT = 'async def main(text: str) -> str:\n    """Shout a text."""\n    return text.upper()'
-SEEN = "for number in range(5):\n    await mcp__r__one(number=number)"
 ASKED: dict[str, tuple[str, dict[str, Any]]] = {
-    "typo": ("search_tools", {"query": "order_histroy"}),
     "script": ("search_tools", {"query": "shout a text"}),
-    "nothing": ("search_tools", {"query": "zyzzyva quux"}),
-    "undeclared": ("inspect_tool", {"tool_name": "mcp__doc_retrieval__search_docs"}),
     "inspected script": ("inspect_tool", {"tool_name": "script__shout"}),
-    "learned": ("inspect_tool", {"tool_name": "mcp__r__one"}),
     **{
         one["name"]: ("inspect_tool", {"tool_name": f"mcp__odd__{one['name']}"})
         for one in ODD
@@ -58,9 +52,6 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     },
     "want": ("suggest_workflow", {"want": "mcp__sales__order_history", "have": {"query": "enterprise"}}),
     "one goal": ("suggest_workflow", {"goal": "orders of the top customers", "limit": 1}),
-    "field": ("suggest_workflow", {"want": "email", "have": {"customer_id": None}}),
-    "missing": ("suggest_workflow", {"want": "mcp__financial_data__query_financials"}),
-    "no field": ("suggest_workflow", {"want": "zyzzyva"}),
     "names": ("list_callable_tools", {}),
 }
 
@@ -70,17 +61,15 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     home: Path = tmp_path_factory.mktemp("tools")
     (home / "data" / "scripts").mkdir(parents=True)
     (home / "data" / "scripts" / "shout.py").write_text(SCRIPT)
-    servers = {**bundled(), "odd": Memory(*ODD), "r": records()}
+    servers = {**bundled(), "odd": Memory(*ODD)}
 
     async def ask() -> dict[str, Any]:
         async with in_memory(home, servers, {"tools": {"block": ["mcp__odd__blocked"]}}) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-            before = await client.call_tool("inspect_tool", {"tool_name": "mcp__r__one"})
-            await client.call_tool("execute_program", {"code": SEEN})
             found = {word: await client.call_tool(*question) for word, question in ASKED.items()}
             program = found["want"].structured_content["suggestions"][0]["program"]
             ran = await client.call_tool("execute_program", {"code": program})
-            return {"tools": tools, "before": before, "ran": ran, **found}
+            return {"tools": tools, "ran": ran, **found}
 
     return asyncio.run(ask())
 
@@ -98,32 +87,6 @@ def test_an_answer_fits_the_declared_schema_and_its_text_is_the_same(
     jsonschema_rs.validate(answers["tools"][ASKED[word][0]].output_schema, answer.structured_content)
     shown = answer.structured_content["result"] if word == "names" else answer.structured_content
     assert answer.content[0].text == json.dumps(shown, indent=2, ensure_ascii=False)
-
-
-def test_a_misspelt_name_and_a_script_are_found(answers: dict[str, Any]) -> None:
-    found = {
-        word: [hit["name"] for hit in told(answers, word)["tools"]][:1]
-        for word in ("typo", "script", "nothing")
-    }
-    assert found == {"typo": ["mcp__sales__order_history"], "script": ["script__shout"], "nothing": []}
-
-
-@pytest.mark.parametrize("word", ["undeclared", "empty", "before"])
-def test_a_tool_without_output_schema_has_null_and_a_note(answers: dict[str, Any], word: str) -> None:
-    described = told(answers, word)
-    assert list(described)[:5] == ["name", "description", "inputSchema", "outputSchema", "note"]
-    assert (described["outputSchema"], described["note"]) == (None, NO_OUTPUT_SCHEMA)
-
-
-def test_a_learned_output_schema_is_shown(answers: dict[str, Any]) -> None:
-    described = told(answers, "learned")
-    assert list(described)[3:9] == ["outputSchema", "observedSchema", "observations", "confidence", "lastObserved", "note"]  # fmt: skip
-    assert (described["outputSchema"], described["observations"]) == (None, 5)
-    assert described["observedSchema"]["properties"]["email"] == {"type": "string", "format": "email"}
-
-
-def test_a_wrapper_behind_a_reference_is_noted(answers: dict[str, Any]) -> None:
-    assert "wrapper" in told(answers, "wrapped")["note"]
 
 
 def test_untrusted_texts_are_cleaned_and_bounded(answers: dict[str, Any]) -> None:
@@ -145,26 +108,8 @@ def test_a_schema_that_cannot_be_checked_against_says_so(answers: dict[str, Any]
     assert "unchecked" not in told(answers, "empty")
 
 
-def test_claimed_annotations_are_kept_apart_from_trusted_ones(answers: dict[str, Any]) -> None:
-    annotations = told(answers, "undeclared")["annotations"]
-    assert (annotations["vouchedBy"], annotations["claimed"]["readOnlyHint"]) == (None, True)
-
-
 def test_a_suggested_program_runs_as_it_is(answers: dict[str, Any]) -> None:
     assert not answers["ran"].is_error
     found = json.loads(answers["ran"].content[0].text.partition("\n")[2])
     assert found
     assert all("orders" in one for one in found)
-
-
-def test_what_cannot_be_supplied_is_missing(answers: dict[str, Any]) -> None:
-    assert {one["parameter"] for one in told(answers, "missing")["missing"]} == {"ticker", "statement"}
-    (nothing,) = told(answers, "no field")["missing"]
-    assert (nothing["tool"], nothing["parameter"]) == (None, "zyzzyva")
-
-
-def test_callable_names_are_sorted_and_without_the_blocked(answers: dict[str, Any]) -> None:
-    listed = told(answers, "names")["result"]
-    assert listed == sorted(listed)
-    assert {"script__shout", "mcp__odd__veiled"} <= {*listed}
-    assert "mcp__odd__blocked" not in listed

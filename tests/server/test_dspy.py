@@ -98,24 +98,6 @@ def failures(tmp_path: Path, *questions: Question, **programs: Any) -> list[tupl
     return found
 
 
-def test_programs_are_listed_and_broken_ones_beside_them(tmp_path: Path, root: Path) -> None:
-    listed, described = answers_of(
-        tmp_path,
-        ("list_programs", {}),
-        ("get_program_info", {"program": "worklet_selector"}),
-        root=str(root),
-    )
-    found = listed.structured_content
-    assert [(one["name"], one["predictor_count"], one["validation_score"]) for one in found["programs"]] == [
-        ("resource_router", 2, 0.88),
-        ("worklet_selector", 3, 0.95),
-    ]
-    assert [one["name"] for one in found["broken"]] == ["half"]
-    assert "JSON" in found["broken"][0]["reason"]
-    examples = [one["few_shot_example_count"] for one in described.structured_content["predictors"]]
-    assert examples == [2, 0, 0]
-
-
 def test_a_reload_that_fails_leaves_the_old_program_in_use(tmp_path: Path, root: Path) -> None:
     async def ask(client: Client) -> Any:
         async def told(tool: str) -> Any:
@@ -145,28 +127,6 @@ def test_a_reload_that_fails_leaves_the_old_program_in_use(tmp_path: Path, root:
     assert (failed, refused["code"]) == (True, "EXECUTION_ERROR")
     assert after["loaded_at"] in refused["message"]
     assert kept == after
-
-
-def test_wrong_arguments_are_refused_with_the_parameter_that_is_wrong(tmp_path: Path) -> None:
-    write(tmp_path / "own", worklet())
-    own = {"program": "worklet_selector"}
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({**own}, "inputs"),
-        ({**own, "inputs": {}}, "inputs"),
-        ({**own, "inputs": None}, "inputs"),
-        ({**own, "inputs": "text"}, "inputs"),
-        ({"inputs": {"a": 1}}, "program"),
-        ({"program": ""}, "program"),
-        ({"program": 7}, "program"),
-        ({**own, "inputs": {"workflow_description": "a"}}, "case_context"),
-        ({**own, "inputs": {**WORKLET_INPUTS, "colour": "red"}}, "colour"),
-        ({**own, "inputs": {**WORKLET_INPUTS, "case_context": 7}}, "case_context"),
-    ]
-    questions = (("execute_program", arguments) for arguments, _ in wrong)
-    found = failures(tmp_path, *questions, root=str(tmp_path / "own"))
-    for (_, named), (code, message) in zip(wrong, found, strict=True):
-        assert code == "INVALID_INPUTS"
-        assert named in message
 
 
 def test_without_a_model_or_without_dspy_an_execution_says_what_to_do(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from halflap.core.errors import ConfigError
 from halflap.gateway import Gateway
 from halflap.lint import lint, server_of
 from halflap.server import Front
-from halflap.server.tools.families import FAMILIES as OURS
+from halflap.server.tools import FAMILIES as OURS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -6,8 +6,6 @@ What they compute is tested in tests/workflows, what they answer in tests/accept
 from __future__ import annotations
 
 import asyncio
-import json
-from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +14,13 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from dspy_programs.chat_server import Answer
-from dspy_programs.serving import serve, told
+from dspy_programs.serving import serving
 from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import read_net
 from halflap.workflows.model.net import Specification
 from halflap.workflows.run import process
 from halflap.workflows.yawl import read_yawl, write_yawl
 from server.faces import in_memory
-from support import CODES, some
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
     from mcp import Client
 
     from dspy_programs.chat_server import Asked
-    from dspy_programs.serving import Served
 
     Ask = Callable[[Client], Awaitable[Any]]
 
@@ -79,12 +75,6 @@ def _yawl() -> dict[str, str]:
     return {"yawl": write_yawl(Specification.of(net))}
 
 
-def _loose() -> dict[str, Any]:
-    """Return a workflow whose or-split is closed by no join."""
-    first, *rest = ORDER["tasks"]
-    return {**ORDER, "tasks": [{**first, "split": "or"}, *rest]}
-
-
 def asked(home: Path, ask: Ask, **workflows: Any) -> Any:
     async def scenario() -> Any:
         async with in_memory(home, {}, {"server": {"families": ["gepa"]}, "workflows": workflows}) as client:
@@ -94,107 +84,28 @@ def asked(home: Path, ask: Ask, **workflows: Any) -> Any:
         return asyncio.run(scenario())
 
 
-SLOW = chain("a", "b", reads=[], writes=[])
-FAST = {"workflow_spec": SLOW, "optimization_target": "performance"}
-ASKED: dict[str, tuple[str, dict[str, Any]]] = {
-    "optimized": ("optimize_workflow", FAST),
-    "in yawl": ("optimize_workflow", {"workflow_spec": _yawl(), "optimization_target": "behavioral"}),
-    "compared": ("validate_footprint", {"original_workflow": ORDER, "optimized_workflow": _yawl()}),
-    "scored": ("score_workflow", {"workflow": ORDER, "reference_patterns": ["choice"]}),
-}
-WRONG: dict[str, tuple[str, dict[str, Any], list[str]]] = {
-    "optimize": (
-        "optimize_workflow",
-        {
-            "workflow_spec": ORDER,
-            "optimization_target": "speed",
-            "constraints": {"max_price": 3},
-            "reference_patterns": ["spiral"],
-        },
-        ["optimization_target", "constraints.max_price", "reference_patterns[0]"],
-    ),
-    "loose": (
-        "score_workflow",
-        {"workflow": _loose(), "reference_patterns": ["spiral"]},
-        ["workflow.tasks[0].split", "reference_patterns[0]"],
-    ),
-    "validate": (
-        "validate_footprint",
-        {
-            "original_workflow": {**ORDER, "flows": [*ORDER["flows"], {"from": "ship", "to": "nowhere"}]},
-            "optimised_workflow": {},
-            "validation_mode": 3,
-        },
-        ["original_workflow.flows[9].to", "optimised_workflow", "'optimized_workflow'", "validation_mode"],
-    ),
-    "score": (
-        "score_workflow",
-        {"workflow": [], "reference_patterns": "loop", "scoring_weights": {"performance": 2, "x": 1}},
-        ["workflow", "scoring_weights.performance", "scoring_weights.x"],
-    ),
-    "nothing": ("score_workflow", {}, ["'workflow'", "'reference_patterns'"]),
-    **{
-        name: (
-            "validate_footprint",
-            {"original_workflow": workflow, "optimized_workflow": ORDER},
-            ["original_workflow"],
-        )
-        for name, workflow in {
-            "entity": {"yawl": "<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><x>&e;</x>"},
-            "number": {"yawl": 3},
-            "both": {"yawl": "<x/>", "id": "a"},
-            "half": {"id": "a"},
-        }.items()
-    },
-}
+def test_mistakes_and_results_fit_the_declared_schema(home: Path) -> None:
+    entity = {"yawl": "<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><x>&e;</x>"}
+    several = {"workflow_spec": ORDER, "optimization_target": "speed", "constraints": {"max_price": 3}}
 
+    async def ask(client: Client) -> Any:
+        schemas = {one.name: one.output_schema for one in (await client.list_tools()).tools}
+        found = []
+        for name, arguments in (
+            ("optimize_workflow", {"workflow_spec": _yawl(), "optimization_target": "behavioral"}),
+            ("optimize_workflow", several),
+            ("validate_footprint", {"original_workflow": entity, "optimized_workflow": ORDER}),
+        ):
+            answer = await client.call_tool(f"gepa_{name}", arguments)
+            jsonschema_rs.validate(schemas[f"gepa_{name}"] or {}, answer.structured_content)
+            found.append(answer.structured_content)
+        return found
 
-QUESTIONS = {**ASKED, **{name: one[:2] for name, one in WRONG.items()}}
-
-
-@pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
-    """Ask each question once, when a test needs its answer: each takes a process."""
-    home = tmp_path_factory.mktemp("gepa")
-
-    @cache
-    def answer(name: str) -> Any:
-        tool, given = QUESTIONS[name]
-        return asked(home, lambda client: client.call_tool(f"gepa_{tool}", given))
-
-    return answer
-
-
-@pytest.mark.slow
-def test_an_answer_fits_the_declared_schema_and_its_text_is_the_same(
-    answers: Callable[[str], Any], home: Path
-) -> None:
-    tools = {one.name: one for one in asked(home, lambda client: client.list_tools()).tools}
-    for name, (tool, _) in QUESTIONS.items():
-        answer = answers(name)
-        assert answer.content[0].text == json.dumps(answer.structured_content, indent=2, ensure_ascii=False)
-        jsonschema_rs.validate(tools[f"gepa_{tool}"].output_schema, answer.structured_content)
-        assert answer.is_error == (name in WRONG)
-
-
-@pytest.mark.parametrize("name", some(WRONG, every=4))
-def test_every_mistake_is_named_by_its_place_and_all_at_once(
-    answers: Callable[[str], Any], name: str
-) -> None:
-    told = answers(name).structured_content
-    assert (sorted(told), told["error"], told["code"]) == (
-        ["code", "error", "message"],
-        True,
-        "INVALID_INPUTS",
-    )
-    assert answers(name).meta["halflap"]["code"] in CODES
-    assert all(place in told["message"] for place in WRONG[name][2])
-
-
-def test_a_workflow_given_in_yawl_is_returned_in_yawl(answers: Callable[[str], Any]) -> None:
-    found = answers("in yawl").structured_content
-    assert "receive" in read_yawl(found["optimized_workflow"]["yawl"]).net.tasks
-    assert all(set(one["workflow"]) == {"yawl"} for one in found["pareto_front"])
+    in_yawl, wrong, attack = asked(home, ask)
+    assert "receive" in read_yawl(in_yawl["optimized_workflow"]["yawl"]).net.tasks
+    assert (wrong["code"], attack["code"]) == ("INVALID_INPUTS", "INVALID_INPUTS")
+    assert all(place in wrong["message"] for place in ("optimization_target", "constraints.max_price"))
+    assert "original_workflow" in attack["message"]
 
 
 @pytest.mark.slow
@@ -231,8 +142,8 @@ def test_a_worker_that_dies_is_an_error(home: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.skipif(
     find_spec("dspy") is None or find_spec("gepa") is None, reason="needs halflap[dspy] and halflap[gepa]"
 )
-def test_a_configured_model_chooses_changes_and_an_unavailable_one_is_only_a_note(
-    tmp_path: Path, run: Any
+async def test_a_configured_model_chooses_changes_and_an_unavailable_one_is_only_a_note(
+    tmp_path: Path,
 ) -> None:
     tasks = [{"reads": [], "writes": []}, {"reads": [], "writes": []}, {"reads": ["c"], "writes": ["c"]}]
     workflow = chain("a", "b", "c")
@@ -240,23 +151,20 @@ def test_a_configured_model_chooses_changes_and_an_unavailable_one_is_only_a_not
         task.update(data)
     given = {"workflow_spec": workflow, "optimization_target": "performance"}
     answers: list[Any] = []
-
-    async def scenario(served: Served) -> None:
-        for failing in (False, True):
-            broken.append(failing)
-            answers.append(await told(served.client, "gepa_optimize_workflow", **given))
-            workflow["id"] = "another"
-        recorded = await served.gateway.runs()
-        assert {(one.kind, one.name) for one in recorded} == {("dspy", "workflow_reflection")}
-
     broken: list[bool] = []
 
     def say(asked: Asked) -> Any:
         assert '"id": "chain"' in asked.inputs["question"] or broken[-1]
         return Answer(status=400) if broken[-1] else {"reply": "2"}
 
-    chat = serve(run, tmp_path, say, scenario, server={"families": ["gepa"]})
-    assert chat.count > 1
+    async with serving(tmp_path, say, server={"families": ["gepa"]}) as served:
+        for failing in (False, True):
+            broken.append(failing)
+            answers.append(await served.call("gepa_optimize_workflow", **given))
+            workflow["id"] = "another"
+        recorded = await served.gateway.runs()
+        assert {(one.kind, one.name) for one in recorded} == {("dspy", "workflow_reflection")}
+        assert served.chat.count > 1
     assert [one["metrics"]["after"]["expected_makespan"] for one in answers] == [10, 10]
     assert ["asked" in one["notes"][0] for one in answers] == [True, True]
     assert ["could not be asked" in " ".join(one["notes"]) for one in answers] == [False, True]

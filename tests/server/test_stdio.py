@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,7 @@ from server.faces import stdio_face, wired
 from support import PATIENCE, alive, children_of, eventually, python_server
 
 NAMES = ["mcp__old__bare", "mcp__old__hello", "mcp__old__sloppy"]
-FLOODING = {
-    "name": "flooding",
-    "command": sys.executable,
-    "args": [str(Path(__file__).with_name("flooding.py"))],
-    "protocol": "legacy",
-}
+FLOODING = python_server("flooding", "unwilling.py", "floods", protocol="legacy")
 
 
 @pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.slow)])
@@ -69,7 +63,7 @@ def test_a_client_of_either_era_is_served_and_stderr_stays_quiet(tmp_path: Path,
 def test_a_hanging_server_delays_no_list_of_tools_and_no_signal(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    hang = python_server("hang", "hang.py", start_timeout_seconds=1_000)
+    hang = python_server("hang", "unwilling.py", "silent", start_timeout_seconds=1_000)
     with wired(configure(tmp_path, hang, OLD), tmp_path) as wire:
         wire.greet()
         assert wire.ask("tools/list")["result"]["tools"]
@@ -105,7 +99,7 @@ BAD_LINES = [
 def test_neither_noise_nor_a_broken_server_nor_bad_lines_disturb_it_and_the_end_of_input_ends_everything(
     tmp_path: Path,
 ) -> None:
-    config = configure(tmp_path, OLD, FLOODING, python_server("dies", "dies_at_start.py"))
+    config = configure(tmp_path, OLD, FLOODING, python_server("dies", "unwilling.py", "dies"))
     with wired(config, tmp_path) as wire:
         wire.greet()
 
@@ -114,7 +108,7 @@ def test_neither_noise_nor_a_broken_server_nor_bad_lines_disturb_it_and_the_end_
             return [block["text"] for block in answer["result"]["content"]]
 
         # Servers that take long to start are named in the note, and their tools follow.
-        assert eventually(lambda: json.loads(listed()[0]) == ["mcp__flooding__calm", *NAMES])
+        assert eventually(lambda: json.loads(listed()[0]) == ["mcp__flooding__use", *NAMES])
         assert "'dies'" in listed()[1]
         assert "exit code 7" in listed()[1]
         for line in BAD_LINES:

@@ -1,12 +1,9 @@
-"""A server with one tool for each thing that a client must cope with, over stdio, streamable HTTP or SSE."""
+"""The tools of swift.py on the library's server: in both eras, over stdio, streamable HTTP or SSE."""
 
 import argparse
 import json
-import os
 import socket
 import sys
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -18,97 +15,34 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-# Under stdio this is the protocol channel; the SDK points descriptor 1 itself elsewhere.
-REAL_STDOUT = os.dup(1)
-
-PROGRESS_INTERVAL = 0.2
-ONE_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+try:
+    from servers import swift
+except ImportError:
+    # Run as a script.
+    import swift  # type: ignore[import-not-found, no-redef]
 
 Context = ServerRequestContext[dict[str, Any]]
-Answer = types.CallToolResult | types.InputRequiredResult
-Handler = Callable[[Context, types.CallToolRequestParams, dict[str, Any]], Awaitable[Answer]]
+Answer = dict[str, Any] | types.InputRequiredResult
+cancelled = 0
 
 
-@dataclass
-class Counters:
-    cancelled: int = 0
-
-
-COUNTERS = Counters()
-
-
-def text(value: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=value)])
-
-
-def structured(value: dict[str, Any]) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=json.dumps(value))], structured_content=value)
-
-
-def failure(message: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
-
-
-async def echo(_c: Context, _p: types.CallToolRequestParams, arguments: dict[str, Any]) -> Answer:
-    return text(arguments["text"])
-
-
-async def add(_c: Context, _p: types.CallToolRequestParams, arguments: dict[str, Any]) -> Answer:
-    return structured({"result": arguments["a"] + arguments["b"]})
-
-
-async def fail(_c: Context, _p: types.CallToolRequestParams, _a: dict[str, Any]) -> Answer:
-    return failure("this tool always fails")
-
-
-async def crash(_c: Context, _p: types.CallToolRequestParams, _a: dict[str, Any]) -> Answer:
-    os._exit(3)
-
-
-async def sleep(context: Context, _p: types.CallToolRequestParams, arguments: dict[str, Any]) -> Answer:
+async def sleep(context: Context, arguments: dict[str, Any]) -> Answer:
+    global cancelled  # noqa: PLW0603 -- of the process
     seconds = float(arguments["seconds"])
     end = anyio.current_time() + seconds
     try:
         while (left := end - anyio.current_time()) > 0:
-            await anyio.sleep(min(left, PROGRESS_INTERVAL))
+            await anyio.sleep(min(left, swift.PROGRESS_INTERVAL))
             if arguments.get("progress"):
                 done = min(seconds - (end - anyio.current_time()), seconds)
                 await context.session.report_progress(done, seconds, "sleeping")
     except anyio.get_cancelled_exc_class():
-        COUNTERS.cancelled += 1
+        cancelled += 1
         raise
-    return text(f"slept {seconds:g} s")
+    return swift.text(f"slept {seconds:g} s")
 
 
-async def cancelled_count(_c: Context, _p: types.CallToolRequestParams, _a: dict[str, Any]) -> Answer:
-    return text(str(COUNTERS.cancelled))
-
-
-async def breach(_c: Context, _p: types.CallToolRequestParams, _a: dict[str, Any]) -> Answer:
-    return structured({"count": "many"})
-
-
-async def image(_c: Context, _p: types.CallToolRequestParams, _a: dict[str, Any]) -> Answer:
-    return types.CallToolResult(
-        content=[
-            types.ImageContent(data=ONE_PIXEL, mime_type="image/png"),
-            types.TextContent(text="one pixel"),
-        ]
-    )
-
-
-async def meta(_c: Context, _p: types.CallToolRequestParams, _a: dict[str, Any]) -> Answer:
-    return types.CallToolResult(
-        content=[types.TextContent(text="see _meta")],
-        _meta={"halflap.test/answer": 42, "halflap.test/list": ["a"]},
-    )
-
-
-async def pid(_c: Context, _p: types.CallToolRequestParams, _a: dict[str, Any]) -> Answer:
-    return text(str(os.getpid()))
-
-
-async def roots(context: Context, params: types.CallToolRequestParams, _a: dict[str, Any]) -> Answer:
+async def roots(context: Context, params: types.CallToolRequestParams) -> Answer:
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
         # 2026: the question is the result, and the client calls again with the answer.
         answer = (params.input_responses or {}).get("roots")
@@ -122,110 +56,47 @@ async def roots(context: Context, params: types.CallToolRequestParams, _a: dict[
                 metadata=ServerMessageMetadata(related_request_id=context.request_id),
             )
         except MCPError as error:
-            return failure(f"the client does not tell its roots: {error}")
-    return text(json.dumps([str(root.uri) for root in answer.roots]))
-
-
-async def env(_c: Context, _p: types.CallToolRequestParams, arguments: dict[str, Any]) -> Answer:
-    return text(json.dumps(os.environ.get(arguments["name"])))
-
-
-async def big(_c: Context, _p: types.CallToolRequestParams, arguments: dict[str, Any]) -> Answer:
-    return text("x" * arguments["bytes"])
-
-
-async def noise(_c: Context, _p: types.CallToolRequestParams, arguments: dict[str, Any]) -> Answer:
-    os.write(
-        REAL_STDOUT,
-        b'this is not JSON\n\n{"half": \n[1, 2, 3]\n{"jsonrpc": "2.0", "id": 987654, "result": {}}\n',
-    )
-    if arguments.get("binary"):
-        os.write(REAL_STDOUT, b"\xff\xfe\x80 not UTF-8\n")
-    os.write(2, b"noise on stderr\n\xff\xfe\n")
-    return text("made noise")
-
-
-def tool(
-    name: str,
-    properties: dict[str, Any] | None = None,
-    *,
-    optional: tuple[str, ...] = (),
-    output: dict[str, Any] | None = None,
-    description: str = "",
-) -> types.Tool:
-    properties = properties or {}
-    return types.Tool(
-        name=name,
-        description=description or f"Test tool {name}.",
-        input_schema={
-            "type": "object",
-            "properties": properties,
-            "required": [key for key in properties if key not in optional],
-        },
-        output_schema=output,
-    )
-
-
-RESULT = {"type": "object", "properties": {"result": {"type": "integer"}}, "required": ["result"]}
-COUNT = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
-TOOLS: list[tuple[types.Tool, Handler]] = [
-    (tool("echo", {"text": {"type": "string"}}, description="Return the text that was given."), echo),
-    (tool("add", {"a": {"type": "integer"}, "b": {"type": "integer"}}, output=RESULT), add),
-    (tool("fail"), fail),
-    (tool("crash", description="End the server process in the middle of the call."), crash),
-    (
-        tool(
-            "sleep", {"seconds": {"type": "number"}, "progress": {"type": "boolean"}}, optional=("progress",)
-        ),
-        sleep,
-    ),
-    (tool("cancelled_count", description="How many calls of sleep were cancelled so far."), cancelled_count),
-    (tool("breach", output=COUNT, description="Break the declared output schema."), breach),
-    (tool("image"), image),
-    (tool("meta"), meta),
-    (tool("pid"), pid),
-    (tool("roots", description="Ask the client for its roots and return their URIs."), roots),
-    (tool("env", {"name": {"type": "string"}}), env),
-    (tool("big", {"bytes": {"type": "integer"}}), big),
-    (tool("noise", {"binary": {"type": "boolean"}}, optional=("binary",)), noise),
-]
-
-
-def dummy(number: int) -> tuple[types.Tool, Handler]:
-    name = f"dummy_{number:05}"
-
-    async def answer(_c: Context, _p: types.CallToolRequestParams, arguments: dict[str, Any]) -> Answer:
-        return text(f"{name} {json.dumps(arguments, sort_keys=True)}")
-
-    definition = tool(
-        name, {"value": {"type": "string"}}, optional=("value",), description=f"Dummy number {number}."
-    )
-    return definition, answer
+            return swift.text(f"the client does not tell its roots: {error}", isError=True)
+    return swift.text(json.dumps([str(root.uri) for root in answer.roots]))
 
 
 def build(options: argparse.Namespace) -> Server[dict[str, Any]]:
-    served = TOOLS + [dummy(number) for number in range(options.tools)]
-    definitions = [definition for definition, _ in served]
-    handlers = {definition.name: handler for definition, handler in served}
+    dummies = [
+        swift.tool(f"dummy_{number:05}", {"value": {"type": "string"}}, optional=("value",))
+        for number in range(options.tools)
+    ]
+    definitions = [*swift.TOOLS, *dummies]
+    names = {one["name"] for one in definitions}
 
     async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         start = int(params.cursor) if params and params.cursor else 0
         end = start + (options.page or len(definitions))
-        page = types.ListToolsResult(tools=definitions[start:end])
-        if end < len(definitions):
-            page.next_cursor = str(end)
-        if options.ttl_ms is not None:
-            page.ttl_ms = options.ttl_ms
-        return page
+        more = {"nextCursor": str(end)} if end < len(definitions) else {}
+        ttl = {} if options.ttl_ms is None else {"ttlMs": options.ttl_ms}
+        return types.ListToolsResult.model_validate({"tools": definitions[start:end], **more, **ttl})
 
-    async def call_tool(context: Context, params: types.CallToolRequestParams) -> Answer:
-        handler = handlers.get(params.name)
-        if handler is None:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
+    async def call_tool(
+        context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        answer = await answered(context, params)
+        return types.CallToolResult.model_validate(answer) if isinstance(answer, dict) else answer
+
+    async def answered(context: Context, params: types.CallToolRequestParams) -> Answer:
+        name, arguments = params.name, params.arguments or {}
+        if name not in names:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
+        if name == "cancelled_count":
+            return swift.text(str(cancelled))
+        if name == "roots":
+            return await roots(context, params)
         try:
-            return await handler(context, params, params.arguments or {})
+            if name == "sleep":
+                return await sleep(context, arguments)
+            if name not in swift.ANSWERS:
+                return swift.text(f"{name} {json.dumps(arguments, sort_keys=True)}")
+            return swift.ANSWERS[name](arguments)
         except KeyError as missing:
-            return failure(f"missing argument: {missing.args[0]}")
+            return swift.text(f"missing argument: {missing.args[0]}", isError=True)
 
     return Server(
         "echo",

@@ -42,8 +42,13 @@ Result = types.CallToolResult | types.InputRequiredResult
 Tool = Callable[[Context, types.CallToolRequestParams], Awaitable[Result]]
 
 
-def said(*texts: str, **more: Any) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=text) for text in texts], **more)
+def result(*content: Any, **more: Any) -> types.CallToolResult:
+    """Return a result with these blocks; a text is a block."""
+    return types.CallToolResult.model_validate({"content": [block(one) for one in content], **more})
+
+
+def block(content: Any) -> Any:
+    return {"type": "text", "text": content} if isinstance(content, str) else content
 
 
 def form(message: str, properties: dict[str, Any], *required: str) -> types.ElicitRequest:
@@ -79,6 +84,12 @@ def opened(state: str | None) -> str:
 
 
 STRING = {"type": "string"}
+
+
+def takes(name: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: STRING}, "required": [name]}
+
+
 NAME = form("What is your name?", {"name": STRING}, "name")
 OPTIONS = ["option1", "option2", "option3"]
 TITLED = [
@@ -123,6 +134,19 @@ RICH_SCHEMA = {
 }
 
 
+SCHEMAS = {
+    "test_sampling": takes("prompt"),
+    "test_elicitation": takes("message"),
+    "test_update_resource": takes("uri"),
+    "json_schema_2020_12_tool": RICH_SCHEMA,
+}
+IMAGE = {"type": "image", "data": PNG, "mimeType": "image/png"}
+
+
+def embedded(uri: str, text: str, kind: str = "text/plain") -> dict[str, Any]:
+    return {"type": "resource", "resource": {"uri": uri, "mimeType": kind, "text": text}}
+
+
 class Everything:
     """The server's state, and its handlers."""
 
@@ -136,94 +160,62 @@ class Everything:
 
     # Tools
 
-    def tools(self) -> dict[str, tuple[Tool, dict[str, Any]]]:
-        def fixed(result: types.CallToolResult) -> Tool:
+    def tools(self) -> dict[str, Tool]:
+        def fixed(*content: Any, **more: Any) -> Tool:
             async def tool(_c: Context, _p: types.CallToolRequestParams) -> Result:
-                return result
+                return result(*content, **more)
 
             return tool
 
         def asking(request: types.ElicitRequest) -> Tool:
             async def tool(context: Context, _p: types.CallToolRequestParams) -> Result:
                 answer = await ask(context, request, types.ElicitResult)
-                return said(
+                return result(
                     f"Elicitation completed: action={answer.action}, content={json.dumps(answer.content)}"
                 )
 
             return tool
 
-        embedded = types.TextResourceContents(
-            uri="test://embedded-resource",
-            mime_type="text/plain",
-            text="This is an embedded resource content.",
-        )
-        mixed = types.TextResourceContents(
-            uri="test://mixed-content-resource",
-            mime_type="application/json",
-            text='{"test":"data","value":123}',
-        )
-        image = types.ImageContent(data=PNG, mime_type="image/png")
-        link = types.ResourceLink(uri="test://linked/7", name="linked", _meta={"seen": True})
+        mixed = embedded("test://mixed-content-resource", '{"test":"data","value":123}', "application/json")
+        link = {"type": "resource_link", "uri": "test://linked/7", "name": "linked", "_meta": {"seen": True}}
+        linked = {"structuredContent": {"uri": "test://linked/7"}, "_meta": {"vendor/key": [1, None]}}
         return {
-            "test_simple_text": (fixed(said("This is a simple text response for testing.")), {}),
-            "test_image_content": (fixed(types.CallToolResult(content=[image])), {}),
-            "test_audio_content": (
-                fixed(types.CallToolResult(content=[types.AudioContent(data=WAV, mime_type="audio/wav")])),
-                {},
+            "test_simple_text": fixed("This is a simple text response for testing."),
+            "test_image_content": fixed(IMAGE),
+            "test_audio_content": fixed({"type": "audio", "data": WAV, "mimeType": "audio/wav"}),
+            "test_embedded_resource": fixed(
+                embedded("test://embedded-resource", "This is an embedded resource content.")
             ),
-            "test_embedded_resource": (
-                fixed(types.CallToolResult(content=[types.EmbeddedResource(resource=embedded)])),
-                {},
+            "test_multiple_content_types": fixed("Multiple content types test:", IMAGE, mixed),
+            "test_resource_link": fixed(link, **linked),
+            "test_tool_with_logging": self.logging,
+            "test_logging_tool": self.logging,
+            "test_error_handling": fixed(
+                "This tool intentionally returns an error for testing", isError=True
             ),
-            "test_multiple_content_types": (
-                fixed(
-                    types.CallToolResult(
-                        content=[
-                            types.TextContent(text="Multiple content types test:"),
-                            image,
-                            types.EmbeddedResource(resource=mixed),
-                        ]
-                    )
-                ),
-                {},
-            ),
-            "test_resource_link": (
-                fixed(
-                    types.CallToolResult(
-                        content=[link], structured_content={"uri": link.uri}, _meta={"vendor/key": [1, None]}
-                    )
-                ),
-                {},
-            ),
-            "test_tool_with_logging": (self.logging, {}),
-            "test_logging_tool": (self.logging, {}),
-            "test_error_handling": (
-                fixed(said("This tool intentionally returns an error for testing", is_error=True)),
-                {},
-            ),
-            "test_protocol_error": (self.protocol_error, {}),
-            "test_tool_with_progress": (self.progress, {}),
-            "test_sampling": (self.sampling, {"prompt": STRING}),
-            "test_elicitation": (self.elicitation, {"message": STRING}),
-            "test_roots": (self.roots, {}),
-            "test_meta": (self.meta, {}),
-            "test_elicitation_sep1034_defaults": (asking(form("Please review", DEFAULTS)), {}),
-            "test_elicitation_sep1330_enums": (asking(form("Please choose", ENUMS)), {}),
-            "json_schema_2020_12_tool": (fixed(said("ok")), RICH_SCHEMA),
-            "test_missing_capability": (self.missing_capability, {}),
-            "test_streaming_elicitation": (self.input_elicitation, {}),
-            "test_trigger_tool_change": (self.change("tools"), {}),
-            "test_trigger_prompt_change": (self.change("prompts"), {}),
-            "test_trigger_resource_change": (self.change("resources"), {}),
-            "test_update_resource": (self.update_resource, {"uri": STRING}),
-            "test_input_required_result_elicitation": (self.input_elicitation, {}),
-            "test_input_required_result_sampling": (self.input_sampling, {}),
-            "test_input_required_result_list_roots": (self.input_roots, {}),
-            "test_input_required_result_request_state": (self.input_state, {}),
-            "test_input_required_result_tampered_state": (self.input_state, {}),
-            "test_input_required_result_multiple_inputs": (self.input_several, {}),
-            "test_input_required_result_multi_round": (self.input_rounds, {}),
-            "test_input_required_result_capabilities": (self.input_capabilities, {}),
+            "test_protocol_error": self.protocol_error,
+            "test_tool_with_progress": self.progress,
+            "test_sampling": self.sampling,
+            "test_elicitation": self.elicitation,
+            "test_roots": self.roots,
+            "test_meta": self.meta,
+            "test_elicitation_sep1034_defaults": asking(form("Please review", DEFAULTS)),
+            "test_elicitation_sep1330_enums": asking(form("Please choose", ENUMS)),
+            "json_schema_2020_12_tool": fixed("ok"),
+            "test_missing_capability": self.missing_capability,
+            "test_streaming_elicitation": self.input_elicitation,
+            "test_trigger_tool_change": self.change("tools"),
+            "test_trigger_prompt_change": self.change("prompts"),
+            "test_trigger_resource_change": self.change("resources"),
+            "test_update_resource": self.update_resource,
+            "test_input_required_result_elicitation": self.input_elicitation,
+            "test_input_required_result_sampling": self.input_sampling,
+            "test_input_required_result_list_roots": self.input_roots,
+            "test_input_required_result_request_state": self.input_state,
+            "test_input_required_result_tampered_state": self.input_state,
+            "test_input_required_result_multiple_inputs": self.input_several,
+            "test_input_required_result_multi_round": self.input_rounds,
+            "test_input_required_result_capabilities": self.input_capabilities,
         }
 
     async def logging(self, context: Context, _p: types.CallToolRequestParams) -> Result:
@@ -234,7 +226,7 @@ class Everything:
                     types.LoggingMessageNotification(params=params), context.request_id
                 )
             await asyncio.sleep(0.05)
-        return said("logged")
+        return result("logged")
 
     async def protocol_error(self, _c: Context, _p: types.CallToolRequestParams) -> Result:
         raise MCPError(-32050, "out of paper", {"tray": 2})
@@ -243,31 +235,31 @@ class Everything:
         for done in (0, 50, 100):
             await context.session.report_progress(done, 100)
             await asyncio.sleep(0.05)
-        return said("done")
+        return result("done")
 
     async def sampling(self, context: Context, params: types.CallToolRequestParams) -> Result:
         answer = await ask(context, sampling(params.arguments["prompt"]), types.CreateMessageResult)  # type: ignore[index]
-        return said(f"LLM response: {getattr(answer.content, 'text', '')}")
+        return result(f"LLM response: {getattr(answer.content, 'text', '')}")
 
     async def elicitation(self, context: Context, params: types.CallToolRequestParams) -> Result:
         properties = {"username": STRING, "email": STRING}
         request = form(params.arguments["message"], properties, "username", "email")  # type: ignore[index]
         answer = await ask(context, request, types.ElicitResult)
-        return said(f"User response: action={answer.action}, content={json.dumps(answer.content)}")
+        return result(f"User response: action={answer.action}, content={json.dumps(answer.content)}")
 
     async def roots(self, context: Context, _p: types.CallToolRequestParams) -> Result:
         answer = await ask(context, types.ListRootsRequest(), types.ListRootsResult)
-        return said(json.dumps([str(root.uri) for root in answer.roots]))
+        return result(json.dumps([str(root.uri) for root in answer.roots]))
 
     async def meta(self, context: Context, _p: types.CallToolRequestParams) -> Result:
-        return said(json.dumps(dict(context.meta or {}), default=str))
+        return result(json.dumps(dict(context.meta or {}), default=str))
 
     async def missing_capability(self, context: Context, _p: types.CallToolRequestParams) -> Result:
         declared = context.session.client_capabilities
         if declared is None or declared.sampling is None:
             data: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
             raise MCPError(MISSING_CAPABILITY, "This needs the client's sampling.", data)
-        return said("ok")
+        return result("ok")
 
     def change(self, what: str) -> Tool:
         async def tool(_c: Context, _p: types.CallToolRequestParams) -> Result:
@@ -284,7 +276,7 @@ class Everything:
                     "prompts": session.send_prompt_list_changed,
                     "resources": session.send_resource_list_changed,
                 }[what]()
-            return said("changed")
+            return result("changed")
 
         return tool
 
@@ -293,7 +285,7 @@ class Everything:
         await self.bus.publish(ResourceUpdated(uri))
         for session in self.connections:
             await session.send_resource_updated(uri)
-        return said("updated")
+        return result("updated")
 
     # Tools that ask by their result
 
@@ -301,27 +293,27 @@ class Everything:
         answer = (params.input_responses or {}).get("user_name")
         if not isinstance(answer, types.ElicitResult):
             return types.InputRequiredResult(input_requests={"user_name": NAME})
-        return said(f"Hello, {(answer.content or {}).get('name')}!")
+        return result(f"Hello, {(answer.content or {}).get('name')}!")
 
     async def input_sampling(self, _c: Context, params: types.CallToolRequestParams) -> Result:
         answer: Any = (params.input_responses or {}).get("capital_question")
         if answer is None:
             question = sampling("What is the capital of France?")
             return types.InputRequiredResult(input_requests={"capital_question": question})
-        return said(answer.content.text)
+        return result(answer.content.text)
 
     async def input_roots(self, _c: Context, params: types.CallToolRequestParams) -> Result:
         answer: Any = (params.input_responses or {}).get("client_roots")
         if answer is None:
             return types.InputRequiredResult(input_requests={"client_roots": types.ListRootsRequest()})
-        return said(json.dumps([str(root.uri) for root in answer.roots]))
+        return result(json.dumps([str(root.uri) for root in answer.roots]))
 
     async def input_state(self, _c: Context, params: types.CallToolRequestParams) -> Result:
         if not params.input_responses:
             request = form("Please confirm", {"ok": {"type": "boolean"}}, "ok")
             return types.InputRequiredResult(input_requests={"confirm": request}, request_state=signed("one"))
         opened(params.request_state)
-        return said("state-ok")
+        return result("state-ok")
 
     async def input_several(self, _c: Context, params: types.CallToolRequestParams) -> Result:
         requests: dict[str, Any] = {
@@ -332,12 +324,12 @@ class Everything:
         if not requests.keys() <= (params.input_responses or {}).keys():
             return types.InputRequiredResult(input_requests=requests, request_state=signed("several"))
         opened(params.request_state)
-        return said("all there")
+        return result("all there")
 
     async def input_rounds(self, _c: Context, params: types.CallToolRequestParams) -> Result:
         answers = params.input_responses or {}
         if "step2" in answers:
-            return said(f"done after {opened(params.request_state)}")
+            return result(f"done after {opened(params.request_state)}")
         if "step1" in answers:
             opened(params.request_state)
             request = form("Step 2: What is your favorite color?", {"color": STRING}, "color")
@@ -347,39 +339,37 @@ class Everything:
 
     async def input_capabilities(self, context: Context, params: types.CallToolRequestParams) -> Result:
         if params.input_responses:
-            return said("ok")
+            return result("ok")
         declared = context.session.client_capabilities or types.ClientCapabilities()
         requests: dict[str, Any] = {}
         if declared.sampling is not None:
             requests["sample"] = sampling("Say something")
         if declared.elicitation is not None:
             requests["ask"] = NAME
-        return types.InputRequiredResult(input_requests=requests) if requests else said("nothing to ask")
+        return types.InputRequiredResult(input_requests=requests) if requests else result("nothing to ask")
 
     # Handlers
 
     async def list_tools(self, _c: Context, _p: Any) -> types.ListToolsResult:
-        tools = []
-        for name, (_, schema) in self.tools().items():
-            whole = (
-                schema
-                if "type" in schema and "properties" in schema
-                else {"type": "object", "properties": schema, "required": list(schema)}
-            )
-            icon = types.Icon(src="data:image/png;base64," + PNG, mime_type="image/png")
-            tools.append(types.Tool(name=name, description=f"Tool {name}.", input_schema=whole, icons=[icon]))
+        icons = [{"src": "data:image/png;base64," + PNG, "mimeType": "image/png"}]
+        tools = [
+            {
+                "name": name,
+                "description": f"Tool {name}.",
+                "inputSchema": SCHEMAS.get(name, {"type": "object"}),
+                "icons": icons,
+            }
+            for name in self.tools()
+        ]
         if self.extra:
-            extra = types.Tool(
-                name=f"extra_{self.extra}", description="New.", input_schema={"type": "object"}
-            )
-            tools.append(extra)
-        return types.ListToolsResult(tools=tools)
+            tools.append({**tools[0], "name": f"extra_{self.extra}"})
+        return types.ListToolsResult.model_validate({"tools": tools})
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> Result:
         found = self.tools().get(params.name)
         if found is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        return await found[0](context, params)
+        return await found(context, params)
 
     async def list_resources(self, _c: Context, _p: Any) -> types.ListResourcesResult:
         described = [
@@ -390,26 +380,24 @@ class Everything:
         ]
         if self.extra:
             described.append((f"test://extra/{self.extra}", "text/plain"))
-        return types.ListResourcesResult(
-            resources=[
-                types.Resource(uri=uri, name=uri.rpartition("/")[2], description=f"At {uri}", mime_type=kind)
-                for uri, kind in described
-            ]
-        )
+        resources = [
+            {"uri": uri, "name": uri.rpartition("/")[2], "description": f"At {uri}", "mimeType": kind}
+            for uri, kind in described
+        ]
+        return types.ListResourcesResult.model_validate({"resources": resources})
 
     async def list_templates(self, _c: Context, _p: Any) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(
-            uri_template="test://template/{id}/data", name="template", mime_type="application/json"
-        )
-        return types.ListResourceTemplatesResult(resource_templates=[template])
+        template = {
+            "uriTemplate": "test://template/{id}/data",
+            "name": "template",
+            "mimeType": "application/json",
+        }
+        return types.ListResourceTemplatesResult.model_validate({"resourceTemplates": [template]})
 
     async def read_resource(
         self, _c: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        if uri == "test://static-binary":
-            blob = types.BlobResourceContents(uri=uri, mime_type="image/png", blob=PNG)
-            return types.ReadResourceResult(contents=[blob])
         identifier = uri.removeprefix("test://template/").removesuffix("/data")
         texts = {
             "test://static-text": "This is the content of the static text resource.",
@@ -420,10 +408,13 @@ class Everything:
                 {"id": identifier, "templateTest": True, "data": f"Data for ID: {identifier}"}
             ),
         }
-        if uri not in texts:
+        if uri == "test://static-binary":
+            contents = {"uri": uri, "mimeType": "image/png", "blob": PNG}
+        elif uri in texts:
+            contents = {"uri": uri, "mimeType": "text/plain", "text": texts[uri]}
+        else:
             raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": uri})
-        contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=texts[uri])
-        return types.ReadResourceResult(contents=[contents])
+        return types.ReadResourceResult.model_validate({"contents": [contents]})
 
     async def subscribe(self, _c: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         self.heard.append(("subscribe", str(params.uri)))
@@ -443,16 +434,15 @@ class Everything:
         }
         if self.extra:
             described[f"extra_{self.extra}"] = ()
-        return types.ListPromptsResult(
-            prompts=[
-                types.Prompt(
-                    name=name,
-                    description=f"Prompt {name}.",
-                    arguments=[types.PromptArgument(name=one, required=True) for one in arguments],
-                )
-                for name, arguments in described.items()
-            ]
-        )
+        prompts = [
+            {
+                "name": name,
+                "description": f"Prompt {name}.",
+                "arguments": [{"name": one, "required": True} for one in arguments],
+            }
+            for name, arguments in described.items()
+        ]
+        return types.ListPromptsResult.model_validate({"prompts": prompts})
 
     async def get_prompt(
         self, _c: Context, params: types.GetPromptRequestParams
@@ -464,32 +454,20 @@ class Everything:
             if not isinstance(answer, types.ElicitResult):
                 request = form("What context should the prompt use?", {"context": STRING}, "context")
                 return types.InputRequiredResult(input_requests={"user_context": request})
-            contents = [types.TextContent(text=f"Context: {(answer.content or {}).get('context')}")]
+            contents = [f"Context: {(answer.content or {}).get('context')}"]
         elif params.name == "test_simple_prompt":
-            contents = [types.TextContent(text="This is a simple prompt for testing.")]
+            contents = ["This is a simple prompt for testing."]
         elif params.name == "test_prompt_with_arguments":
-            text = f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'"
-            contents = [types.TextContent(text=text)]
+            contents = [f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'"]
         elif params.name == "test_prompt_with_embedded_resource":
-            resource = types.TextResourceContents(
-                uri=given["resourceUri"],
-                mime_type="text/plain",
-                text="Embedded resource content for testing.",
-            )
-            contents = [
-                types.EmbeddedResource(resource=resource),
-                types.TextContent(text="Please process the embedded resource above."),
-            ]
+            resource = embedded(given["resourceUri"], "Embedded resource content for testing.")
+            contents = [resource, "Please process the embedded resource above."]
         elif params.name == "test_prompt_with_image":
-            contents = [
-                types.ImageContent(data=PNG, mime_type="image/png"),
-                types.TextContent(text="Please analyze the image above."),
-            ]
+            contents = [IMAGE, "Please analyze the image above."]
         else:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
-        return types.GetPromptResult(
-            messages=[types.PromptMessage(role="user", content=content) for content in contents]
-        )
+        messages = [{"role": "user", "content": block(content)} for content in contents]
+        return types.GetPromptResult.model_validate({"messages": messages})
 
     async def complete(self, _c: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         words = [word for word in ("paris", "park", "party") if word.startswith(params.argument.value)]

@@ -105,6 +105,7 @@ class Memory(Server[Any]):
 
     async def run(self, incoming: Any, outgoing: Any, *_: Any, **__: Any) -> None:  # type: ignore[override]
         self.starts += 1
+        self.outgoing = outgoing
         scopes: dict[Any, anyio.CancelScope] = {}
 
         async def reply(request: Any) -> None:
@@ -126,7 +127,12 @@ class Memory(Server[Any]):
                     scopes[message.params["requestId"]].cancel()
                 elif method is not None and hasattr(message, "id"):
                     tasks.start_soon(reply, message)
+                else:
+                    self.hear(message)
             tasks.cancel_scope.cancel()
+
+    def hear(self, message: Any) -> None:
+        """Take a notification or an answer."""
 
     async def _result(self, method: str, params: dict[str, Any]) -> Any:
         if self.broken:

@@ -55,7 +55,7 @@ def main() -> None:
     partial.write_text("".join(f"{pid}\n" for pid in pids), encoding="utf-8")
     partial.rename(file)
     # It serves as one that takes no time to start; its pid stays.
-    os.execv(sys.executable, [sys.executable, str(Path(__file__).with_name("slow.py"))])
+    os.execv(sys.executable, [sys.executable, str(Path(__file__).with_name("swift.py"))])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""The tools of echo.py over stdio, by hand and in the older era: without the library it starts in a tenth of the time.
+"""One tool for each thing that a client must cope with, over stdio, by hand and in the older era.
 
-For tests to which it does not matter who speaks the protocol on the other side; those to which it does use echo.py.
+Without the library it starts in a tenth of the time; echo.py has the same tools on the library's server. Given FOLDER and
+COUNT, it serves only when as many as that are started.
 """
 
 import json
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 REAL_STDOUT = os.dup(1)
@@ -191,4 +193,8 @@ class Swift:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        (Path(sys.argv[1]) / str(os.getpid())).touch()
+        while len([*Path(sys.argv[1]).iterdir()]) < int(sys.argv[2]):
+            time.sleep(0.02)
     Swift().serve()

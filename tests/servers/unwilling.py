@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import threading
 import time
 from typing import Any
 
@@ -20,6 +21,7 @@ ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
     ("greeting", "initialize"): {"error": {"code": -32603, "message": "API key missing: set FOO_API_KEY"}},
     ("bad-key", "initialize"): {"error": {"code": -32603, "message": f"{KEY} is not a key"}},
     ("list", "initialize"): {"result": GREETED},
+    ("falls-silent", "initialize"): {"result": GREETED},
     ("garbled", "initialize"): {"result": [1, 2]},
     ("old", "initialize"): {"result": {**GREETED, "protocolVersion": "1999-01-01"}},
     # The code that the library has for a closed connection.
@@ -48,6 +50,8 @@ ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
     ("newer", "tools/list"): {
         "result": {"tools": [TOOL], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
     },
+    ("floods", "initialize"): {"result": GREETED},
+    ("floods", "tools/list"): {"result": {"tools": [TOOL]}},
     ("leaky", "initialize"): {"result": GREETED},
     ("leaky", "tools/list"): {"result": {"tools": [TOOL]}},
     ("leaky", "tools/call"): {"error": {"code": -32603, "message": f"refused {KEY}"}},
@@ -55,9 +59,21 @@ ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
 UNKNOWN = {"error": {"code": -32601, "message": "Method not found"}}
 
 
+def flood() -> None:
+    while True:
+        os.write(1, b'not JSON at all\n{"jsonrpc": "2.0", "id": 987654, "result": {}}\n\xff\xfe\n' * 20)
+        os.write(2, b"noise on stderr \x1b[31m\xff\n" * 20)
+        time.sleep(0.02)
+
+
 def main() -> None:
+    if KIND == "floods":
+        threading.Thread(target=flood, daemon=True).start()
     if KIND == "fails":
         sys.exit("\n".join(sys.argv[2:]))
+    if KIND == "dies":
+        sys.stderr.write("dies_at_start: the licence file is missing\n")
+        sys.exit(7)
     if KIND in {"leaky", "bad-key"}:
         sys.stderr.write(f"bad key {KEY}, password=hunter2hunter2\n")
         sys.stderr.flush()
@@ -69,8 +85,10 @@ def main() -> None:
         request = json.loads(line)
         if "id" in request:
             answer = ANSWERS.get((KIND, request["method"]), UNKNOWN)
-            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}) + "\n")
-        sys.stdout.flush()
+            if answer is UNKNOWN and KIND in {"silent", "falls-silent"}:
+                continue
+            # In one piece, between those of a flood.
+            os.write(1, json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}).encode() + b"\n")
 
 
 if __name__ == "__main__":

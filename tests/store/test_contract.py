@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.core.errors import StoreError, StoreTooNewError
+from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.store import ServerRows, StoredCatalog, StoredTool
 from halflap.store.migrations import MIGRATIONS, Migration
 from halflap.store.store import Store
@@ -54,10 +54,9 @@ async def test_what_was_written_is_read_by_the_next_store(place: str | Path) -> 
     )
 
 
-ODD_TEXTS = ["", "grüße 你好 🎉 a\0b \ud800 alone \udfff \\u0000 \\ '; DROP TABLE tools; --"]
-
-
-@pytest.mark.parametrize("text", ODD_TEXTS)
+@pytest.mark.parametrize(
+    "text", ["", "grüße 你好 🎉 a\0b \ud800 alone \udfff \\u0000 \\ '; DROP TABLE tools; --"]
+)
 async def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
     definition = {**DEFINITION, "description": text, "inputSchema": {"properties": {text: {}}}}
     kept = server(text, server_info=text, instructions=text)
@@ -152,6 +151,16 @@ async def test_a_store_of_a_newer_version_is_refused_and_not_changed(place: str 
         await Store(place).open()
     async with opened(place, [*MIGRATIONS, MORE]) as store:
         assert await store.load_catalog() == before
+
+
+async def test_a_store_from_before_the_first_release_is_refused_and_not_changed(place: str | Path) -> None:
+    older = [Migration(6, "before", ("CREATE TABLE notes (words TEXT)", "INSERT INTO notes VALUES ('kept')"))]
+    async with opened(place, older):
+        pass
+    with pytest.raises(StoreBrokenError, match="6"):
+        await Store(place).open()
+    async with opened(place, older) as store:
+        assert await texts(store) == ["kept"]
 
 
 def test_a_url_is_shown_without_the_password() -> None:

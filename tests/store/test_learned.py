@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.core.errors import StoreAheadError, StoreError
-from halflap.core.values import definition_hash, schema_hash
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
-from halflap.store import DriftEvent, ServerRows, StoredTool, ToolKey, WatermarkChange
-from halflap.store.migrations import MIGRATIONS
+from halflap.store import DriftEvent, ToolKey, WatermarkChange
 from store.rows import call, opened
 
 if TYPE_CHECKING:
@@ -31,7 +29,9 @@ def learned(*values: Any) -> Learned:
 
 async def test_what_is_added_is_merged_with_what_the_origin_knew(store: Store) -> None:
     await store.add_learned("live", {KEY: learned({"a": 1})})
-    await store.add_learned("live", {KEY: learned({"a": "x"}), OTHER: learned([1])}, watermark="7")
+    await store.add_learned(
+        "live", {KEY: learned({"a": "x"}), OTHER: learned([1])}, sources={"live": WatermarkChange("", "7")}
+    )
     await store.add_learned("logs", {KEY: learned({"b": 1})})
     found = await store.learned(server="one", tool="t")
     assert [(one.key, one.origin) for one in found] == [(KEY, "live"), (KEY, "logs")]
@@ -136,22 +136,20 @@ async def test_a_damaged_shape_is_replaced_and_one_of_a_newer_version_is_not(
 
 async def test_what_is_forgotten_is_gone_with_its_drift_and_the_rest_stays(store: Store) -> None:
     for origin in ("live", "backfill", "import:a", "import:b", "important"):
-        await store.add_learned(origin, {KEY: learned({"a": 1}), OTHER: learned([1])}, watermark=origin)
+        sources = {f"{origin}/x": WatermarkChange(None, "1")}
+        await store.add_learned(origin, {KEY: learned({"a": 1}), OTHER: learned([1])}, sources=sources)
     await store.add_drift([DriftEvent(*KEY, "a", "new-type", "integer", "string", 5.0, 60, 0.96)])
     gone = await store.forget_learned("import", "one", "t")
     assert sorted(gone) == [("import:a", KEY), ("import:b", KEY)]
     assert await store.forget_learned("import", "two") == []
     assert len(await store.learned()) == 8
     assert len(await store.drift()) == 1
-    marks = await store.watermarks()
-    await store.forget_learned(
-        None, "one", "t", update_watermark=lambda origin, mark: None if origin == "live" else mark + "!"
-    )
+    marks = dict(await store.watermarks())
+    await store.forget_learned(None, "one", "t", watermarks="backfill/")
     assert {one.key for one in await store.learned()} == {OTHER}
     assert await store.drift() == []
-    changed = {origin: f"{mark}!" for origin, mark in marks.items() if origin != "live"}
-    # There is still something from it, so it is an origin, without a mark.
-    assert await store.watermarks() == {**changed, "live": ""}
+    assert marks.pop("backfill/x") == "1"
+    assert await store.watermarks() == marks
 
 
 async def test_values_are_dropped_where_there_are_any(store: Store) -> None:
@@ -165,23 +163,6 @@ async def test_values_are_dropped_where_there_are_any(store: Store) -> None:
     assert await store.drop_values() == 0
     assert not any(one.learned.has_values for one in await store.learned())
     assert sum(one.learned.observations for one in await store.learned()) == 8
-
-
-async def test_what_was_learned_by_definition_moves_to_the_schemas_of_the_tool(file: Path) -> None:
-    before = {"name": "t", "description": "Before.", "inputSchema": {"type": "object"}}
-    now = {**before, "description": "Now."}
-    digests = definition_hash(before), definition_hash(now)
-    row = StoredTool("one", "t", "mcp__one__t", now, digests[1], before, digests[0], 1.0, 1.0, 0)
-    async with opened(file, MIGRATIONS[:6]) as older:
-        await older.update_server("one", lambda _: ServerRows(None, (row,)))
-        await older.add_learned("live", {ToolKey("one", "t", digests[0]): learned({"a": 1})})
-        await older.add_learned("live", {ToolKey("one", "t", digests[1]): learned({"b": 1})})
-        await older.add_learned("live", {ToolKey("one", "gone", "other"): learned([1])})
-    async with opened(file) as store:
-        found = {one.key: one.learned for one in await store.learned()}
-    both = learned({"a": 1}).merge(learned({"b": 1}))
-    schemas = schema_hash({"type": "object"}, None)
-    assert found == {ToolKey("one", "t", schemas): both, ToolKey("one", "gone", "other"): learned([1])}
 
 
 # Where values went
@@ -217,7 +198,7 @@ async def test_imported_flows_count_once_and_never_go_backwards(store: Store) ->
 
 
 async def test_flows_of_ever_new_names_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halflap.store.lineage.MAX_ROWS", 10)
+    monkeypatch.setattr("halflap.store.knowledge.MAX_FLOWS", 10)
     many = Lineage({FLOW._replace(source_path=f"key{number}"): Count(1, 1) for number in range(15)})
     await store.add_learned("live", {}, lineage=many)
     await store.add_learned("live", {}, lineage=many)

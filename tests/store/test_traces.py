@@ -11,9 +11,7 @@ import pytest
 
 from halflap.core.errors import UsageError
 from halflap.store import Breach, Purged
-from halflap.store.migrations import MIGRATIONS
 from store.rows import call, opened, putting, run_of, server, tool
-from support import some
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,78 +21,46 @@ if TYPE_CHECKING:
 SECRET = "the quick brown fox of this very test"
 
 
-async def test_a_run_comes_back_as_it_was_written(place: str | Path) -> None:
-    record = run_of(
-        1,
-        kind="script",
-        name="nightly",
-        outcome="timeout",
-        error="too long",
-        calls=3,
-        cpu_ms=1.25,
-        memory_bytes=5_000_000_000,
-        sandbox="jail",
+async def test_runs_are_listed_newest_first_and_come_back_as_they_were_written(store: Store) -> None:
+    odd = run_of(
+        1, kind="script", name="nightly", outcome="timeout", error="late", memory_bytes=5_000_000_000
     )
-    async with opened(place) as store:
-        await store.record(runs=[record])
-    async with opened(place) as store:
-        assert await store.run(record.id) == record
-
-
-async def test_runs_are_listed_newest_first_and_without_their_output(store: Store) -> None:
-    await store.record(runs=[run_of(number) for number in (2, 5, 1, 4, 3)])
+    await store.record(runs=[run_of(2), run_of(5), odd, run_of(4), run_of(3, principal="ann")])
     assert await store.runs(2) == [run_of(5, output=None), run_of(4, output=None)]
-    assert [record.id for record in await store.runs(2, before=3.0)] == ["00000002", "00000001"]
-
-
-async def test_runs_are_found_only_by_their_principal(store: Store) -> None:
-    await store.record(runs=[run_of(1, principal="ann"), run_of(2, principal="bob")])
-    assert [record.id for record in await store.runs(9, principal="ann")] == ["00000001"]
+    assert [one.id for one in await store.runs(2, before=3.0)] == ["00000002", "00000001"]
+    assert await store.run(odd.id) == odd
+    assert [one.id for one in await store.runs(9, principal="ann")] == ["00000003"]
     assert await store.run("00000002", principal="ann") is None
-    assert await store.run("00000002", principal="bob") is not None
 
 
-async def test_a_run_is_found_by_a_prefix(store: Store) -> None:
+async def test_a_run_is_found_by_a_prefix_that_fits_no_other(store: Store) -> None:
     await store.record(runs=[run_of(1, id="abc1"), run_of(2, id="abd2", principal="bob")])
     for text, principal in (("abc", None), ("ab", "local")):
         found = await store.run(text, principal=principal)
         assert found is not None
         assert found.id == "abc1"
-
-
-async def test_a_prefix_of_several_runs_is_an_error_that_names_them(store: Store) -> None:
-    await store.record(runs=[run_of(1, id="abc1"), run_of(2, id="abd2", code="\n  rows = 1\nrows")])
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError, match="abd2 and abc1"):
         await store.run("ab")
-    newest, oldest = str(caught.value).splitlines()[1:]
-    assert newest.startswith("  abd2  ")
-    assert newest.endswith("  rows = 1")
-    assert oldest.startswith("  abc1  ")
 
 
-@pytest.mark.parametrize("text", some(["", "%", "_", "a%", "' OR 1=1", "\0", "\ud800"], every=2))
+@pytest.mark.parametrize("text", ["", "%", "' OR 1=1", "\0", "\ud800"])
 async def test_what_is_no_prefix_finds_nothing(store: Store, text: str) -> None:
     await store.record(runs=[run_of(1, id="abc1")])
     assert await store.run(text) is None
 
 
-async def test_the_calls_of_a_run_come_in_their_order(store: Store) -> None:
+async def test_calls_are_found_by_run_tool_and_principal_with_their_values_or_without(store: Store) -> None:
     mine = [call(number, run="r") for number in (1, 2, 3)]
-    await store.record(calls=[mine[2], call(4, run="other"), mine[0], call(5), mine[1]])
+    valued = call(6, tool="a", arguments="{}", result="[1]")
+    other = call(4, tool="a", principal="ann")
+    await store.record(calls=[mine[2], other, valued, mine[0], mine[1]])
     assert await store.calls_of_run("r") == mine
-
-
-async def test_calls_are_found_by_tool_and_principal_newest_first_with_their_values_or_without(
-    store: Store,
-) -> None:
-    mine = call(1, tool="a", arguments="{}", result="[1]")
-    await store.record(calls=[mine, call(5), call(4), call(3, tool="a", principal="ann")])
-    assert await store.recent_calls(2) == [call(5), call(4)]
-    assert await store.recent_calls(9, server="one", tool="a", principal="local") == [mine]
+    assert await store.recent_calls(2) == [valued, other]
+    assert await store.recent_calls(9, server="one", tool="a", principal="local") == [valued]
     (brief,) = await store.recent_calls(9, tool="a", principal="local", values=False)
-    assert (brief.id, brief.arguments, brief.result) == (mine.id, None, None)
-    assert await store.call(mine.id) == mine
-    assert await store.call(mine.id, principal="ann") is None
+    assert brief == replace(valued, arguments=None, result=None)
+    assert await store.call(valued.id) == valued
+    assert await store.call(valued.id, principal="ann") is None
 
 
 async def test_activity_counts_calls_by_minute_and_what_programs_kept_from_the_model(store: Store) -> None:
@@ -141,29 +107,17 @@ async def test_breaches_of_the_same_place_are_added_up(store: Store) -> None:
 async def test_short_results_of_calls_that_ended_well_come_newest_first_without_their_arguments(
     store: Store,
 ) -> None:
+    short = {"result": '"a"', "result_bytes": 3}
     records = [
-        call(1, outcome="ok", result='"a"', result_bytes=3, arguments='{"x": 1}', started_at=1.0),
-        call(2, outcome="ok", result='"b"', result_bytes=3, started_at=2.0),
-        call(3, outcome="ok", result='"long"', result_bytes=6, started_at=3.0),
-        call(4, outcome="tool_error", result='"c"', result_bytes=3, started_at=4.0),
-        call(5, outcome="ok", result=None, result_bytes=3, started_at=5.0),
+        call(1, arguments='{"x": 1}', **short),
+        call(2, **short),
+        call(3, result='"long"', result_bytes=6),
+        call(4, outcome="tool_error", **short),
+        call(5, result=None),
     ]
     await store.record(calls=records)
-    found = await store.small_results(5, 10)
-    assert [(one.id, one.result, one.arguments) for one in found] == [
-        (records[1].id, '"b"', None),
-        (records[0].id, '"a"', None),
-    ]
+    assert await store.small_results(5, 10) == [records[1], replace(records[0], arguments=None)]
     assert len(await store.small_results(5, 1)) == 1
-
-
-async def test_calls_from_before_there_were_traces_are_kept(place: str | Path) -> None:
-    insert = "INSERT INTO calls VALUES ('1', NULL, NULL, 'local', 'one', 't', 'h', 1.5, 2.5, 'ok', 3, 4, 'b')"
-    async with opened(place, MIGRATIONS[:1]) as store:
-        await store.transact(lambda transaction: transaction.run(insert))
-    async with opened(place) as after:
-        (kept,) = await after.recent_calls(9)
-    assert (kept.id, kept.duration_ms, kept.breach, kept.arguments) == ("1", 2.5, "b", None)
 
 
 async def filled(store: Store) -> None:
@@ -192,14 +146,6 @@ async def test_the_oldest_beyond_a_size_are_purged(store: Store) -> None:
         await store.record(runs=[run_of(number, output="x" * 10_000)])
     assert await store.purge(keep_bytes=50_000) == Purged(runs=6)
     assert [record.started_at for record in await store.runs(99)] == [9, 8, 7, 6]
-
-
-async def test_a_purge_leaves_the_catalogue(store: Store) -> None:
-    await store.update_server("one", putting(server(), tool()))
-    before = await store.load_catalog()
-    await filled(store)
-    await store.purge(everything=True)
-    assert await store.load_catalog() == before
 
 
 async def test_others_can_write_during_a_long_purge(store: Store) -> None:

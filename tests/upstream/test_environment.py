@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from halflap.config import ServerConfig
-from halflap.upstream.transports.stdio import server_environment
+from halflap.upstream.stdio import server_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,17 +52,8 @@ def passed(inherit_env: bool | tuple[str, ...], env: Mapping[str, str] = {}) -> 
     return found
 
 
-def test_a_server_gets_what_programs_need_and_no_secret_of_the_shell() -> None:
+def test_a_server_gets_what_programs_need_its_own_variables_and_what_the_user_names() -> None:
     assert passed(inherit_env=False) == PASSED
-
-
-def test_named_variables_are_passed_too() -> None:
     assert passed(("GITHUB_TOKEN", "NOT_SET")) == {**PASSED, "GITHUB_TOKEN": "2"}
-
-
-def test_everything_is_passed_if_the_user_says_so() -> None:
     assert passed(inherit_env=True) == {**PASSED, **SECRETS}
-
-
-def test_a_servers_own_variables_win() -> None:
     assert passed(False, {"PATH": "/opt/bin", "KEY": "k"}) == {**PASSED, "PATH": "/opt/bin", "KEY": "k"}

@@ -16,10 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from halflap import Gateway
-from halflap.config import ServerConfig
-from halflap.upstream.connection import Connection, Failure
-from halflap.upstream.failure import explain, telling_lines
-from halflap.upstream.log import ServerLog
+from halflap.upstream.connection import telling_lines
 from support import python_server
 
 if TYPE_CHECKING:
@@ -36,13 +33,6 @@ npm error 404  The requested resource '@nope/does-not-exist@*' could not be foun
 npm notice
 npm notice New major version of npm available! 10.9.3 -> 11.6.2
 npm error A complete log of this run can be found in: /home/me/.npm/_logs/x-debug-0.log"""
-PYTHON = """\
-Traceback (most recent call last):
-  File "server.py", line 3, in <module>
-    import foo
-  File "foo.py", line 1, in <module>
-    import bar
-ModuleNotFoundError: No module named 'bar'"""
 NODE = """\
 node:internal/modules/cjs/loader:1215
   throw err;
@@ -59,25 +49,14 @@ Node.js v20.19.0"""
     ("log", "shown"),
     [
         (NPX, "404 Not Found - GET"),
-        (PYTHON, "ModuleNotFoundError: No module named 'bar'"),
         (NODE, "Error: Cannot find module '/srv/index.js'"),
         ("one\ntwo\n\nthree\nfour", "two three four"),
-        ("starting\nError: no key\n1\n2\n3\n4\n5", "Error: no key 5"),
-        ("first\n\nlast", "first last"),
     ],
 )
 def test_of_a_long_log_the_first_errors_and_the_last_line_are_shown(log: str, shown: str) -> None:
     lines = telling_lines(log.splitlines())
     assert len(lines) <= 3
     assert shown in " ".join(lines)
-
-
-def test_the_reason_is_the_answer_and_not_that_we_ended_the_process() -> None:
-    server = ServerConfig(name="x", transport="stdio", command="x")
-    connection = Connection(failure=Failure("process-ended", "its process ended by signal SIGTERM."))
-    trouble, message = explain(RuntimeError("Unsupported version"), server, connection, ServerLog(None, "x"))
-    assert trouble == "answer-unusable"
-    assert "Unsupported version" in message
 
 
 def self_signed(folder: Path) -> tuple[Path, Path]:

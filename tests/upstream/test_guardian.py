@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from halflap.upstream.guardian import GuardedProcess
+from halflap.upstream.server_process import GuardedProcess
 from support import alive, children_of, eventually, open_descriptors
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ while true; do sleep 1; done
 
 GATEWAY = """
 import asyncio, json, sys
-from halflap.upstream.guardian import GuardedProcess
+from halflap.upstream.server_process import GuardedProcess
 
 async def main():
     env = {"PATH": sys.argv[1]}

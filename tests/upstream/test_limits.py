@@ -29,6 +29,9 @@ class Flooding(http.server.BaseHTTPRequestHandler):
     endless_list = False
 
     def do_POST(self) -> None:
+        if self.path.endswith("/"):
+            self.send(307, {"location": self.path.rstrip("/")})
+            return
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
         method, identifier = request["method"], request.get("id")
         if method == "initialize":
@@ -119,3 +122,10 @@ async def test_an_endless_listing_is_cut_and_the_server_stays_usable() -> None:
             assert status.state == "ready"
             assert any("32 MiB" in warning for warning in status.warnings)
             assert 1 < len(gateway.snapshot.tools) < 5
+
+
+async def test_a_redirect_within_the_server_is_followed() -> None:
+    with flooding() as config:
+        config["servers"][0]["url"] += "/"
+        async with Gateway.open(config) as gateway:
+            assert (await gateway.call("mcp__flood__fine")).text == "fine"

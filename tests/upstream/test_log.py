@@ -22,12 +22,6 @@ def test_a_chatty_server_fills_neither_memory_nor_disk(tmp_path: Path) -> None:
     assert log.tail(1)[0].startswith("001999")
 
 
-def test_one_huge_write_is_cut(tmp_path: Path) -> None:
-    log = ServerLog(tmp_path / "logs", "chatty")
-    log.append(b"y" * 5_000_000)
-    assert size_of(tmp_path) < 600_000
-
-
 def test_another_process_can_read_what_was_said(tmp_path: Path) -> None:
     ServerLog(tmp_path, "server").append(b"first\nlast words\n")
     assert ServerLog(tmp_path, "server").tail() == ["first", "last words"]

@@ -1,4 +1,4 @@
-"""Upstreams used without a gateway: protocol versions, reconnecting, closing."""
+"""Upstreams used without a gateway: protocol versions, delivery, reconnecting, closing."""
 
 from __future__ import annotations
 
@@ -8,47 +8,45 @@ import signal
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+from unittest.mock import AsyncMock, Mock
 
 import pytest
+from mcp.client import session as client_session
 
 from halflap.config import ServerConfig
 from halflap.core.errors import UpstreamUnavailableError
-from halflap.core.values import CallContext, Features, Listing
+from halflap.core.values import CallContext
 from halflap.upstream import CredentialStore, Hooks, Pool, Upstream
+from halflap.upstream.connection import Connection
 from support import SERVERS, alive, comes, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
-
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+    from collections.abc import AsyncIterator
 
 
 @asynccontextmanager
-async def upstream(script: str, *args: str, last_version: str | None = None) -> AsyncIterator[Upstream]:
-    async def no_roots(client: object) -> list[dict[str, Any]]:
-        del client
-        return []
-
-    async def on_features(server: str, features: Features) -> bool:
-        del server, features
-        return False
-
-    async def on_listing(listing: Listing) -> None:
-        del listing
-
-    server = ServerConfig(
-        name="x", transport="stdio", command=sys.executable, args=(str(SERVERS / script), *args)
-    )
-    pool = Pool(
-        (server,),
-        Hooks("1", no_roots, on_listing, on_features, on_event=lambda _event: None),
+async def upstream(
+    script: str,
+    *args: str,
+    last_version: str | None = None,
+    protocol: Literal["auto", "legacy", "modern"] = "auto",
+) -> AsyncIterator[Upstream]:
+    command = (str(SERVERS / script), *args)
+    server = ServerConfig("x", "stdio", command=sys.executable, args=command, protocol=protocol)
+    hooks = Hooks(
+        version="1",
         log_folder=None,
         redact=str,
+        credentials=CredentialStore(Path("none")),
         last_versions={"x": last_version},
         in_process={},
-        credentials=CredentialStore(Path("none")),
+        list_roots=AsyncMock(return_value=[]),
+        on_listing=AsyncMock(),
+        on_features=AsyncMock(return_value=False),
+        on_event=Mock(),
     )
+    pool = Pool((server,), hooks)
     complaints: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
     try:
@@ -56,10 +54,6 @@ async def upstream(script: str, *args: str, last_version: str | None = None) -> 
     finally:
         await pool.close()
     assert complaints == []
-
-
-async def admit() -> None:
-    pass
 
 
 @pytest.mark.parametrize(
@@ -78,28 +72,38 @@ async def test_a_version_that_both_sides_know_is_found(
         assert (listing.protocol_version, [tool["name"] for tool in listing.tools]) == (spoken, ["use"])
 
 
-async def test_a_server_that_is_killed_while_idle_is_reconnected() -> None:
+async def test_a_server_of_the_newer_era_may_take_longer_to_start_than_to_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client_session, "DISCOVER_TIMEOUT_SECONDS", 0.01)
+    async with upstream("unwilling.py", "newer", protocol="modern") as server:
+        assert (await server.list()).protocol_version == "2026-07-28"
+
+
+def test_a_request_that_the_server_left_unread_did_not_arrive() -> None:
+    connection = Connection(sent={1: 0, 2: 100}, written=150, unread=50)
+    assert [connection.may_have_arrived(one) for one in (1, 2, 3)] == [True, False, False]
+    connection.unread = 49
+    assert connection.may_have_arrived(2)
+    assert Connection().may_have_arrived(1)
+
+
+async def test_a_server_that_is_killed_while_idle_is_reconnected_and_none_is_left_after_closing() -> None:
     async with upstream("swift.py") as server:
-        await server.list()
-        pid = server.status().pid
-        assert pid is not None
-        os.kill(pid, signal.SIGKILL)
+
+        async def pid() -> int:
+            return int((await server.call("pid", {}, CallContext(), repeatable=True, admit=AsyncMock())).text)
+
+        os.kill(await pid(), signal.SIGKILL)
 
         async def is_back() -> bool:
-            return server.status().pid not in {None, pid}
+            status = server.status()
+            return (status.state, status.starts, status.reason) == ("ready", 2, None)
 
         assert await comes(is_back)
-        status = server.status()
-        assert (status.state, status.starts, status.reason) == ("ready", 2, None)
-
-
-async def test_a_closed_upstream_refuses_calls_and_leaves_no_process() -> None:
-    async with upstream("swift.py") as server:
-        await server.list()
-        pid = server.status().pid
-        assert pid is not None
+        running = await pid()
         await server.close()
-        assert eventually(lambda: not alive(pid))
+        assert eventually(lambda: not alive(running))
         assert server.status().state == "idle"
         with pytest.raises(UpstreamUnavailableError, match="shutting down"):
-            await server.call("pid", {}, CallContext(), repeatable=True, admit=admit)
+            await pid()

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from halflap.config import Config
+from halflap.server.connections import Refusals
 from halflap.server.http import Guard, page_hosts
 from halflap.server.tokens import Tokens
 from halflap.web import SignIn, WebPage
@@ -299,7 +300,7 @@ async def test_the_servers_guard_lets_only_the_pages_own_paths_through() -> None
         passed.append(scope["path"])
 
     async with visiting() as visitor:
-        guard: Any = Guard(mcp, TOKENS, HOSTS, (), visitor.page)
+        guard: Any = Guard(mcp, TOKENS, HOSTS, (), Refusals(), page=visitor.page)
         outside = stranger(guard, visitor.gateway)
         for path in ("/mcp", "/mcp/", "/metrics", "/servers/x/mcp", "/unknown", "/Tools", "/tools.json"):
             answer = await outside.get(path)

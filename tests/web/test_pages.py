@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from servers.memory import bundled
+from servers.memory import Memory, bundled, definition, structured
 from support import PATIENCE
 from web.visitor import Markup, visiting
 
@@ -91,6 +91,18 @@ async def test_a_tools_page_has_fields_with_their_origin_links_and_calls() -> No
         assert missing.status_code == 404
 
 
+async def test_a_broken_declaration_is_shown_with_what_was_declared() -> None:
+    broken = Memory(
+        definition("count", returns="total"), answer=lambda _name, _arguments: structured({"total": 3})
+    )
+    async with visiting({"shop": broken}) as visitor:
+        await settled(visitor)
+        await visitor.gateway.call("mcp__shop__count")
+        page = (await visitor.get("/tools/mcp__shop__count")).text
+        assert "breaks-declared-schema" in page
+        assert "total</td>" in page
+
+
 async def test_a_tool_is_called_with_what_was_typed() -> None:
     async with visiting(bundled(), web={"allow_calls": True}) as visitor:
         await settled(visitor)
@@ -139,6 +151,9 @@ async def test_links_are_drawn_by_server_and_by_tool_with_their_evidence() -> No
         source, target = edge.split("→")
         assert "customer_id" in (await visitor.part(f"/graph/link?from={source}&to={target}")).text
         assert (await visitor.get("/graph?server=sales")).text.count("order_history") > 1
+        named = (await visitor.get("/graph/data?q=order_history&confidence=0.9")).json()
+        assert edge in {one["data"]["id"] for one in named["edges"]}
+        assert all("order_history" in one["data"]["id"] for one in named["edges"])
         assert (await visitor.get("/graph?confidence=high")).status_code == 400
 
 
@@ -149,6 +164,9 @@ async def test_a_plan_is_composed_and_run() -> None:
         assert "sales_top_customers → order_history" in page
         drawing = json.loads(re.findall(r'data-drawing="([^"]+)"', page)[0].replace("&#34;", '"'))
         assert [one["data"]["id"] for one in drawing["nodes"]] == ["s1", "s2"]
+        unknown = (await visitor.get("/compose?want=mcp__doc_retrieval__search_docs")).text
+        assert "Missing" in unknown
+        assert "query" in unknown
         wrong = await visitor.get("/compose?want=mcp__sales__order_history&have=[1]")
         assert "must be a JSON object" in wrong.text
         code = "print(len((await mcp__sales__sales_top_customers(limit=2))['customers']))"

@@ -44,9 +44,9 @@ def anomalies(verdict: Verdict) -> set[str]:
 
 def test_independent_tasks_may_change_places_in_balanced_mode_and_not_in_strict() -> None:
     old, new = sequence(LONG), sequence(LONG.replace("c d", "d c"))
-    assert compare(old, new).passed
+    assert compare(old, new).validation_passed
     strict = compare(old, new, "strict")
-    assert (strict.passed, len(strict.reasons)) == (False, 1)
+    assert (strict.validation_passed, len(strict.reasons)) == (False, 1)
 
 
 def test_what_depends_on_something_may_not_come_before_it() -> None:
@@ -57,11 +57,11 @@ def test_what_depends_on_something_may_not_come_before_it() -> None:
     beside = block_net(("seq", [("task", "a"), ("task", "b"), together, *rest]))
     for new in (turned, beside):
         verdict = compare(old, new)
-        assert not verdict.passed
+        assert not verdict.validation_passed
         (anomaly,) = [one for one in verdict.anomalies if one.kind == "reversed_order"]
         assert "'e'" in anomaly.message
         assert "'c'" in anomaly.message
-        assert compare(old, new, "lenient").passed
+        assert compare(old, new, "lenient").validation_passed
 
 
 def test_tasks_that_do_not_say_what_they_read_and_write_depend_on_everything() -> None:
@@ -88,7 +88,7 @@ def test_what_is_not_sound_passes_in_no_mode_though_it_has_the_same_traces() -> 
     )
     for mode in MODES:
         verdict = compare(sequence("a b"), stuck, mode)
-        assert (verdict.passed, verdict.behavioral_equivalence) == (False, True)
+        assert (verdict.validation_passed, verdict.behavioral_equivalence) == (False, True)
         stuck_at = next(one for one in verdict.anomalies if one.kind == "option_to_complete")
         assert (stuck_at.workflow, stuck_at.trace) == ("optimized_workflow", ["a"])
 
@@ -100,7 +100,7 @@ def test_past_the_bound_strict_does_not_pass_and_the_answer_is_not_conclusive() 
     for mode in MODES:
         verdict = compare(wide, written_out, mode, 200)
         assert not verdict.conclusive
-        assert verdict.passed == (mode != "strict")
+        assert verdict.validation_passed == (mode != "strict")
         assert verdict.response()["behavioral_equivalence"] is None
 
 
@@ -135,11 +135,11 @@ def test_strict_passes_only_what_agrees_in_everything(one: Net, other: Net, mode
     except WorkflowError:
         assume(False)
     json.dumps(verdict.response())
-    assert verdict.passed == (not verdict.reasons)
-    if mode == "strict" and verdict.passed:
+    assert verdict.validation_passed == (not verdict.reasons)
+    if mode == "strict" and verdict.validation_passed:
         assert verdict.behavioral_equivalence is True
         assert verdict.footprint_compatibility in {None, 1}
-    if mode != "strict" and verdict.passed:
+    if mode != "strict" and verdict.validation_passed:
         assert verdict.sound["optimized_workflow"] is True
     if itself.conclusive and itself.footprint_compatibility is not None:
-        assert itself.passed == (itself.sound["original_workflow"] is True)
+        assert itself.validation_passed == (itself.sound["original_workflow"] is True)

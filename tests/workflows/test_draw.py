@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given
 
-from halflap.workflows.model.draw import dot, mermaid
+from halflap.workflows.model.draw import drawing
 from halflap.workflows.model.net import Condition, Flow, Task
 from workflows.nets import net, told_nets
 
@@ -26,7 +26,7 @@ def test_hostile_names_stay_text() -> None:
         conditions={**made.conditions, "i": Condition("i", HOSTILE)},
         flows=(*made.flows, Flow("a", "a", predicate="x == 1")),
     )
-    for line in mermaid(made).split("\n")[1:]:
+    for line in drawing(made).mermaid().split("\n")[1:]:
         assert re.fullmatch(r' +n\d+(\[".*"\]|\(\(".*"\)\)| -->(\|".*"\|)? n\d+)', line), line
         inner = re.sub(r"<br/>|#\d+;", "", line.partition('"')[2].rpartition('"')[0])
         assert not re.search(r'["<>;%{}\[\]\\\u202e]', inner), line
@@ -34,6 +34,6 @@ def test_hostile_names_stay_text() -> None:
 
 @given(told_nets())
 def test_any_net_is_drawn_with_every_flow(made: Net) -> None:
-    arrows = [line for line in mermaid(made).split("\n") if " -->" in line]
+    arrows = [line for line in drawing(made).mermaid().split("\n") if " -->" in line]
     assert len(arrows) == len(made.flows)
-    assert sum(" -> " in line for line in dot(made).split("\n")) >= len(made.flows)
+    assert sum(" -> " in line for line in drawing(made).dot().split("\n")) >= len(made.flows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -22,19 +23,10 @@ CASE = {
 }
 
 
-def looked_up(path: tuple[str, ...]) -> ast.expr:
-    node: ast.expr = ast.Name("case", ast.Load())
-    for name in path:
-        node = ast.Subscript(node, ast.Constant(name), ast.Load())
-    return node
-
-
 def run(text: str, case: dict[str, Any]) -> Any:
-    node = ast.fix_missing_locations(ast.Expression(to_python(parse(text), looked_up)))
-    program: dict[str, Any] = {}
+    program: dict[str, Any] = {"_look": lambda path, _: reduce(lambda value, name: value[name], path, case)}
     exec(compile(PRELUDE, "prelude", "exec"), program)
-    # As text and back: a program is written out before it runs.
-    return eval(ast.unparse(node), program | {"case": case})
+    return eval(ast.unparse(to_python(parse(text), "")), program)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +37,7 @@ def run(text: str, case: dict[str, Any]) -> Any:
         ("2 - 3 - 4 == -5", True),
         ("order.total > 10 and not order.paid", True),
         ('order.state == "new" or missing', True),
-        ("1 == true", False),
+        ("1 < total + 1 < 3", True),
         ("1 == 1.0", True),
         ('"a" < "b"', True),
         ("nothing == null", True),
@@ -71,7 +63,7 @@ def test_what_cannot_be_decided_is_an_error(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a = 1", "a && b", "a < b < c", "(a", "a b", "f(x)", "__import__('os')", "a[0]", "'open", "lambda: 1", "true.x",
+    ["", "a = 1", "a && b", "(a", "a b", "f(x)", "__import__('os')", "a[0]", "'open", "lambda: 1", "true.x",
      r"'\u12'", "1e999", "(" * 300 + "a" + ")" * 300, "a + " * 900 + "a", "a" * 5000, "a if b else c", "a := 1", "f'{a}'",
      "[a]", "a is b", "a in b", "a ** b", "b'x' == a", "'x'.y == 1", "a; b", "x\n== 1", "\x00"],
 )  # fmt: skip
@@ -86,11 +78,11 @@ def test_any_text_is_parsed_or_refused_and_what_is_parsed_can_only_look_at_its_n
         expression = parse(text)
     except WorkflowError:
         return
-    found = to_python(expression, lambda path: ast.Constant(".".join(path)))
+    found = to_python(expression, "")
     called = {
         node.func.id
         for node in ast.walk(found)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
-    assert called <= {"_is", "_same", "_ordered"}
+    assert called <= {"_true", "_look"}
     assert not any(isinstance(node, ast.Attribute) for node in ast.walk(found))

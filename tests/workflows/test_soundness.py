@@ -16,7 +16,8 @@ from workflows import brute
 from workflows.nets import general_nets, net
 
 if TYPE_CHECKING:
-    from halflap.workflows.analysis.soundness import Failure, Soundness
+    from halflap.workflows.analysis.soundness import Soundness
+    from halflap.workflows.answers import Failure
     from halflap.workflows.model.net import Net
 
 DIAMOND = "i>a a>b a>c b>d c>d d>o"
@@ -37,7 +38,7 @@ def test_an_xor_split_before_an_and_join_is_a_deadlock() -> None:
     found = judged(net({"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "and/and"}, DIAMOND))
     assert verdicts(found) == (False, True, False)
     stuck, dead = found.failures
-    assert (stuck.kind, stuck.trace, stuck.marking) == ("option_to_complete", ("a", "b"), {"b -> d": 1})
+    assert (stuck.kind, stuck.trace, stuck.marking) == ("option_to_complete", ["a", "b"], {"b -> d": 1})
     assert (dead.kind, dead.task) == ("dead_task", "d")
 
 
@@ -45,7 +46,7 @@ def test_an_and_split_before_an_xor_join_lacks_synchronisation() -> None:
     found = judged(net({"a": "xor/and", "b": "xor/and", "c": "xor/and", "d": "xor/and"}, DIAMOND))
     assert verdicts(found) == (True, False, True)
     (failure,) = found.failures
-    assert (failure.trace, failure.marking) == (("a", "b", "d"), {"o": 1, "a -> c": 1})
+    assert (failure.trace, failure.marking) == (["a", "b", "d"], {"o": 1, "a -> c": 1})
 
 
 def test_a_task_that_needs_both_ways_of_a_choice_is_dead_and_so_is_what_follows() -> None:
@@ -64,14 +65,14 @@ def test_a_loop_without_a_way_out_is_found_without_a_deadlock() -> None:
     gates = {"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "xor/and"}
     found = judged(net(gates, "i>a a>p a>d p>b b>q q>c c>p d>o", conditions="p q"))
     (failure,) = found.failures
-    assert (failure.kind, failure.trace) == ("option_to_complete", ("a",))
+    assert (failure.kind, failure.trace) == ("option_to_complete", ["a"])
 
 
 def test_an_unbounded_net_is_found_as_such_and_not_by_running_out() -> None:
     one = net({"a": "xor/and", "b": "xor/and", "c": "xor/and"}, "i>a a>b b>a a>c c>o")
     found = judged(one, 50)
     grown = next(one for one in found.failures if one.kind == "unbounded")
-    assert (found.sound, grown.trace) == (False, ("a", "b", "a"))
+    assert (found.sound, grown.trace) == (False, ["a", "b", "a"])
 
 
 def test_a_net_may_be_sound_without_being_made_of_blocks() -> None:
@@ -93,7 +94,6 @@ def crossed(count: int) -> Net:
 def test_past_the_bound_nothing_is_guessed() -> None:
     found = judged(crossed(10), 500)
     assert found.sound is None
-    assert found.problem
     assert judged(crossed(6)).sound is True
 
 
@@ -120,14 +120,14 @@ def test_an_or_block_in_a_net_that_is_not_made_of_blocks_waits_for_what_was_chos
 
 def shows(one: Net, failure: Failure) -> bool:
     """Return whether a trace shows what is claimed, by the definition alone."""
-    states = brute.after_tasks(one, failure.trace)
+    states = brute.after_tasks(one, tuple(failure.trace))
     if failure.kind == "dead_task":
         return bool(states)
     if failure.kind == "unbounded":
         return any(
             small != large and all(dict(large).get(place, 0) >= count for place, count in small)
             for length in range(len(failure.trace))
-            for small in brute.after_tasks(one, failure.trace[:length])
+            for small in brute.after_tasks(one, tuple(failure.trace[:length]))
             for large in states
         )
     if failure.kind == "proper_completion":

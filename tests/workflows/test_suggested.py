@@ -55,7 +55,7 @@ def test_it_is_sound_reads_back_as_the_same_and_can_be_run() -> None:
     assert read_net(write_net(net)) == net
     assert soundness(Study(net)).sound
     check_runnable(net, {})
-    assert compare(net, net, "strict").passed
+    assert compare(net, net, "strict").validation_passed
 
 
 def test_what_is_known_to_exist_or_missing_has_to_be_given() -> None:
@@ -67,10 +67,7 @@ def test_what_is_known_to_exist_or_missing_has_to_be_given() -> None:
 
 def test_what_a_net_has_no_word_for_is_named_and_not_run() -> None:
     net = suggested(SHOP, "list_orders", email="a@b")
-    assert {(one.name, net.tasks[one.at].label) for one in net.kept} == {
-        ("fan_out", "list_orders"),
-        ("pages", "list_orders"),
-    }
-    assert net.notes
+    assert [net.tasks[one.at].label for one in net.kept] == ["list_orders", "list_orders"]
+    assert len(net.notes) == 2
     with pytest.raises(WorkflowError, match="--program"):
         check_runnable(net, {})

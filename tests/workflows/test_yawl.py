@@ -65,8 +65,8 @@ def test_specifications_of_others_are_read_written_and_judged() -> None:
         found += 1
         first = read_yawl(decoded(path.read_bytes()))
         again = read_yawl(write_yawl(first))
-        through = read_specification(json.loads(json.dumps(write_specification(first))), structure=False)
-        assert through == first
+        if not any("Not valid" in note for net in first.nets.values() for note in net.notes):
+            assert read_specification(json.loads(json.dumps(write_specification(first)))) == first
         assert {name: (net.tasks, net.flows, net.kept) for name, net in again.nets.items()} == {
             name: (net.tasks, net.flows, net.kept) for name, net in first.nets.items()
         }

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from halflap.workflows.analysis.order import data_by_label, first_order, reversals
-from halflap.workflows.analysis.study import Study, Unknown
+from halflap.workflows.analysis.study import Study
+from halflap.workflows.model.block import Tangle
+from halflap.workflows.model.build import build
 from halflap.workflows.model.form import read_net
+from halflap.workflows.model.reduce import tree_of
+from halflap.workflows.optimize.constraints import Constraints, Goal, Ground
+from halflap.workflows.optimize.optimizer import optimize as optimized
+from halflap.workflows.optimize.search import TRANSFORMATIONS
 from workflows.nets import block_net, distinct, rule, trees
 
 if TYPE_CHECKING:
@@ -18,15 +24,33 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
+    from halflap.workflows.answers import Optimization
     from halflap.workflows.model.net import Net
 
 
 def reversed_order(old: Net, new: Net) -> tuple[tuple[str, str], ...]:
     """Return the dependent pairs whose order the new workflow can reverse; none where that is unknown."""
     before, after = first_order(Study(old)), first_order(Study(new))
-    if isinstance(before, Unknown) or isinstance(after, Unknown):
+    if before is None or after is None:
         return ()
     return reversals(data_by_label(old), before, after)
+
+
+def optimize(
+    net: Net, target: str, constraints: Any = None, patterns: Sequence[str] = (), **more: Any
+) -> Optimization:
+    return optimized(net, Goal.of(target, constraints, patterns), **more)
+
+
+def transformed(name: str, net: Net, constraints: Constraints | None = None) -> list[tuple[Net, str]]:
+    """Return every workflow that one transformation makes of a block-structured one, with what was done."""
+    tree = tree_of(net)
+    if isinstance(tree, Tangle):
+        return []
+    ground = Ground(net, tree, constraints or Constraints())
+    (changes,) = (one.changes for one in TRANSFORMATIONS if one.name == name)
+    found = {new: what for new, what in changes(ground, tree) if new != tree}
+    return [(build(net, new), what) for new, what in found.items()]
 
 
 def line(*tasks: dict[str, Any], **more: Any) -> Net:

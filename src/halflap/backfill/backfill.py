@@ -7,25 +7,24 @@ is added in order, so at any time everything before some position in the sequenc
 from __future__ import annotations
 
 import asyncio
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halflap.backfill.learner import Knowledge, learn_recorded
-from halflap.backfill.logfile import UNREADABLE, LogFile, Mark, marks_from_text, marks_to_text
-from halflap.backfill.report import Counts, SourceReport, State, Summary, drift_of, tool_reports
-from halflap.backfill.sources import Source, find_sources, spooled
-from halflap.backfill.workers import Part, Progress, cores, pool, reason_of, submit
+from halflap.backfill.learner import Knowledge, Rules, learn_recorded
+from halflap.backfill.logfile import UNREADABLE, LogFile, Mark, marks_from_text, marks_to_text, reason_of
+from halflap.backfill.report import Counts, SourceReport, State, Summary, tool_reports
+from halflap.backfill.sources import STDIN, STORE, find_sources, spool
+from halflap.backfill.workers import Part, Progress, cores, submit
 from halflap.store import WatermarkChange
 
 if TYPE_CHECKING:
-    from halflap.backfill.rules import Rules
     from halflap.store import Store
-
-__all__ = ["LEARNED_ORIGIN", "Backfill"]
 
 LEARNED_ORIGIN = "backfill"
 """All logs add to one origin, so that what is known stays in few rows; their watermarks are separate."""
@@ -40,6 +39,7 @@ _MAX_MARKS = 1_000
 _RECORDED_CALLS = 500
 """Recorded calls learned from at a time."""
 _SECONDS_BETWEEN_PROGRESS = 0.1
+_NAMELESS = "It names tools without their server. Say which server they belong to: --server NAME"
 _KILLED = (
     "A worker process was killed, perhaps because memory ran out. What was learned before is kept; run the command "
     "again to continue, perhaps with --jobs 1."
@@ -50,24 +50,23 @@ _KILLED = (
 class _Log:
     """A log that is being read."""
 
-    source: Source
+    name: str
     file: LogFile
     start: int
     """How far it was counted before."""
     mark: Mark | None = None
     """How far it was counted in this run."""
-    problem: str = ""
+    problem: str | None = None
     counts: Counts = field(default_factory=Counts)
 
     def report(self) -> SourceReport:
         state: State = "counted" if self.mark and self.mark.bytes == self.file.end else "stopped"
         problem = self.problem
-        if problem:
+        if problem is not None:
             state = "failed"
         elif self.counts.is_nameless:
-            state = "refused"
-            problem = "It names tools without their server. Say which server they belong to: --server NAME"
-        return SourceReport(self.source.name, state, self.counts, self.start, problem or None)
+            state, problem = "refused", _NAMELESS
+        return SourceReport(self.name, state, self.counts, self.start, problem)
 
 
 class Backfill:
@@ -96,7 +95,11 @@ class Backfill:
 
     def stop(self) -> None:
         """End soon; what is done is stored."""
-        self._progress.stop()
+        self._progress.is_stopped.value = 1
+
+    @property
+    def _is_stopped(self) -> bool:
+        return bool(self._progress.is_stopped.value)
 
     async def run(self, names: Sequence[str]) -> Summary:
         """Read every source that is asked for."""
@@ -106,72 +109,59 @@ class Backfill:
         watermarks = await self._store.watermarks()
         self._marks = {origin: marks_from_text(text) for origin, text in watermarks.items()}
         reports: dict[str, SourceReport] = {}
-        for source in sources:
-            if source.kind == "store":
-                reports[source.name] = await self._read_recorded(source)
+        if STORE in sources:
+            reports[STORE] = await self._read_recorded()
         logs: list[_Log] = []
-        spools: list[str] = []
-        try:
-            await asyncio.to_thread(self._plan, sources, logs, reports, spools)
+        async with AsyncExitStack() as closing:
+            spooled = await asyncio.to_thread(tempfile.TemporaryDirectory, prefix="halflap-backfill-")
+            closing.push_async_callback(asyncio.to_thread, spooled.cleanup)
+            closing.push_async_callback(self._write, watermarks)
+            await asyncio.to_thread(self._plan, sources, Path(spooled.name), logs, reports)
             await self._read(logs)
-        finally:
-            await self._write(watermarks)
-            for path in spools:
-                await asyncio.to_thread(Path(path).unlink, missing_ok=True)
-        reports |= {log.source.name: log.report() for log in logs}
-        learned = (await asyncio.to_thread(self._recorded.merge, self._found)).shapes
-        drift = await asyncio.to_thread(drift_of, before, learned, self._rules.values, LEARNED_ORIGIN)
-        if not self._dry_run:
-            await self._store.add_drift(drift)
+        reports |= {log.name: log.report() for log in logs}
+        learned = await asyncio.to_thread(self._recorded.merge, self._found)
         return Summary(
-            tuple(reports[source.name] for source in sources),
-            await asyncio.to_thread(tool_reports, before, learned),
+            tuple(reports[name] for name in sources),
+            await asyncio.to_thread(tool_reports, before, learned.shapes),
             time.monotonic() - began,
-            self._progress.is_stopped,
+            self._is_stopped,
             self._dry_run,
-            drift,
         )
 
     def _plan(
-        self,
-        sources: Sequence[Source],
-        logs: list[_Log],
-        reports: dict[str, SourceReport],
-        spools: list[str],
+        self, sources: Sequence[str], spooled: Path, logs: list[_Log], reports: dict[str, SourceReport]
     ) -> None:
         """Add the logs with something new in them; for the others, add reports."""
         planned = {origin: list(marks) for origin, marks in self._marks.items()}
-        for source in sources:
-            path = source.name
+        for number, name in enumerate(sources):
+            if name in reports:
+                continue
+            path = Path(name)
             try:
-                if source.kind == "store":
-                    continue
-                if source.kind == "stream":
-                    path = spooled(path, lambda: self._progress.is_stopped)
-                    spools.append(path)
-                file = LogFile(path)
+                if name == STDIN or not path.is_file():
+                    path = spooled / str(number)
+                    spool(name, path, lambda: self._is_stopped)
+                file = LogFile(str(path))
                 marks = planned.setdefault(file.origin, [])
                 start = file.known(marks)
                 if start == file.end:
-                    reports[source.name] = SourceReport(source.name, "known", skipped_bytes=start)
+                    reports[name] = SourceReport(name, "known", skipped_bytes=start)
                 else:
                     marks.append(file.mark(file.end))
-                    logs.append(_Log(source, file, start))
+                    logs.append(_Log(name, file, start))
             except UNREADABLE as error:
-                reports[source.name] = SourceReport(source.name, "failed", problem=reason_of(error))
+                reports[name] = SourceReport(name, "failed", problem=reason_of(error))
 
     async def _read(self, logs: Sequence[_Log]) -> None:
         """Have workers read all logs, and take what they found in order."""
         size = sum(log.file.end - log.start for log in logs)
         jobs = self._jobs or cores()
         processes = jobs if size >= _PARALLEL_BYTES or self._jobs else 0
-        executor = await asyncio.to_thread(pool, self._progress, processes)
         batches = await asyncio.to_thread(list, _batches(logs, size, jobs))
+        parts = [[part for _, part in batch] for batch in batches]
+        executor, reading = await asyncio.to_thread(submit, parts, self._rules, self._progress, processes)
         reporting = asyncio.create_task(self._report_progress(size))
         try:
-            parts = [[part for _, part in batch] for batch in batches]
-            shared = None if processes else self._progress
-            reading = await asyncio.to_thread(submit, executor, parts, self._rules, shared)
             for batch, future in zip(batches, reading, strict=True):
                 try:
                     found = await asyncio.wrap_future(future)
@@ -181,10 +171,10 @@ class Backfill:
                     continue
                 if found is not None:
                     await asyncio.to_thread(self._add, batch, *found)
-                if self._progress.is_stopped:
+                if self._is_stopped:
                     break
         except BaseException:
-            self._progress.stop()
+            self.stop()
             raise
         finally:
             reporting.cancel()
@@ -222,13 +212,13 @@ class Backfill:
 
     async def _report_progress(self, size: int) -> None:
         while self._show_progress is not None:
-            self._show_progress(self._progress.done, size)
+            self._show_progress(self._progress.done.value, size)
             await asyncio.sleep(_SECONDS_BETWEEN_PROGRESS)
 
-    async def _read_recorded(self, source: Source) -> SourceReport:
+    async def _read_recorded(self) -> SourceReport:
         observed = incomplete = 0
         after: str | None = None
-        while calls := await self._store.unobserved_calls(after, _RECORDED_CALLS):
+        while not self._is_stopped and (calls := await self._store.unobserved_calls(after, _RECORDED_CALLS)):
             after = calls[-1].id
             knowledge, used = await asyncio.to_thread(learn_recorded, calls, self._rules)
             incomplete += len(calls) - len(used)
@@ -243,11 +233,9 @@ class Backfill:
                 knowledge, used = await asyncio.to_thread(learn_recorded, calls, self._rules)
             self._recorded = self._recorded.merge(knowledge)
             observed += len(used)
-            if self._progress.is_stopped:
-                break
         notes = (f"{incomplete} recorded results are incomplete and were left out.",) if incomplete else ()
-        state: State = "stopped" if self._progress.is_stopped else "counted" if observed else "known"
-        return SourceReport(source.name, state, Counts(observations=observed), notes=notes)
+        state: State = "stopped" if self._is_stopped else "counted" if observed else "known"
+        return SourceReport(STORE, state, Counts(observations=observed), notes=notes)
 
 
 def _batches(logs: Sequence[_Log], size: int, jobs: int) -> Iterator[list[tuple[_Log, Part]]]:

@@ -1,9 +1,9 @@
-"""Learns from the lines of a log, or from recorded calls: shapes of results, and where values went."""
+"""Learn from the lines of a log, or from recorded calls: shapes of results, and where values went."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,18 +11,16 @@ from halflap.backfill.logfile import MAX_LINE
 from halflap.backfill.records import NO_RESULT, Answer, BadRecordError, Call, events_of, value_of
 from halflap.backfill.report import Counts
 from halflap.calls import Redactor
-from halflap.core.values import Result
+from halflap.core.values import OWN, Result, Tool
 from halflap.graph.lineage import NO_LINEAGE, Lineage, Trails
-from halflap.learn import Learned, Observations, digest_of, with_unkept
-from halflap.schema import Reading, json_problem, parse_json
+from halflap.learn import Learned, Observations, digest_of
+from halflap.schema import Reading, json_problem, parse_json, reading_of
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:
-    from halflap.backfill.rules import Rules
     from halflap.store import CallRecord
 
-__all__ = ["Knowledge", "Learner", "learn_recorded"]
-
+_PREFIX = "mcp__"
 _MAX_TOOLS = 10_000
 """Further tools are skipped: a file that names more is not a log of calls."""
 _MAX_PENDING = 100_000
@@ -30,6 +28,62 @@ _MAX_PENDING = 100_000
 _OBSERVED_BYTES = 16 << 20
 """Bytes of lines whose results wait to be observed together; they take four times as much memory."""
 _PLAIN = Reading()
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a log does not say but reading it needs; sent to every worker, so it holds plain values only."""
+
+    server: str | None = None
+    """The server of tools that a log names without one."""
+    salt: bytes = b""
+    values: bool = False
+    """Whether short strings are kept: `learning.values`."""
+    secrets: tuple[str, ...] = ()
+    lineage: bool = True
+    """Whether values are followed from results into later arguments: `graph.lineage`."""
+    names: Mapping[str, ToolKey] = field(default_factory=dict)
+    """The catalogue's tools by namespaced name."""
+    schema_hashes: Mapping[str, str] = field(default_factory=dict)
+    """The hash of a tool's schemas by the hash of its whole definition, which recorded calls have."""
+    readings: Mapping[ToolKey, Reading] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        tools: Collection[Tool],
+        *,
+        server: str | None,
+        salt: bytes,
+        values: bool,
+        secrets: Iterable[str],
+        lineage: bool,
+    ) -> Rules:
+        """Return the rules for a catalogue."""
+        names = {tool.name: ToolKey(tool.server, tool.original_name, tool.schema_hash) for tool in tools}
+        hashes = {tool.hash: tool.schema_hash for tool in tools}
+        readings = {names[tool.name]: reading_of(tool) for tool in tools if tool.output_schema is not None}
+        return cls(server, salt, values, tuple(secrets), lineage, names, hashes, readings)
+
+    def key_of(self, server: str | None, name: str) -> ToolKey | None:
+        """Return which tool is meant; None if its server is not known."""
+        known = self.names.get(name)
+        if known is not None and server in {None, known.server}:
+            return known
+        if server is None:
+            server, name = _split(name)
+            server = server or self.server
+        if not server:
+            return None
+        hashes = (one.definition_hash for one in self.names.values() if one[:2] == (server, name))
+        return ToolKey(server, name, next(hashes, ""))
+
+
+def _split(name: str) -> tuple[str | None, str]:
+    """Split a namespaced name into server and tool; a bare name has no server."""
+    server, _, tool = name.removeprefix(_PREFIX).partition("__")
+    is_namespaced = name.startswith(_PREFIX) or server in OWN
+    return (server, tool) if is_namespaced and server and tool else (None, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +196,7 @@ class Learner:
         if call.run is not None and not is_error:
             self._trails.answered(call.run, call.key, value, self._time(call.order, 1))
         if self._redactor is not None:
-            value = with_unkept(value, self._redactor.value(value))
+            value = self._redactor.value(value)
         self._results.add(call.key, value, call.digest, answer.at, is_error=is_error, size=size)
         self.counts.observations += 1
 

@@ -21,8 +21,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from halflap.core.errors import BackfillError
 
-__all__ = ["MAX_LINE", "ORIGIN_PREFIX", "UNREADABLE", "LogFile", "Mark", "marks_from_text", "marks_to_text"]
-
 ORIGIN_PREFIX = "backfill:"
 MAX_LINE = 32 << 20
 """A longer line is skipped."""
@@ -30,13 +28,15 @@ _MAX_DOCUMENT = 64 << 20
 _CHUNK = 1 << 20
 _SAMPLE = 1 << 16
 """Bytes at the beginning and before a position that identify a log up to there. Logs are only ever appended to."""
-_REFUSED = {
-    b"\x28\xb5\x2f\xfd": "It is compressed with zstd. Use: zstd -dc FILE | halflap backfill -",
-    b"\xff\xfe": "It is written in UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 FILE",
-    b"\xfe\xff": "It is written in UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 FILE",
-}
 UNREADABLE = (OSError, BackfillError, EOFError, zlib.error)
 """What may be raised where a log cannot be read."""
+
+
+def reason_of(error: BaseException) -> str:
+    reason = str(getattr(error, "strerror", None) or error) or type(error).__name__
+    if isinstance(error, EOFError):
+        reason += ". To read what is intact: zcat FILE | halflap backfill -"
+    return reason
 
 
 class Mark(NamedTuple):
@@ -70,13 +70,9 @@ class LogFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._document: bytes | None = None
         with open(path, "rb") as file:  # noqa: PTH123 -- bytes only
-            magic = file.read(4)
-        for signature, problem in _REFUSED.items():
-            if magic.startswith(signature):
-                raise BackfillError(problem)
-        self._is_packed = magic.startswith(b"\x1f\x8b")
+            self._is_packed = file.read(2) == b"\x1f\x8b"
+        self._document: bytes | None = None
         self._document = self._read_document()
         self.can_split = not self._is_packed and self._document is None
 
@@ -126,16 +122,16 @@ class LogFile:
         return open(self.path, "rb", buffering=_CHUNK)  # noqa: PTH123 -- as above
 
     def lines(self, start: int, end: int) -> Iterator[bytes]:
-        """Yield the lines between two positions; of one that is too long, the beginning and one byte more."""
+        """Yield the lines between two positions; one that is too long is cut, to more than MAX_LINE bytes."""
         with self.open() as file:
             file.seek(start)
-            while start < end and (line := file.readline(min(end - start, MAX_LINE))):
+            while start < end and (line := file.readline(min(end - start, MAX_LINE + 1))):
                 start += len(line)
-                rest = b""
-                while len(line) >= MAX_LINE and not (rest or line).endswith(b"\n") and start < end:
+                yield line
+                while len(line) > MAX_LINE and not line.endswith(b"\n") and start < end:
                     rest = file.readline(min(end - start, _CHUNK))
                     start += len(rest)
-                yield line + rest[-1:] if rest else line
+                    line = rest if rest.endswith(b"\n") else line
 
     def line_number(self, position: int) -> int:
         """Return the number of the line at a position, counted from 1."""

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
+from pydantic import TypeAdapter, ValidationError
+
 from halflap.core.values import Result
 from halflap.observe import without_data
 from halflap.schema import Reading, parse_json, read_result
-
-__all__ = ["NO_RESULT", "Answer", "BadRecordError", "Call", "events_of", "value_of"]
 
 _ROLES = frozenset({"assistant", "user", "system", "developer", "tool"})
 _ITEMS = frozenset({"function_call", "function_call_output", "mcp_call"})
@@ -27,8 +27,9 @@ _RUNS = ("run", "run_id", "session", "session_id", "sessionId", "conversation_id
 _TIMES = ("at", "timestamp", "time", "ts", "started_at", "created_at", "created")
 _MAX_LEVELS = 4
 _MAX_NAME = 500
-_EARLIEST, _MILLISECONDS = 1e8, 1e11
-"""Seconds since 1970; larger numbers are milliseconds."""
+_MOMENT = TypeAdapter(datetime)
+"""Reads ISO 8601, and seconds or milliseconds since 1970."""
+_EARLIEST = 1e8
 _CLOCK_SKEW = 86_400.0
 _SAME_RECORD = "the same record"
 """Identifies a call whose result follows in the same record."""
@@ -70,21 +71,18 @@ def events_of(record: Any) -> list[Event] | None:
     if type(record) is not dict:
         raise BadRecordError("neither an object nor an array")
     if record.get("tool") is not None and ("result" in record or "arguments" in record):
-        return _trace(record)
+        return list(_trace(record))
     return _object(record, {}, None, ("session", _label(record, _RUNS)), _MAX_LEVELS)
 
 
-def _trace(record: Mapping[str, Any]) -> list[Event]:
+def _trace(record: Mapping[str, Any]) -> Iterator[Event]:
     is_error, order = record.get("is_error"), record.get("seq")
     if is_error is not None and type(is_error) is not bool:
         raise BadRecordError("`is_error` is neither true nor false")
     call = _call(_SAME_RECORD, record.get("server"), record["tool"], record.get("arguments"))
-    found: list[Event] = [
-        call._replace(run=_label(record, _RUNS), order=order if type(order) is int else None)
-    ]
+    yield call._replace(run=_label(record, _RUNS), order=order if type(order) is int else None)
     if "result" in record:
-        found.append(Answer(_SAME_RECORD, record["result"], _time_of(record), is_error is True))
-    return found
+        yield Answer(_SAME_RECORD, record["result"], _time_of(record), is_error is True)
 
 
 def _object(
@@ -265,16 +263,12 @@ def _label(record: Mapping[str, Any], keys: tuple[str, ...]) -> str | int | None
 def _time_of(record: Mapping[str, Any]) -> float | None:
     """Return when something happened, in seconds since 1970, if the record says so plausibly."""
     for key in _TIMES:
-        value = record.get(key)
-        seconds = 0.0
-        if type(value) is str:
-            with suppress(ValueError, OverflowError):
-                moment = datetime.fromisoformat(value)
+        if key in record:
+            with suppress(ValidationError, OverflowError):
+                moment = _MOMENT.validate_python(record[key])
                 seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        elif type(value) is int or type(value) is float:
-            seconds = value / 1000 if value >= _MILLISECONDS else value
-        if _EARLIEST <= seconds <= time.time() + _CLOCK_SKEW:
-            return seconds
+                if _EARLIEST <= seconds <= time.time() + _CLOCK_SKEW:
+                    return seconds
     return None
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from halflap.core.errors import BackfillError
 from halflap.learn import Learned, changes, merge
-from halflap.observe import compare, drift_json, merged
 
 if TYPE_CHECKING:
-    from halflap.store import DriftEvent, StoredShape, ToolKey
-
-__all__ = ["Counts", "SourceReport", "State", "Summary", "ToolReport", "drift_of", "tool_reports"]
+    from halflap.store import StoredShape, ToolKey
 
 State = Literal["counted", "known", "stopped", "refused", "failed"]
-_MAX_NAMES = 20
 SchemaChange = Literal["new", "changed", "same", "none"]
+_MAX_NAMES = 20
 MAX_BAD_LINES = 100
 """Bad lines of a source that are reported one by one; the others are counted."""
 
@@ -65,16 +61,12 @@ class Counts:
 
     def add(self, later: Counts) -> None:
         """Add what was found in a later part of the same log."""
-        self.bytes += later.bytes
-        self.lines += later.lines
-        self.observations += later.observations
-        self.bad = [*self.bad, *later.bad][:MAX_BAD_LINES]
-        self.bad_count += later.bad_count
-        self.other += later.other
-        self.first_other = self.first_other or later.first_other
-        self.unpaired += later.unpaired
-        self.nameless += later.nameless
-        self.nameless_tools |= later.nameless_tools
+        first_other = self.first_other or later.first_other
+        for one in fields(self):
+            mine, theirs = getattr(self, one.name), getattr(later, one.name)
+            setattr(self, one.name, mine | theirs if isinstance(mine, set) else mine + theirs)
+        self.first_other = first_other
+        del self.bad[MAX_BAD_LINES:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +96,7 @@ class SourceReport:
             "otherLines": found.other,
             "unpaired": found.unpaired,
             "withoutServer": {"results": found.nameless, "tools": sorted(found.nameless_tools)[:_MAX_NAMES]},
-            "bad": [{"line": bad.line, "reason": bad.reason} for bad in found.bad],
+            "bad": [bad._asdict() for bad in found.bad],
             "code": BackfillError.code if self.state in {"refused", "failed"} else None,
             "problem": self.problem,
             "notes": list(self.notes),
@@ -123,15 +115,6 @@ class ToolReport:
     schema: SchemaChange
     """`none`: it only returned text or errors."""
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "server": self.server,
-            "tool": self.tool,
-            "inCatalogue": self.is_known,
-            "observations": self.observations,
-            "schema": self.schema,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -140,9 +123,8 @@ class Summary:
     sources: tuple[SourceReport, ...]
     tools: tuple[ToolReport, ...]
     seconds: float
-    is_stopped: bool = False
-    dry_run: bool = False
-    drift: tuple[DriftEvent, ...] = ()
+    is_stopped: bool
+    dry_run: bool
 
     @property
     def observations(self) -> int:
@@ -155,13 +137,20 @@ class Summary:
         return sum(tool.schema == change for tool in self.tools)
 
     def to_json(self) -> dict[str, Any]:
-        drift = [{"server": one.server, "tool": one.tool, **drift_json([one], [])[0]} for one in self.drift]
         return {
             "observations": self.observations,
-            "tools": [tool.to_json() for tool in self.tools],
+            "tools": [
+                {
+                    "server": one.server,
+                    "tool": one.tool,
+                    "inCatalogue": one.is_known,
+                    "observations": one.observations,
+                    "schema": one.schema,
+                }
+                for one in self.tools
+            ],
             "newSchemas": self.schemas("new"),
             "changedSchemas": self.schemas("changed"),
-            "drift": drift,
             "sources": [source.to_json() for source in self.sources],
             "alreadyCounted": self.count("known"),
             "seconds": round(self.seconds, 3),
@@ -192,17 +181,3 @@ def tool_reports(before: Sequence[StoredShape], learned: Mapping[ToolKey, Learne
             ToolReport(key.server, key.tool, bool(key.definition_hash), added.observations, change)
         )
     return tuple(reports)
-
-
-def drift_of(
-    before: Sequence[StoredShape], learned: Mapping[ToolKey, Learned], enums: bool, origin: str
-) -> tuple[DriftEvent, ...]:
-    """Return where the logs contradict what had settled before."""
-    rows: defaultdict[tuple[str, str], list[StoredShape]] = defaultdict(list)
-    for row in before:
-        rows[row.server, row.tool].append(row)
-    known = {
-        key: merged(row for row in rows[key[:2]] if row.definition_hash in {key.definition_hash, ""})
-        for key in learned
-    }
-    return compare(known, learned, enums=enums, origin=origin).drift

@@ -1,68 +1,47 @@
-"""Where logs are: files, folders, patterns, standard input and Halflap's own records."""
+"""Where logs are: files, folders, standard input and Halflap's own records."""
 
 from __future__ import annotations
 
-import glob
 import os
 import select
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from halflap.core.errors import FileError
 
-__all__ = ["Source", "find_sources", "spooled"]
-
+STDIN, STORE = "-", "store"
 _SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".log"})
 _PACKED = frozenset({".gz", ".gzip"})
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Something to read."""
-
-    name: str
-    kind: Literal["file", "stream", "store"] = "file"
-    size: int = 0
-
-
-def find_sources(names: Sequence[str]) -> list[Source]:
+def find_sources(names: Sequence[str]) -> list[str]:
     """Find what was asked for, each file once; short logs first, because a longer one may continue them."""
-    found: dict[object, Source] = {}
+    found: dict[object, tuple[tuple[Any, ...], str]] = {}
     for name in names:
-        if name in {"-", "store"}:
-            found[name] = Source(name, "stream" if name == "-" else "store")
+        if name in {STDIN, STORE}:
+            found[name] = (), name
             continue
-        for path in _files(name):
+        for path in _files(Path(name)):
             status = path.stat()
-            kind: Literal["file", "stream"] = "file" if path.is_file() else "stream"
-            found.setdefault((status.st_dev, status.st_ino), Source(str(path), kind, status.st_size))
-    return sorted(
-        found.values(),
-        key=lambda one: (one.kind != "file", Path(one.name).suffix in _PACKED, one.size, one.name),
-    )
+            order = path.is_file(), path.suffix in _PACKED, status.st_size, str(path)
+            found.setdefault((status.st_dev, status.st_ino), (order, str(path)))
+    return [name for _, name in sorted(found.values())]
 
 
-def _files(name: str) -> list[Path]:
-    path = Path(name)
+def _files(path: Path) -> list[Path]:
     try:
-        if path.is_dir():
-            found = sorted(_logs_in(path))
-            if not found:
-                raise FileError(
-                    f"There is no log in {name}: no file with {', '.join(sorted(_SUFFIXES))} in its name. To read a file "
-                    "with another name, name the file itself."
-                )
-            return found
-        if path.exists():
-            return [path]
-        found = [one for one in map(Path, sorted(glob.glob(name, recursive=True))) if not one.is_dir()]  # noqa: PTH207 -- absolute patterns, too
+        found = sorted(_logs_in(path)) if path.is_dir() else [path]
+        exists = path.exists()
     except (OSError, ValueError) as error:
-        raise FileError(f"{name!r} cannot be read: {error}.") from None
+        raise FileError(f"{str(path)!r} cannot be read: {error}.") from None
+    if not exists:
+        raise FileError(f"There is no file {str(path)!r}. Give files, folders, - for stdin, or store.")
     if not found:
-        raise FileError(f"There is no file {name!r}. Give files, folders, patterns, - for stdin, or store.")
+        raise FileError(
+            f"There is no log in {path}: no file with {', '.join(sorted(_SUFFIXES))} in its name. To read a file with "
+            "another name, name the file itself."
+        )
     return found
 
 
@@ -74,19 +53,17 @@ def _logs_in(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def spooled(name: str, is_stopped: Callable[[], bool]) -> str:
-    """Copy a stream into a temporary file, so that it can be recognised and continued like any log."""
-    source = 0 if name == "-" else os.open(name, os.O_RDONLY)
-    target, path = tempfile.mkstemp(prefix="halflap-backfill-")
+def spool(name: str, target: Path, is_stopped: Callable[[], bool]) -> None:
+    """Copy a stream into a file, so that it can be recognised and continued like any log."""
+    source = 0 if name == STDIN else os.open(name, os.O_RDONLY)
     try:
-        while not is_stopped():
-            if select.select([source], [], [], 0.2)[0]:
-                data = os.read(source, 1 << 20)
-                if not data:
-                    break
-                os.write(target, data)
+        with target.open("wb") as copy:
+            while not is_stopped():
+                if select.select([source], [], [], 0.2)[0]:
+                    data = os.read(source, 1 << 20)
+                    if not data:
+                        break
+                    copy.write(data)
     finally:
-        os.close(target)
-        if name != "-":
+        if name != STDIN:
             os.close(source)
-    return path

@@ -9,20 +9,15 @@ import signal
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing.sharedctypes import RawValue
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-from halflap.backfill.learner import Knowledge, Learner
-from halflap.backfill.logfile import UNREADABLE, LogFile
-
-if TYPE_CHECKING:
-    from halflap.backfill.report import Counts
-    from halflap.backfill.rules import Rules
-
-__all__ = ["Found", "Part", "Progress", "cores", "learn_parts", "pool", "reason_of", "submit"]
+from halflap.backfill.learner import Knowledge, Learner, Rules
+from halflap.backfill.logfile import UNREADABLE, LogFile, reason_of
+from halflap.backfill.report import Counts
 
 _BETWEEN_CHECKS = 1 << 20
 
-Found = tuple[list["Counts | str"], Knowledge] | None
+Found = tuple[list[Counts | str], Knowledge] | None
 """What was counted in each part, or why it cannot be read, and what was learned; None when stopped."""
 
 
@@ -37,25 +32,12 @@ class Part(NamedTuple):
 
 
 class Progress:
-    """Lets the main process stop workers and see their progress. Without locks: it may be slightly off."""
+    """What workers share with the main process. Without locks: it may be slightly off."""
 
     def __init__(self) -> None:
-        self._is_stopped = RawValue("b", 0)
-        self._done = RawValue("q", 0)
-
-    def stop(self) -> None:
-        self._is_stopped.value = 1
-
-    @property
-    def is_stopped(self) -> bool:
-        return bool(self._is_stopped.value)
-
-    @property
-    def done(self) -> int:
-        return int(self._done.value)
-
-    def advance(self, count: int) -> None:
-        self._done.value += count
+        self.is_stopped = RawValue("b", 0)
+        self.done = RawValue("q", 0)
+        """Bytes read."""
 
 
 _progress = Progress()
@@ -82,11 +64,11 @@ def learn_parts(parts: Sequence[Part], rules: Rules, progress: Progress | None =
                 learner.learn(line)
                 unreported += len(line)
                 if unreported >= _BETWEEN_CHECKS:
-                    progress.advance(unreported)
+                    progress.done.value += unreported
                     unreported = 0
-                    if progress.is_stopped:
+                    if progress.is_stopped.value:
                         return None
-            progress.advance(unreported)
+            progress.done.value += unreported
             counts = learner.end()
             counts.bytes = part.end - part.start
             if part.start and (counts.bad or counts.other):
@@ -97,31 +79,24 @@ def learn_parts(parts: Sequence[Part], rules: Rules, progress: Progress | None =
     return found, learner.knowledge()
 
 
-def reason_of(error: BaseException) -> str:
-    reason = str(getattr(error, "strerror", None) or error) or type(error).__name__
-    if isinstance(error, EOFError):
-        reason += ". To read what is intact: zcat FILE | halflap backfill -"
-    return reason
-
-
 def cores() -> int:
     """Return the number of cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
-def pool(progress: Progress, processes: int) -> Executor:
-    """Return an executor for `learn_parts`; with no process, a thread does the work."""
+def submit(
+    batches: Sequence[Sequence[Part]], rules: Rules, progress: Progress, processes: int
+) -> tuple[Executor, list[Future[Found]]]:
+    """Let workers learn from batches; with no process, a thread does the work."""
     if not processes:
-        return ThreadPoolExecutor(1)
+        thread = ThreadPoolExecutor(1)
+        return thread, [thread.submit(learn_parts, parts, rules, progress) for parts in batches]
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(processes, context, _start_worker, (progress,))
-
-
-def submit(executor: Executor, batches: Sequence[Sequence[Part]], *more: Any) -> list[Future[Found]]:
+    executor = ProcessPoolExecutor(processes, context, _start_worker, (progress,))
     # New processes inherit the mask: Ctrl-C is for the main process, which then stops them in order.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return [executor.submit(learn_parts, parts, *more) for parts in batches]
+        return executor, [executor.submit(learn_parts, parts, rules) for parts in batches]
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

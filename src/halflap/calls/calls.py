@@ -2,25 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from halflap.calls.trace import CallTrace, Observe
-from halflap.calls.validation import Breaches, Validators
+from halflap.calls.recorder import Recorder, new_id
+from halflap.calls.validation import Validators, aside
 from halflap.catalog import namespaced
-from halflap.core.errors import ToolFailedError
-from halflap.core.values import OWN, CallContext, RequestSource, Result, Tool, ToolSource
+from halflap.core.errors import HalflapError, ToolFailedError, ToolHeldError
+from halflap.core.values import OWN, CallContext, Result, Tool
+from halflap.schema import is_small
+from halflap.store import SENT, TOOL_ERROR, CallRecord
 
 if TYPE_CHECKING:
     from halflap.calls.policy import Policy
-    from halflap.calls.recorder import Recorder
-    from halflap.catalog import Snapshot
+    from halflap.catalog import Catalog, Servers, Snapshot
 
-__all__ = ["Calls"]
+__all__ = ["Calls", "Observe"]
 
-_MAX_NAME = 500
+_MAX_NAME = _MAX_BREACH = 500
+
+
+Observe = Callable[[Tool, CallRecord], None]
+"""Receives every answered call with its values, and the tool as it was defined when the call was sent. It is on the path of
+the call, so it must neither wait nor fail."""
+
+
+class CallTrace:
+    """The record of a call; on leaving its block, the outcome is recorded, whatever it is."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        context: CallContext,
+        observe: Observe | None = None,
+    ) -> None:
+        self.tool = tool
+        """As it is defined now."""
+        self.breach: str | None = None
+        self.is_committed = False
+        self._recorder, self._context, self._observe = recorder, context, observe
+        self._id = new_id() + context.mark
+        self._started_at, self._began = time.time(), time.perf_counter()
+        self._given, self._outcome = arguments, "ok"
+        self._arguments: str | None = None
+        self._result: str | None = None
+
+    async def set_arguments(self, arguments: dict[str, Any]) -> None:
+        """Note the arguments as they are sent."""
+        self._arguments = await aside(lambda: _json(arguments), arguments)
+
+    async def set_result(self, result: Result) -> None:
+        self._outcome = TOOL_ERROR if result.is_error else "ok"
+        wire = result.to_wire()
+        self._result = await aside(lambda: json.dumps(wire, ensure_ascii=False, default=str), wire)
+
+    async def commit(self) -> None:
+        """Write to disk that the call is about to be sent."""
+        self.is_committed = True
+        await self._recorder.commit(self._record(SENT), self._recorder.level(self.tool))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, HalflapError):
+            self._end(error.code, str(error))
+        elif isinstance(error, asyncio.CancelledError):
+            self._end("cancelled", None)
+        elif error is not None:
+            self._end("crash", f"{type(error).__name__}: {error}")
+        else:
+            self._end(self._outcome, None)
+
+    def _end(self, outcome: str, error: str | None) -> None:
+        if self._arguments is None and is_small(self._given):
+            # They were not sent, so they may be anything.
+            with suppress(TypeError, ValueError, RecursionError):
+                self._arguments = _json(dict(self._given))
+        ended = replace(
+            self._record(outcome),
+            duration_ms=(time.perf_counter() - self._began) * 1000,
+            result=self._result,
+            breach=self.breach,
+            error=error,
+        )
+        if self._observe is not None and self._result is not None:
+            self._observe(self.tool, ended)
+        self._recorder.add(ended, self._recorder.level(self.tool))
+
+    def _record(self, outcome: str) -> CallRecord:
+        return CallRecord(
+            id=self._id,
+            run=self._context.run,
+            parent=self._context.parent,
+            principal=self._context.principal,
+            server=self.tool.server,
+            tool=self.tool.original_name,
+            definition_hash=self.tool.hash,
+            started_at=self._started_at,
+            outcome=outcome,
+            arguments=self._arguments,
+        )
+
+
+def _json(arguments: dict[str, Any]) -> str:
+    return json.dumps(arguments, allow_nan=False, ensure_ascii=False)
 
 
 class Calls:
@@ -28,45 +121,45 @@ class Calls:
 
     def __init__(
         self,
+        catalog: Catalog,
+        pool: Servers,
         policy: Policy,
         recorder: Recorder,
-        snapshot: Callable[[], Snapshot],
-        breaches: Breaches,
         observe: Observe | None = None,
     ) -> None:
         self.policy = policy
-        self.breaches = breaches
-        self.validators = Validators()
+        self.validators = Validators(recorder)
+        self._catalog = catalog
+        self._pool = pool
         self._recorder = recorder
-        self._snapshot = snapshot
         self._observe = observe
-        self._sources: dict[str, ToolSource] = {}
-        self._servers: dict[str, RequestSource] = {}
 
-    def register(self, source: ToolSource) -> None:
-        """Make a source's tools callable."""
-        self._sources[source.name] = source
-
-    def register_server(self, server: RequestSource) -> None:
-        """Make a server's tools callable, and what it offers besides them."""
-        self._sources[server.name] = self._servers[server.name] = server
-
-    def authorize(self, tool: Tool, snapshot: Snapshot, context: CallContext) -> None:
-        """Raise if the tool must not be called, in general or by this caller."""
-        self.policy.admit(tool, snapshot)
-        if context.rule is not None:
-            context.rule(tool)
-
-    async def call(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Result:
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
+    ) -> Result:
         """Call a tool by its namespaced name."""
-        snapshot = self._snapshot()
-        with self.finding(name, arguments, context):
-            tool = snapshot.find(name)
+        context = context or CallContext()
+        try:
+            tool = await self._catalog.find(name)
+        except BaseException as error:
+            # Recorded like any other call.
+            with CallTrace(self._recorder, _not_found(name, error), arguments, context):
+                raise
+        try:
+            return await self._call(tool, arguments, context)
+        except ToolHeldError:
+            # `halflap trust` in another process may have accepted it meanwhile.
+            await self._catalog.load()
+            if name in self._catalog.snapshot.held:
+                raise
+            return await self._call(tool, arguments, context)
+
+    async def _call(self, tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> Result:
         is_resumable = bool(context.mark)
         with CallTrace(self._recorder, tool, arguments, context, self._observe) as trace:
             # Calls nested in this one have identifiers of their own.
             context = replace(context, mark="") if is_resumable else context
-            self.authorize(tool, snapshot, context)
+            self._authorize(tool, self._catalog.snapshot, context)
             sent = await self.validators.sendable(tool, arguments)
             sent = await self.validators.without_nulls(tool, sent)
             await trace.set_arguments(sent)
@@ -75,31 +168,36 @@ class Calls:
                 # Right before sending. The catalogue may have changed since the lookup, and again while arguments
                 # were validated or the call was written down.
                 seen = None
-                while seen is not self._snapshot():
-                    seen = self._snapshot()
-                    trace.tool = seen.find(name)
-                    self.authorize(trace.tool, seen, context)
+                while seen is not self._catalog.snapshot:
+                    seen = self._catalog.snapshot
+                    trace.tool = seen.find(tool.name)
+                    self._authorize(trace.tool, seen, context)
                     await self.validators.check_arguments(trace.tool, sent)
                     is_safe = self.policy.is_read_only(trace.tool) and not is_resumable
                     if (not is_safe or self._recorder.is_required) and not trace.is_committed:
                         await trace.commit()
 
             repeatable = self.policy.is_repeatable(tool)
+            source = self._catalog.own.get(tool.server) or (await self._pool.get())[tool.server]
             try:
-                source = self._sources[tool.server]
                 result = await source.call(
                     tool.original_name, sent, context, repeatable=repeatable, admit=admit
                 )
             except ToolFailedError as error:
                 raise ToolFailedError(
-                    name, error.server, error.rpc_code, error.message, error.data
+                    tool.name, error.server, error.rpc_code, error.message, error.data
                 ) from error
             await trace.set_result(result)
             breach = await self.validators.breach(trace.tool, result)
             if breach is not None:
-                trace.set_breach(breach)
-                self.breaches.note(trace.tool, breach)
+                trace.breach = str(breach)[:_MAX_BREACH]
             return result
+
+    def _authorize(self, tool: Tool, snapshot: Snapshot, context: CallContext) -> None:
+        """Raise if the tool must not be called, in general or by this caller."""
+        self.policy.admit(tool, snapshot)
+        if context.rule is not None:
+            context.rule(tool)
 
     async def request(
         self, feature: Tool, method: str, params: Mapping[str, Any], context: CallContext
@@ -107,31 +205,22 @@ class Calls:
         """Send a request for a prompt or a resource to its server, under the same rules and records as a call."""
 
         async def admit() -> None:
-            self.policy.admit_feature(feature, self._snapshot())
+            self.policy.admit(feature, self._catalog.snapshot)
 
         with CallTrace(self._recorder, feature, params, context) as trace:
             await admit()
             if self._recorder.is_required:
                 await trace.set_arguments(dict(params))
                 await trace.commit()
-            source = self._servers[feature.server]
-            raw = await source.request(method, params, context, repeatable=True, admit=admit)
+            server = (await self._pool.get())[feature.server]
+            raw = await server.request(method, params, context, repeatable=True, admit=admit)
             await trace.set_result(Result(structured_content=raw, has_structured_content=True))
             return raw
 
-    @contextmanager
-    def finding(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Iterator[None]:
-        """Record a call whose tool is not found within this block."""
-        try:
-            yield
-        except BaseException as error:
-            tool = _not_found(name, getattr(error, "server", None))
-            with CallTrace(self._recorder, tool, arguments, context):
-                raise
 
-
-def _not_found(name: str, server: str | None) -> Tool:
+def _not_found(name: str, error: BaseException) -> Tool:
     """Return a placeholder for the record of a call whose tool does not exist."""
+    server: str | None = getattr(error, "server", None)
     if server is None:
         server = next((own for own in OWN if name.startswith(namespaced(own, ""))), "")
     original = name.removeprefix(namespaced(server, "")) if server else name

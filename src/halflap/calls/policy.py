@@ -25,20 +25,12 @@ class Policy:
         self._trusted = frozenset({DSPY, *(one.name for one in config.servers if one.trust_annotations)})
 
     def admit(self, tool: Tool, snapshot: Snapshot) -> None:
-        """Raise if the tool is blocked, or held back because its definition changed."""
-        rule = snapshot.blocked.get(tool.name)
+        """Raise if a tool, prompt or resource is blocked, or held back because its definition changed."""
+        rule = block_rule(tool, self._tools)
         if rule is not None:
             raise ToolBlockedError(tool.name, rule)
         if tool.name in snapshot.held:
             raise ToolHeldError(tool.name, snapshot.changed.get(tool.name, ()))
-
-    def admit_feature(self, feature: Tool, snapshot: Snapshot) -> None:
-        """Raise if a prompt or a resource must not be used: the rules for tools apply to it, under its own name."""
-        rule = block_rule(feature, self._tools)
-        if rule is not None:
-            raise ToolBlockedError(feature.name, rule)
-        if feature.name in snapshot.held:
-            raise ToolHeldError(feature.name, snapshot.changed.get(feature.name, ()))
 
     def kept_out_of_programs(self, tool: Tool) -> str | None:
         """Return why no program may call the tool, to follow its name; None if programs may."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["Breaches", "Validators", "aside"]
+__all__ = ["Validators", "aside"]
 
 logger = logging.getLogger(__name__)
 
 _MAX_PARTS = 100_000
-"""Subschemas in the cache, at some hundred bytes each."""
+"""Subschemas in the cache, at some hundred bytes each; beyond, it starts over."""
 _MAX_PATH = 500
 _MAX_PATHS = 100
 """Broken places per definition; more would tell nothing new."""
@@ -39,10 +38,12 @@ async def aside(work: Callable[[], T], *values: Any) -> T:
 
 
 class Validators:
-    """Compiled schemas, cached by the hash of their tool's definition."""
+    """Compiled schemas by the hash of their tool's definition, and the declarations that results have broken."""
 
-    def __init__(self) -> None:
-        self._compiled: OrderedDict[tuple[str, str], Validator | str] = OrderedDict()
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._broken: dict[tuple[str, str], set[str]] = {}
+        self._compiled: dict[tuple[str, str], Validator | str] = {}
         self._parts = 0.0
 
     async def sendable(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,14 +68,35 @@ class Validators:
             return arguments
         return arguments if await self._problems(tool, "input", kept) else kept
 
+    async def load(self, store: Store) -> None:
+        """Read which declarations results were seen to break earlier."""
+        for one in await store.breaches():
+            self._broken.setdefault((one.server, one.definition_hash), set()).add(one.path)
+
+    def is_broken(self, tool: Tool) -> bool:
+        """Return whether a result broke what this tool declares now, so that the check must not rely on it."""
+        return (tool.server, tool.schema_hash) in self._broken
+
     async def breach(self, tool: Tool, result: Result) -> ArgumentProblem | None:
-        """Return the first place where a result breaks what its tool declares."""
+        """Return the first place where a result breaks what its tool declares, and record it."""
         if tool.output_schema is None or result.is_error:
             return None
         if not result.has_structured_content:
-            return ArgumentProblem("", "structured content", "none")
-        problems = await self._problems(tool, "output", result.structured_content)
-        return problems[0] if problems else None
+            problem = ArgumentProblem("", "structured content", "none")
+        elif problems := await self._problems(tool, "output", result.structured_content):
+            problem = problems[0]
+        else:
+            return None
+        path, expected, now = problem.path[:_MAX_PATH], problem.expected[:_MAX_PATH], time.time()
+        known = self._broken.setdefault((tool.server, tool.schema_hash), set())
+        if path not in known and len(known) < _MAX_PATHS:
+            known.add(path)
+            where = path or "(the whole)"
+            logger.info("A result of %s breaks its schema at %s: expected %s.", tool.name, where, expected)
+        if path in known:
+            key = (tool.server, tool.original_name, tool.schema_hash, path)
+            self._recorder.add(Breach(*key, expected, first_at=now, last_at=now, times=1), "full")
+        return problem
 
     async def unchecked(self, tool: Tool) -> str | None:
         """Return why arguments of a tool are not validated, if they are not."""
@@ -104,49 +126,12 @@ class Validators:
     async def _validator(self, tool: Tool, side: Literal["input", "output"]) -> Validator | str:
         """Return the compiled schema, or why it cannot be used."""
         key = (tool.hash, side)
-        if key in self._compiled:
-            self._compiled.move_to_end(key)
-            return self._compiled[key]
-        schema = tool.input_schema if side == "input" else tool.output_schema
-        compiled = await aside(lambda: try_compile(schema), schema)
         if key not in self._compiled:
-            self._parts += _parts(compiled)
-        self._compiled[key] = compiled
-        while len(self._compiled) > 1 and self._parts > _MAX_PARTS:
-            self._parts -= _parts(self._compiled.popitem(last=False)[1])
-        return compiled
-
-
-def _parts(compiled: Validator | str) -> float:
-    return compiled.parts if isinstance(compiled, Validator) else 1
-
-
-class Breaches:
-    """Declarations that results have broken: the check before a run no longer relies on those."""
-
-    def __init__(self, store: Store, recorder: Recorder) -> None:
-        self._store = store
-        self._recorder = recorder
-        self._paths: dict[tuple[str, str], set[str]] = {}
-
-    async def load(self) -> None:
-        """Read what earlier gateways saw."""
-        for one in await self._store.breaches():
-            self._paths.setdefault((one.server, one.definition_hash), set()).add(one.path)
-
-    def has(self, tool: Tool) -> bool:
-        """Return whether a result broke what this tool declares now."""
-        return (tool.server, tool.schema_hash) in self._paths
-
-    def note(self, tool: Tool, problem: ArgumentProblem) -> None:
-        """Record where a declaration was broken; the problem must not quote data (see `Validators.breach`)."""
-        path, expected, now = problem.path[:_MAX_PATH], problem.expected[:_MAX_PATH], time.time()
-        known = self._paths.setdefault((tool.server, tool.schema_hash), set())
-        if path not in known:
-            if len(known) >= _MAX_PATHS:
-                return
-            known.add(path)
-            where = path or "(the whole)"
-            logger.info("A result of %s breaks its schema at %s: expected %s.", tool.name, where, expected)
-        key = (tool.server, tool.original_name, tool.schema_hash, path)
-        self._recorder.add_breach(Breach(*key, expected=expected, first_at=now, last_at=now, times=1))
+            schema = tool.input_schema if side == "input" else tool.output_schema
+            compiled = await aside(lambda: try_compile(schema), schema)
+            self._parts += compiled.parts if isinstance(compiled, Validator) else 1
+            if self._parts > _MAX_PARTS:
+                self._compiled.clear()
+                self._parts = 0
+            self._compiled[key] = compiled
+        return self._compiled[key]

@@ -1,25 +1,95 @@
-"""Writes records to the store; while it fails, to the journal, which is replayed once it works again."""
+"""Writes records to the store; while it fails, to a journal, which is replayed once the store works again."""
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import json
 import logging
-from collections.abc import Awaitable, Callable
+import math
+import os
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halflap.calls.journal import Journal, JournalStatus, Records
 from halflap.core.errors import StoreError
+from halflap.store import Breach, CallRecord, RunRecord
 
 if TYPE_CHECKING:
-    from halflap.store import Store
+    from halflap.store import AnyRecord, Store
 
-__all__ = ["Writer"]
+__all__ = ["Journal", "Writer"]
 
 logger = logging.getLogger(__name__)
 
-_PROBE_SECONDS = 1.0
-"""How often a store that failed is tried again."""
+MAX_JOURNAL_BYTES = 64 * 1024 * 1024
+"""Twice as much covers an outage twice as long."""
+_PIECE_BYTES = 4 * 1024 * 1024
+"""How much of the journal is written to the store in one transaction."""
+_RETRY_SECONDS = 1.0
+"""How long a store that failed is left alone before it is tried again."""
+
+
+class Journal:
+    """A file for one store, shared by all processes that use the store. Every method waits for the disk."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def size(self) -> int:
+        try:
+            return self.file.stat().st_size
+        except OSError:
+            return 0
+
+    def add(self, records: Sequence[CallRecord | RunRecord]) -> int:
+        """Append the records for which there is room, and return how many are on disk now."""
+        try:
+            self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with os.fdopen(os.open(self.file, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                start = file.seek(0, os.SEEK_END)
+                text, count = bytearray(), 0
+                for record in records:
+                    line = _line(record)
+                    if start + len(text) + len(line) <= MAX_JOURNAL_BYTES:
+                        text += line
+                        count += 1
+                if os.pwrite(file.fileno(), text, start) == len(text):
+                    os.fsync(file.fileno())
+                    return count
+                file.truncate(start)
+        except OSError as error:
+            logger.debug("the journal cannot be written: %s", error)
+        return 0
+
+    def pieces(self) -> Generator[list[AnyRecord]]:
+        """Yield all records, some at a time, and empty the file after the last.
+
+        Yields nothing while another process does that.
+        """
+        with suppress(OSError), self.file.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            while lines := file.readlines(_PIECE_BYTES):
+                yield [record for line in lines for record in self._read(line)]
+            file.truncate(0)
+
+    def _read(self, line: bytes) -> Iterator[AnyRecord]:
+        if line.strip():
+            try:
+                kind, values = json.loads(line)
+                yield {"call": CallRecord, "run": RunRecord}[kind](**values)
+            except (ValueError, LookupError, TypeError):
+                logger.warning("A damaged line of %s was left out.", self.file)
+
+
+def _line(record: CallRecord | RunRecord) -> bytes:
+    # It begins with the line break, because a process may have been killed while it wrote the line before.
+    kind = "call" if isinstance(record, CallRecord) else "run"
+    return b"\n" + json.dumps([kind, asdict(record)], separators=(",", ":")).encode()
 
 
 class Writer:
@@ -31,114 +101,96 @@ class Writer:
         journal: Journal | None = None,
         on_written: Callable[[int], Awaitable[None]] | None = None,
     ) -> None:
-        """Create a writer; `on_written` learns how many bytes the store received."""
+        """Create a writer; `on_written` receives how many bytes the store got."""
         self.problem: str | None = None
         """Why the store cannot be written to at present."""
+        self.lost = 0
+        """Records that were written nowhere, and that the store has not counted yet."""
         self._store = store
         self._journal = journal
         self._on_written = on_written
-        self._may_replay = journal is not None and store.trouble is None
-        self._writing = asyncio.Lock()
-        self._probing: asyncio.Task[None] | None = None
+        self._may_replay = True
+        self._failed_at = -math.inf
         self._has_warned = False
-        self._is_losing = False
 
-    async def write(self, records: Records, dropped: int = 0) -> bool:
-        """Write records, and return whether the store has them; `dropped` counts those that were lost before."""
-        async with self._writing:
-            is_stored = self.problem is None and await self._to_store(records)
-            if not is_stored or self._store.trouble is not None:
-                await self._to_journal(records, dropped)
-            elif dropped:
-                await self._count_lost(dropped)
-            return is_stored
+    async def write(self, records: Sequence[AnyRecord]) -> bool:
+        """Write records, and return whether the store has them."""
+        is_stored = self.problem is None and await self._to_store(records)
+        if not is_stored or self._store.trouble is not None:
+            await self._to_journal(records)
+        return is_stored
+
+    def lose(self, count: int) -> None:
+        """Count records that cannot be written anywhere."""
+        if count and not self.lost:
+            logger.warning("Calls are not recorded until the store works again.")
+        self.lost += count
+
+    async def retry(self) -> None:
+        """Try a store that failed again; this may take as long as the store waits for a lock."""
+        if self.problem is None or time.monotonic() - self._failed_at < _RETRY_SECONDS:
+            return
+        try:
+            await self._store.check_writable()
+            self.problem = None
+        except StoreError:
+            self._failed_at = time.monotonic()
 
     async def replay(self) -> None:
-        """Write to the store what is in the journal, and empty it if all of that succeeds."""
-        async with self._writing:
-            if self._may_replay and self.problem is None:
-                await self._replay()
+        """Write to a store that works what waits in the journal."""
+        if self.problem is not None or self._store.trouble is not None:
+            return
+        if self._journal is not None and self._may_replay:
+            self._may_replay = False
+            await self._replay(self._journal)
+        if self.lost and self.problem is None:
+            logger.warning("%d records were lost while the store could not be written to.", self.lost)
+            with suppress(StoreError):
+                await self._store.add_counters({"records_lost": self.lost})
+            self.lost = 0
 
-    async def journal_status(self) -> JournalStatus:
-        return JournalStatus(0, 0) if self._journal is None else await asyncio.to_thread(self._journal.status)
+    async def journal_bytes(self) -> int:
+        """Return how much waits for the store to work again."""
+        return 0 if self._journal is None else await asyncio.to_thread(self._journal.size)
 
-    async def close(self) -> None:
-        if self._probing is not None:
-            self._probing.cancel()
-            await asyncio.wait([self._probing])
+    async def _replay(self, journal: Journal) -> None:
+        pieces, count = journal.pieces(), 0
+        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+            if not await self._to_store(piece, is_late=True):
+                self._may_replay = True
+                pieces.close()
+                return
+            count += len(piece)
+        if count:
+            logger.warning("%d records that waited in %s are in the store now.", count, journal.file)
 
-    async def _to_store(self, records: Records) -> bool:
+    async def _to_store(self, records: Sequence[AnyRecord], *, is_late: bool = False) -> bool:
+        # A record may be there as begun and as ended: the later one counts.
+        calls = {record.id: record for record in records if isinstance(record, CallRecord)}
+        runs = {record.id: record for record in records if isinstance(record, RunRecord)}
+        breaches = [record for record in records if isinstance(record, Breach)]
         try:
             size = await self._store.record(
-                calls=records.calls,
-                runs=[run for run, _ in records.runs],
-                breaches=records.breaches,
-                process=next((process for _, process in records.runs), None),
+                calls=list(calls.values()), runs=list(runs.values()), breaches=breaches, is_late=is_late
             )
-        except StoreError as error:
-            self._fail(str(error))
-            return False
         except Exception as error:
-            logger.exception("records could not be written to the store")
-            self._fail(f"The store crashed: {error}.")
+            if not isinstance(error, StoreError):
+                logger.exception("records could not be written to the store")
+            if not self._has_warned:
+                self._has_warned = True
+                where = "nowhere" if self._journal is None else f"in {self._journal.file}"
+                logger.warning("%s Until it works again, runs and calls are recorded %s.", error, where)
+            self.problem, self._failed_at = str(error), time.monotonic()
             return False
-        self._has_warned = self._is_losing = False
+        self._has_warned = False
         if self._on_written is not None:
             await self._on_written(size)
         return True
 
-    async def _to_journal(self, records: Records, lost: int) -> None:
-        lines = await asyncio.to_thread(records.lines)
-        if self._journal is None:
-            lost += len(lines)
-        else:
-            lost = await asyncio.to_thread(self._journal.add, lines, lost)
-            self._may_replay = self._store.trouble is None
-        if lost and not self._is_losing:
-            self._is_losing = True
-            room = "" if self._journal is None else f"There is no room in {self._journal.file}. "
-            logger.warning("%sCalls are not recorded until the store works again.", room)
-
-    async def _replay(self) -> None:
-        assert self._journal is not None
-        self._may_replay = False
-        if not await asyncio.to_thread(self._journal.begin_replay):
-            return
-        is_stored, count = False, 0
-        try:
-            while records := await asyncio.to_thread(self._journal.read):
-                await self._store.replay(records.calls, records.runs, records.breaches)
-                count += len(records.calls) + len(records.runs)
-            is_stored = True
-        except StoreError as error:
+    async def _to_journal(self, records: Sequence[AnyRecord]) -> None:
+        # Breaches are only counted.
+        lasting = [record for record in records if not isinstance(record, Breach)]
+        if lasting:
             self._may_replay = True
-            self._fail(str(error))
-        finally:
-            lost = await asyncio.to_thread(self._journal.end_replay, is_stored=is_stored)
-        if is_stored:
-            self._has_warned = self._is_losing = False
-            logger.warning("%d records that waited in %s are in the store now.", count, self._journal.file)
-            await self._count_lost(lost)
-
-    async def _count_lost(self, lost: int) -> None:
-        if lost:
-            logger.warning("%d records were lost while the store could not be written to.", lost)
-            with suppress(StoreError):
-                await self._store.add_counters({"records_lost": lost})
-
-    def _fail(self, problem: str) -> None:
-        self.problem = problem
-        if not self._has_warned:
-            self._has_warned = True
-            where = "nowhere" if self._journal is None else f"in {self._journal.file}"
-            logger.warning("%s Until it works again, runs and calls are recorded %s.", problem, where)
-        if self._probing is None or self._probing.done():
-            self._probing = asyncio.create_task(self._probe(), name="try the store again")
-
-    async def _probe(self) -> None:
-        while self.problem is not None:
-            await asyncio.sleep(_PROBE_SECONDS)
-            with suppress(StoreError):
-                await self._store.check_writable()
-                self.problem = None
-                await self.replay()
+            kept = 0 if self._journal is None else await asyncio.to_thread(self._journal.add, lasting)
+            self.lose(len(lasting) - kept)

@@ -1,14 +1,11 @@
 """The tools there are: their definitions and names, which of them may be called, and search over them.
 
-Read `catalog` first: it merges what servers list (`listing`) into the store and publishes an immutable `Snapshot` after
-every change. `refresh` decides when a server is asked again, `naming` chooses tool names that never change, `search`
-finds tools. The catalogue opens no connections and calls no tools.
+Read `catalog` first: it asks servers for their tools when that is due, merges what they list (`listing`) into the store, and
+publishes an immutable `Snapshot` after every change. `search` finds tools. The catalogue opens no connections and calls no tools.
 """
 
-from halflap.catalog.catalog import Catalog
-from halflap.catalog.listing import PARTS, changed_parts
-from halflap.catalog.naming import choose_name, feature_name, namespaced
-from halflap.catalog.refresh import Refresher
+from halflap.catalog.catalog import Catalog, Servers
+from halflap.catalog.listing import PARTS, changed_parts, choose_name, feature_name, namespaced
 from halflap.catalog.search import Finder, Hit
 from halflap.catalog.snapshot import Snapshot, block_rule, matches
 
@@ -17,7 +14,7 @@ __all__ = [
     "Catalog",
     "Finder",
     "Hit",
-    "Refresher",
+    "Servers",
     "Snapshot",
     "block_rule",
     "changed_parts",

@@ -1,45 +1,100 @@
-"""The catalogue: merges listings into the store, and always has a current snapshot."""
+"""The catalogue: asks servers for their tools, merges the answers into the store, and always has a current snapshot."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from halflap.catalog.listing import Absorbed, absorb, absorb_features, accept_prompts
+from halflap.catalog.listing import absorb, absorb_features, accept_prompts, choose_name, namespaced
 from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
-from halflap.core.errors import StoreBrokenError, StoreError
+from halflap.core.errors import (
+    HalflapError,
+    ServerNotFoundError,
+    StoreBrokenError,
+    StoreError,
+    UpstreamError,
+)
 from halflap.core.text import join, visible
-from halflap.core.values import DSPY, OWN, SCRIPTS, Features, Listing, Tool, definition_hash
+from halflap.core.values import (
+    DSPY,
+    OWN,
+    SCRIPTS,
+    Changes,
+    Features,
+    Listing,
+    Tool,
+    ToolSource,
+    definition_hash,
+)
 from halflap.store import ServerRows
 
 if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.store import Store
+    from halflap.upstream import Pool
 
 logger = logging.getLogger(__name__)
+server_logger = logging.getLogger("halflap.catalog.servers")
+"""Commands report servers themselves, and silence this one."""
 
 MIN_TTL_SECONDS = 60.0
 """Shortest lifetime that a server can give its own list; twice as long means half as many listings. Many servers send
 `ttlMs: 0`, the default of their library, and would be listed again for every question."""
+FIRST_LISTING_SECONDS = 10.0
+"""How long an answer waits for servers that were never listed. Doubled, a hanging server delays it twice as long."""
+QUIET_SECONDS = 2.0
+"""Once some server is listed, stop waiting for the others when this long passes without another."""
+RECHECK_SECONDS = 10.0
+"""How often unknown names make a server list its tools again. Half as long means twice as many listings at most."""
 _MAX_NAMED = 3
 _MAX_SHOWN = 100
 
 
-class Catalog:
-    """The tools of one gateway. When the store fails, it continues in memory."""
+class Servers(Protocol):
+    """The connections to servers, made when they are first needed."""
 
-    def __init__(self, config: Config, store: Store, clock: Callable[[], float] = time.time) -> None:
+    @property
+    def made(self) -> Pool | None: ...
+
+    async def get(self) -> Pool: ...
+
+
+class OwnSource(ToolSource, Protocol):
+    """A source of tools that needs no server: saved scripts, DSPy programs."""
+
+    async def look(self) -> Mapping[str, HalflapError]:
+        """Read it again, and return the tools that cannot be called, and why."""
+
+
+class Catalog:
+    """The tools of one gateway. When the store fails, it continues in memory.
+
+    `refresh_stale` asks servers whose list is stale in the background; not worth it for a process that ends soon.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        pool: Servers,
+        *,
+        refresh_stale: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.snapshot = Snapshot()
         self._config = config
         self._store = store
+        self._pool = pool
+        self._refresh_stale = refresh_stale
         self._clock = clock
-        self._fingerprints = {
-            server.name: server.fingerprint for server in config.servers if not server.disabled
-        }
+        enabled = [server for server in config.servers if not server.disabled]
+        self._configured = tuple(server.name for server in enabled)
+        self._fingerprints = {server.name: server.fingerprint for server in enabled}
         # Saved scripts do not depend on any setting.
         self._fingerprints[SCRIPTS] = SCRIPTS
         if config.uses_programs:
@@ -47,6 +102,13 @@ class Catalog:
         self._rows: dict[str, ServerRows] = {}
         self._names: dict[str, tuple[str, str]] = {}
         """Every name ever given, for when the store fails."""
+        self.own: dict[str, OwnSource] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._asked_at: dict[str, float] = {}
+        self._rechecked_at: dict[str, float] = {}
+        self._failures: dict[str, str] = {}
+
+    # What is known -----------------------------------------------------------------------------------
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -73,24 +135,23 @@ class Catalog:
         self._publish()
 
     async def absorb(self, listing: Listing) -> None:
-        """Merge a server's listing; afterwards the snapshot has it."""
+        """Merge a server's listing, whether it was asked for or not; afterwards the snapshot has it."""
+        self._failures.pop(listing.server, None)
         fingerprint = self._fingerprints.get(listing.server, "")
         now = self._clock()
-        absorbed: list[Absorbed] = []
-
-        def change(before: ServerRows) -> ServerRows:
-            absorbed.append(absorb(before, listing, fingerprint, now))
-            return absorbed[-1].rows
-
-        await self._update(listing.server, change)
-        last = absorbed[-1]
-        for original, name in last.renamed:
-            shown = visible(original, _MAX_SHOWN)
-            message = "server %r: tool %r is known as %r, because its plain name belongs to another tool"
-            logger.warning(message, listing.server, shown, name)
-        if self._config.tools.pin != "off" and last.unaccepted:
+        before = {tool.original_name: tool for tool in self._rows.get(listing.server, ServerRows()).tools}
+        await self._update(listing.server, lambda rows: absorb(rows, listing, fingerprint, now))
+        changed = []
+        for tool in self._rows[listing.server].tools:
+            old = before.get(tool.original_name)
+            if old is None and tool.name != choose_name(tool.server, tool.original_name, {}):
+                message = "server %r: tool %r is known as %r, because its plain name belongs to another tool"
+                logger.warning(message, tool.server, visible(tool.original_name, _MAX_SHOWN), tool.name)
+            if tool.hash not in {tool.accepted_hash, old and old.hash}:
+                changed.append(tool.name)
+        if self._config.tools.pin != "off" and changed:
             message = "server %r: tools changed since they were accepted: %s. See `halflap doctor`."
-            logger.warning(message, listing.server, join(last.unaccepted, limit=_MAX_NAMED))
+            logger.warning(message, listing.server, join(sorted(changed), limit=_MAX_NAMED))
 
     async def absorb_changed(self, listing: Listing) -> None:
         """Merge a listing unless the catalogue has exactly these definitions already."""
@@ -151,20 +212,103 @@ class Catalog:
             self._config.tools,
         )
 
-    def is_listed(self, server: str) -> bool:
-        return server in self._rows
+    # Asking servers ----------------------------------------------------------------------------------
 
-    def is_stale(self, server: str) -> bool:
-        return self._is_older(server, self._config.ttl.list_seconds)
+    def register(self, source: OwnSource) -> None:
+        """Add one of Halflap's own sources of tools, which is read again for every question."""
+        self.own[source.name] = source
 
-    def is_stale_schema(self, tool: Tool) -> bool:
-        """Return whether a tool's definition is older than `ttl.per_tool` or `ttl.schema_seconds` allows."""
-        if tool.server in OWN:
-            # Their files are checked for every question.
-            return False
+    async def look(self) -> None:
+        """Read Halflap's own sources again."""
+        for source in self.own.values():
+            await source.look()
+
+    async def ensure_listed(self, wait_seconds: float = FIRST_LISTING_SECONDS) -> None:
+        """Ask the servers that were never listed, and wait for them.
+
+        The time counts from when a server was asked, so one that hangs delays the first caller only.
+        """
+        await self.look()
+        loop, until = asyncio.get_running_loop(), 0.0
+        pending: set[asyncio.Task[None]] = set()
+        for name in self._configured:
+            is_listed, has_failed = name in self._rows, name in self._failures
+            if is_listed and not (
+                self._refresh_stale and self._is_older(name, self._config.ttl.list_seconds)
+            ):
+                continue
+            task = self.ask(name)
+            if not (has_failed or is_listed):
+                pending.add(task)
+                until = max(until, self._asked_at[name] + wait_seconds)
+        while pending:
+            is_any_listed = bool(self.snapshot.servers.keys() - OWN)
+            timeout = min(until - loop.time(), QUIET_SECONDS if is_any_listed else wait_seconds)
+            done, pending = await asyncio.wait(
+                pending, timeout=max(0.0, timeout), return_when=asyncio.FIRST_COMPLETED
+            )
+            if not done:
+                break
+
+    def ask_unlisted(self) -> None:
+        """Ask the servers that were never listed, without waiting."""
+        for name in self._configured:
+            if name not in self._rows:
+                self.ask(name)
+
+    async def refresh(self, server: str | None) -> Changes:
+        """List one server or all of them again, and return what was added, removed and changed."""
+        before = self.snapshot
+        names = [*self._configured, *self.own]
+        if server is not None:
+            if server not in names:
+                raise ServerNotFoundError(server, tuple(self._configured))
+            names = [server]
+        for name in self.own.keys() & names:
+            await self.own[name].look()
+        if asked := [self.ask(name) for name in names if name not in self.own]:
+            await asyncio.wait(asked)
+        if server is not None and server in self._failures:
+            raise UpstreamError(server, self._failures[server])
+        return before.changes_to(self.snapshot, names)
+
+    async def find(self, name: str) -> Tool:
+        """Return the tool of this name; before raising, list the servers that it may belong to again."""
+        for own, source in self.own.items():
+            if name.startswith(namespaced(own, "")) and name in (broken := await source.look()):
+                raise broken[name]
+        if name not in self.snapshot.tools:
+            await self._recheck(
+                server for server in self._configured if name.startswith(namespaced(server, ""))
+            )
+        return self.known(name)
+
+    def known(self, name: str) -> Tool:
+        """Return the tool of this name from the catalogue as it is now."""
+        return self.snapshot.find(name, self._configured, self.unavailable())
+
+    async def _recheck(self, servers: Iterable[str]) -> None:
+        """List servers again, except those that were just asked: a program may try very many names."""
+        now = asyncio.get_running_loop().time()
+        asked = []
+        for server in servers:
+            if now - self._rechecked_at.get(server, -RECHECK_SECONDS) >= RECHECK_SECONDS:
+                self._rechecked_at[server] = now
+                asked.append(self.ask(server))
+            elif (task := self._tasks.get(server)) is not None and not task.done():
+                asked.append(task)
+        if asked:
+            await asyncio.wait(asked)
+
+    def is_stale(self, tool: Tool) -> bool:
+        """Return whether a tool's definition is older than its `ttl`; if so, list its server again in the background."""
         own = matches(tool.name, self._config.ttl.per_tool)
         ttl = self._config.ttl.schema_seconds if own is None else self._config.ttl.per_tool[own]
-        return self._is_older(tool.server, ttl)
+        # Our own sources' files are checked for every question.
+        is_stale = tool.server not in OWN and self._is_older(tool.server, ttl)
+        if is_stale and self._refresh_stale:
+            self.ask(tool.server)
+        return is_stale
 
     def _is_older(self, server: str, ttl: float) -> bool:
         """Compare the age of a server's listing with a time, or with the server's own where that is shorter."""
@@ -175,6 +319,42 @@ class Catalog:
             ttl = min(max(kept.ttl_seconds, MIN_TTL_SECONDS), ttl)
         # A listing from the future means that a clock was wrong.
         return not 0 <= self._clock() - kept.listed_at < ttl
+
+    def unavailable(self) -> dict[str, str]:
+        """Return the servers that cannot be reached right now, with the reason."""
+        reasons = dict(self._failures)
+        for upstream in self._pool.made or ():
+            status = upstream.status()
+            if status.state == "ready":
+                reasons.pop(upstream.name, None)
+            elif status.state in {"failed", "needs-sign-in"} and status.reason is not None:
+                reasons[upstream.name] = status.reason
+            elif status.state == "starting" and upstream.name not in self.snapshot.servers:
+                reasons.setdefault(upstream.name, "it is still starting.")
+        return reasons
+
+    def ask(self, server: str) -> asyncio.Task[None]:
+        """Ask a server for its tools, or join the question that is under way."""
+        task = self._tasks.get(server)
+        if task is None or task.done():
+            task = asyncio.create_task(self._list(server), name=f"list {server}")
+            self._tasks[server] = task
+            self._asked_at[server] = asyncio.get_running_loop().time()
+        return task
+
+    async def _list(self, server: str) -> None:
+        upstream = (await self._pool.get())[server]
+        try:
+            await upstream.list()
+        except UpstreamError as error:
+            # Said once until it works again: it may be asked with every request, and stderr may be a pipe that fills up.
+            server_logger.log(logging.DEBUG if server in self._failures else logging.WARNING, "%s", error)
+            self._failures[server] = error.reason
+
+    async def close(self) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
 
 def _shown(rows: ServerRows) -> Any:

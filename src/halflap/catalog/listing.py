@@ -6,15 +6,16 @@ All of it is pure: rows in, rows out.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from hashlib import sha256
+from typing import Any, Literal
 
 from pydantic.alias_generators import to_camel
 
-from halflap.catalog.naming import choose_name, feature_name
-from halflap.core.values import Features, Listing, Tool, canonical, definition_hash
+from halflap.core.values import OWN, Features, Listing, Tool, canonical, definition_hash
 from halflap.store import ServerRows, StoredServer, StoredTool
 
 PARTS = {
@@ -29,25 +30,51 @@ _MAX_REMOVED = 1_000
 """Removed tools, and prompts, of a server that are remembered: one that comes back changed counts as changed."""
 _MAX_REMOVED_BYTES = 4_000_000
 """How large the definitions of removed tools may be together, as JSON."""
+MAX_NAME = 200
+"""In characters; the longest of 527 real ones has 59. Names appear in every list of tools."""
+_NOT_IN_NAMES = re.compile(r"[^0-9A-Za-z_]")
+_SUFFIX_DIGITS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Absorbed:
-    """The rows after a listing, and what to warn of."""
-
-    rows: ServerRows
-    renamed: tuple[tuple[str, str], ...] = ()
-    """(original name, name given) of tools whose plain name belongs to another tool."""
-    unaccepted: tuple[str, ...] = ()
-    """Tools with a new definition that is not the accepted one."""
+# Names: valid Python identifiers that never change once given
 
 
-def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -> Absorbed:
+def namespaced(server: str, tool: str) -> str:
+    """Return the name a tool gets if it is free and not too long."""
+    prefix = "" if server in OWN else "mcp__"
+    return f"{prefix}{_NOT_IN_NAMES.sub('_', server)}__{_NOT_IN_NAMES.sub('_', tool)}"
+
+
+def feature_name(server: str, kind: Literal["prompt", "resource"], name: str) -> str:
+    """Return the name under which the rules for tools apply to a prompt or a resource."""
+    return namespaced(server, f"{kind}__{name}")
+
+
+def choose_name(server: str, tool: str, taken: Mapping[str, tuple[str, str]]) -> str:
+    """Return a tool's name: where the plain one is taken or too long, with a suffix derived from its original name."""
+    return next(
+        name for name in _candidates(server, tool, taken) if taken.get(name, (server, tool)) == (server, tool)
+    )
+
+
+def _candidates(server: str, tool: str, taken: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    plain = namespaced(server, tool)
+    # A long name given before there was a limit stays.
+    if len(plain) <= MAX_NAME or taken.get(plain) == (server, tool):
+        yield plain
+    digest = sha256(f"{server}\0{tool}".encode(errors="surrogatepass")).hexdigest()
+    for digits in range(_SUFFIX_DIGITS, len(digest) + 1):
+        yield f"{plain[: MAX_NAME - digits - 1]}_{digest[:digits]}"
+
+
+# Tools
+
+
+def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -> ServerRows:
     """Merge a listing into the rows of its server."""
     known = {tool.original_name: tool for tool in before.tools}
     taken = dict(before.names)
     tools: dict[str, StoredTool] = {}
-    renamed, unaccepted = [], []
     for position, definition in enumerate(listing.tools):
         original, digest = str(definition["name"]), definition_hash(definition)
         old = known.get(original)
@@ -56,13 +83,9 @@ def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -
         if old is None:
             name = choose_name(listing.server, original, taken)
             taken[name] = (listing.server, original)
-            if name != choose_name(listing.server, original, {}):
-                renamed.append((original, name))
             old = StoredTool(
                 listing.server, original, name, definition, digest, definition, digest, now, now, position
             )
-        if digest not in {old.hash, old.accepted_hash}:
-            unaccepted.append(old.name)
         tools[original] = replace(
             old, definition=definition, hash=digest, last_seen=now, position=position, removed=False
         )
@@ -77,8 +100,7 @@ def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -
         listing.instructions,
         None if before.server is None else before.server.features,
     )
-    rows = ServerRows(server, [*tools.values(), *gone], taken)
-    return Absorbed(rows, tuple(renamed), tuple(sorted(unaccepted)))
+    return ServerRows(server, [*tools.values(), *gone], taken)
 
 
 def _remembered(removed: Collection[StoredTool]) -> list[StoredTool]:

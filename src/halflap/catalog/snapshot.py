@@ -8,8 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from halflap.catalog.listing import changed_parts, prompt_tool, read_features
-from halflap.catalog.naming import namespaced
+from halflap.catalog.listing import changed_parts, namespaced, prompt_tool, read_features
 from halflap.core.errors import ToolNotFoundError
 from halflap.core.suggest import ToolNameIndex
 from halflap.core.values import Annotations, Changes, Features, Tool

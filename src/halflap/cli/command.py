@@ -52,10 +52,7 @@ INTERRUPTED = 128 + signal.SIGINT
 
 _SHARED: Mapping[str, Any] = {
     "config": Annotated[
-        Path | None,
-        typer.Option(
-            "--config", "-c", help="Use this configuration file.", metavar="FILE", show_default=False
-        ),
+        Path | None, typer.Option("--config", "-c", help="Use this configuration file.", metavar="FILE")
     ],
     "json": Annotated[bool, typer.Option("--json", help="Print the data as JSON.")],
     "verbose": Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens to stderr.")],

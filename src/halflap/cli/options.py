@@ -18,7 +18,6 @@ from halflap.cli.output import note, one_line, write
 from halflap.core.errors import (
     ConfirmationNeededError,
     FileError,
-    ServerNotFoundError,
     ToolRefusedError,
     UpstreamError,
     UsageError,
@@ -26,7 +25,6 @@ from halflap.core.errors import (
 from halflap.core.values import CallContext, Tool
 
 if TYPE_CHECKING:
-    from halflap.config import Config
     from halflap.gateway import Gateway
 
 _NO_TERMINAL = "no terminal to confirm on; use --yes"
@@ -34,12 +32,11 @@ _NO_TERMINAL = "no terminal to confirm on; use --yes"
 
 YesOption = Annotated[bool, Option("--yes", "-y", help="Don't ask.")]
 ServerOption = Annotated[str | None, Option("--server", "-s", help="Only the tools of this server.")]
-LimitOption = Annotated[int, Option("--limit", "-n", min=1, max=100, help="Maximum number of results.")]
 OutputOption = Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.")]
 ToolArgument = Annotated[str, Argument(help="The tool's name; the short name if only one tool has it.")]
 ArgumentsOption = Annotated[
     list[str] | None,
-    Option("--arg", "-a", metavar="KEY=VALUE", help="One argument; JSON where the tool doesn't expect text."),
+    Option("--arg", "-a", metavar="KEY=VALUE", help="One argument; JSON unless text is expected."),
 ]
 JsonArgumentsOption = Annotated[
     str | None, Option("--json-args", metavar="JSON", help="All arguments as a JSON object; - reads stdin.")
@@ -51,15 +48,6 @@ def exclusive(**given: Any) -> None:
     names = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
     if len(names) > 1:
         raise UsageError(f"Use only one of {', '.join(names)}.")
-
-
-def check_server(config: Config, server: str | None) -> None:
-    """Raise `ServerNotFoundError` unless the server is configured, or one of Halflap's own."""
-    from halflap.core.values import OWN
-
-    names = [one.name for one in config.servers]
-    if server is not None and server not in {*names, *OWN}:
-        raise ServerNotFoundError(server, names)
 
 
 async def list_unlisted(gateway: Gateway, code: str | None = None) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from halflap.gateway import Gateway
 
 _ABOUT_SERVERS = (
-    "halflap.catalog.refresh",
+    "halflap.catalog.servers",
     "halflap.gateway",
     "halflap.scripts.scripts",
     "halflap.dspy.programs",
@@ -177,11 +177,11 @@ def _scalar(value: Any) -> str:
 def drift_line(drift: Mapping[str, Any]) -> str:
     """Describe in a line what drifted, or how results break the declared schema."""
     where = one_line(drift["path"]) or "the result"
-    since = f", since {drift['since']}" if drift["since"] else ", in logs"
-    if "now" in drift:
-        return f"{where}: {drift['what'].replace('-', ' ')}, was {drift['before']}, is {drift['now']}{since}"
-    often = "once" if drift["times"] == 1 else f"{drift['times']} times"
-    return f"{where}: breaks the declared schema, expected {one_line(drift['before'])} ({often}{since})"
+    what = f"{drift['what'].replace('-', ' ')}, was {drift['before']}, is {drift.get('now')}"
+    if "times" in drift:
+        often = "once" if drift["times"] == 1 else f"{drift['times']} times"
+        what = f"breaks the declared schema, expected {one_line(drift['before'])}, {often}"
+    return f"{where}: {what}, since {drift['since']}"
 
 
 def describe_sign_in(row: Mapping[str, Any]) -> str:

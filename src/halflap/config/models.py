@@ -252,7 +252,6 @@ class ProgramsConfig(Section):
     root: FilePath | None = setting(
         None, "The folder of your DSPy programs; by default the examples that ship with Halflap."
     )
-    watch: Flag = setting(False, "Reload DSPy programs when their files change.")
     timeout_seconds: Seconds = setting(60.0, "Time limit of a DSPy program.")
     cache: CacheFolder = setting(
         None, "Folder of cached answers of the model, or `off`; by default a folder in the data folder."

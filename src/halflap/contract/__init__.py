@@ -4,7 +4,7 @@ Start with `tool.py`, which turns a typed function into a tool under a contract.
 `halflap.contract.fastmcp` have the decorators. The package loads pydantic and nothing of the gateway.
 """
 
-from halflap.contract.cursor import Cursors, Turn
+from halflap.contract.cursor import Cursors, Page, Pagination, Turn
 from halflap.contract.envelope import ErrorCode, ErrorDetail, ResponseMetadata, ToolResponse
 from halflap.contract.errors import (
     ContractError,
@@ -16,7 +16,6 @@ from halflap.contract.errors import (
 )
 from halflap.contract.invariants import Invariant, invariant
 from halflap.contract.json_schema import output_schema
-from halflap.contract.page import Page, Pagination
 from halflap.contract.plain import tool_of
 from halflap.contract.relations import consumes, fraction, lint_ignore, produces, unit
 from halflap.contract.tool import Answer, Contract

@@ -1,4 +1,4 @@
-"""Cursors: signed positions between pages, bound to one query, that expire."""
+"""Pages of results in the form every paged tool returns, and cursors: signed positions between them, that expire."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
+from pydantic import Field, WithJsonSchema
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from halflap.contract.errors import InvalidQuery
-from halflap.contract.page import Page, Pagination
+from halflap.contract.relations import unit
 
 _log = logging.getLogger(__name__)
-_T = TypeVar("_T")
+T = TypeVar("T")
 
 _MIN_KEY_SIZE = 16
 _MAX_CURSOR_LENGTH = 4_096
@@ -29,6 +30,41 @@ _WHAT_TO_DO = (
     "Pass pagination.next_cursor of the previous page together with the same arguments, or leave the cursor out to "
     "start at the first page."
 )
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pagination:
+    """The position of a page, and how to get the next one."""
+
+    total_count: Annotated[
+        int | None,
+        WithJsonSchema({"type": "integer", "minimum": 0}),
+        Field(exclude_if=_is_none, description="Number of results on all pages"),
+        unit("results"),
+    ] = None
+    page_size: Annotated[int, Field(ge=0, description="Number of results on this page"), unit("results")]
+    has_more: Annotated[bool, Field(description="Whether there are more pages")]
+    next_cursor: Annotated[
+        str | None,
+        WithJsonSchema({"type": "string"}),
+        Field(exclude_if=_is_none, description="Pass to 'cursor' parameter to get next page"),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.has_more != (self.next_cursor is not None):
+            raise ValueError("A page has a next_cursor exactly when has_more is true.")
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """Some of the results, in order."""
+
+    results: Annotated[list[T], Field(description="The results on this page, in order")]
+    pagination: Annotated[Pagination, Field(description="How many results there are, and how to get more")]
 
 
 class Cursors:
@@ -57,7 +93,7 @@ class Cursors:
         self._lifetime = lifetime
         self._clock = clock
 
-    def page(self, items: Sequence[_T], *, cursor: str | None, size: int, query: Any) -> Page[_T]:
+    def page(self, items: Sequence[T], *, cursor: str | None, size: int, query: Any) -> Page[T]:
         """Return a page of a complete list."""
         turn = self.open(cursor, size=size, query=query)
         start = turn.position or 0

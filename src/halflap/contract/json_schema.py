@@ -6,12 +6,11 @@ import ast
 import inspect
 import textwrap
 import typing
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, get_args, get_origin
 
-from pydantic import PydanticUserError, TypeAdapter
+from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from halflap.contract.envelope import ErrorCode, ToolResponse, envelope_schema
@@ -109,29 +108,13 @@ def data_type(kind: Any) -> Any:
 
 def raw_output_schema(kind: Any) -> dict[str, Any]:
     """Return the schema of a type, with units and relations as keywords only."""
-    with explained(kind):
-        schema = TypeAdapter(kind).json_schema(mode="serialization", schema_generator=_Generator)
-    schema = _inlined_root(schema)
+    schema = _inlined_root(TypeAdapter(kind).json_schema(mode="serialization", schema_generator=_Generator))
     for part in subschemas(schema):
         part.pop("default", None)  # says something about constructing a value, nothing about reading one
         part.pop("propertyNames", None)  # pydantic lists Python values there, and JSON keys are strings
     for part in (schema, *schema.get("$defs", {}).values()):
         part.pop("title", None)
     return schema
-
-
-@contextmanager
-def explained(kind: Any, where: str = "") -> Iterator[None]:
-    """Turn pydantic's complaint about a type into one that says what to use instead."""
-    try:
-        yield
-    except (PydanticUserError, NameError, TypeError) as error:
-        name = getattr(kind, "__name__", None) or str(kind)
-        reason = str(error).partition("\n")[0].partition(". Set ")[0].rstrip(":.")
-        raise TypeError(
-            f"{where}{name} has no JSON Schema: {reason}. Use a dataclass, a TypedDict or a pydantic model made of "
-            "such types and plain values."
-        ) from error
 
 
 def _inlined_root(schema: dict[str, Any]) -> dict[str, Any]:

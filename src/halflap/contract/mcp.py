@@ -92,19 +92,11 @@ def decorator(
 
 def _enveloping(tool: ContractTool) -> Callable[..., Any]:
     """Return a function with the tool's parameters that answers with the envelope."""
-    if tool.is_async:
 
-        @functools.wraps(tool.function, updated=())
-        async def call(*arguments: Any, **named: Any) -> Any:
-            answer = await tool.answer_async(*arguments, **named)
-            return call_result(answer) if isinstance(answer, Answer) else answer
-
-    else:
-
-        @functools.wraps(tool.function, updated=())
-        def call(*arguments: Any, **named: Any) -> Any:
-            answer = tool.answer(*arguments, **named)
-            return call_result(answer) if isinstance(answer, Answer) else answer
+    @functools.wraps(tool.function, updated=())
+    async def call(*arguments: Any, **named: Any) -> Any:
+        answer = await tool.answer(*arguments, **named)
+        return call_result(answer) if isinstance(answer, Answer) else answer
 
     # Frameworks read the signature; its return type is the envelope's, not the function's.
     taken = tool.parameters()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic import ConfigDict, ValidationError, create_model
 
 from halflap.contract.envelope import ErrorCode, ErrorDetail
 from halflap.contract.invariants import Invariant, path_text
-from halflap.contract.json_schema import DIALECT, explained
+from halflap.contract.json_schema import DIALECT
 from halflap.contract.tool import Answer, Contract, ContractTool
 
 if TYPE_CHECKING:
@@ -71,10 +69,8 @@ def tool_of(
         named = {one.name: getattr(read, _PREFIX + one.name) for one in taken}
         if context is not None:
             named[context] = given
-        if tool.is_async:
-            answer: Answer = await tool.answer_async(**named)
-            return answer
-        return await asyncio.to_thread(functools.partial(tool.answer, **named))
+        answer: Answer = await tool.answer(**named)
+        return answer
 
     return definition, call
 
@@ -87,8 +83,6 @@ def _arguments_model(name: str, parameters: Sequence[inspect.Parameter]) -> type
                 f"The tool {name} takes {one}; tools have named parameters only, so name each one."
             )
         kind = Any if one.annotation is one.empty else one.annotation
-        with explained(kind, f"The parameter {one.name!r} of the tool {name}: "):
-            TypeAdapter(kind).json_schema()
         fields[_PREFIX + one.name] = (kind, ... if one.default is one.empty else one.default)
     config = ConfigDict(
         extra="forbid",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import logging
@@ -82,8 +83,8 @@ class ContractTool:
         self.name = name or function.__name__
         self.function = function
         self.description = inspect.cleandoc(description or function.__doc__ or "")
-        self.is_async = inspect.iscoroutinefunction(function)
-        self.hints = _hints(function, self.name)
+        self._is_async = inspect.iscoroutinefunction(function)
+        self.hints = get_type_hints(function, include_extras=True)
         self._contract = contract
         self._source = source or contract.source
         self._passes_exceptions = passes_exceptions
@@ -112,27 +113,22 @@ class ContractTool:
             for one in inspect.signature(self.function).parameters.values()
         ]
 
-    def answer(self, *arguments: Any, **named: Any) -> Answer | Any:
-        """Call a function that is not async."""
+    async def answer(self, *arguments: Any, **named: Any) -> Answer | Any:
+        """Call the function, in a thread unless it is async; cancellation passes through."""
         started = time.perf_counter()
         try:
-            value = self.function(*arguments, **named)
+            if self._is_async:
+                value = await self.function(*arguments, **named)
+            else:
+                value = await asyncio.to_thread(self.function, *arguments, **named)
         except self._passes_exceptions:
             raise
         except Exception as error:  # noqa: BLE001 -- every failure becomes an answer
             return self.failed(error, started)
-        return self._finished(value, started)
-
-    async def answer_async(self, *arguments: Any, **named: Any) -> Answer | Any:
-        """Call an async function; cancellation passes through."""
-        started = time.perf_counter()
-        try:
-            value = await self.function(*arguments, **named)
-        except self._passes_exceptions:
-            raise
-        except Exception as error:  # noqa: BLE001 -- every failure becomes an answer
-            return self.failed(error, started)
-        return self._finished(value, started)
+        if self._passes_results and isinstance(value, self._passes_results):
+            return value
+        response = value if isinstance(value, ToolResponse) else ToolResponse.of(value)
+        return self._send(response, _milliseconds(started))
 
     def refuse(self, error: ErrorDetail) -> Answer:
         """Answer with an error without calling the function."""
@@ -148,12 +144,6 @@ class ContractTool:
         if not expected:
             _log.error("%s raised %s", self.name, type(raised).__name__, exc_info=raised)
         return self._send(ToolResponse[Any].failed(error), _milliseconds(started))
-
-    def _finished(self, value: Any, started: float) -> Answer | Any:
-        if self._passes_results and isinstance(value, self._passes_results):
-            return value
-        response = value if isinstance(value, ToolResponse) else ToolResponse.of(value)
-        return self._send(response, _milliseconds(started))
 
     def _send(self, response: ToolResponse[Any], took: int) -> Answer:
         given = response.metadata
@@ -224,16 +214,6 @@ def _broken(path: str) -> ErrorDetail:
 
 def _milliseconds(started: float) -> int:
     return int((time.perf_counter() - started) * 1000)
-
-
-def _hints(function: Any, name: str) -> dict[str, Any]:
-    try:
-        return get_type_hints(function, include_extras=True)
-    except (NameError, TypeError) as error:
-        raise TypeError(
-            f"The types of the tool {name} cannot be read: {str(error).rstrip('.')}. With `from __future__ import annotations`, "
-            "import a tool's types at run time and not only for type checking."
-        ) from error
 
 
 def _without(kind: Any, passed: tuple[type, ...]) -> Any:

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+REDACTED = "[redacted]"
+"""What replaces a secret."""
 _HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 """Unicode categories without a visible glyph: control, format, unassigned, private use, surrogates, separators."""
 _BLANK = frozenset(

@@ -334,18 +334,3 @@ class ToolSource(Protocol):
         The source awaits `admit` right before each time it sends the call, once it is connected and its tools are
         listed; what `admit` raises is the outcome of the call.
         """
-
-
-class RequestSource(ToolSource, Protocol):
-    """A server, which answers other requests than calls, too."""
-
-    async def request(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        context: CallContext,
-        *,
-        repeatable: bool,
-        admit: Callable[[], Coroutine[Any, Any, None]],
-    ) -> dict[str, Any]:
-        """Send a request as `call` does, and return the raw result."""

@@ -1,7 +1,6 @@
 """A dozen internal documents of a made-up firm: a server that does not declare what it returns."""
 
 import json
-import math
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,10 +8,8 @@ from typing import Any
 
 from halflap.demo._serving import DemoServer, RefusedError, ServedTool
 
-# The usual constants of BM25; a word in the title counts as much as three in the text.
-SATURATION = 1.2
-LENGTH_WEIGHT = 0.75
 TITLE_WEIGHT = 3
+"""A word in the title counts as much as three in the text."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +28,17 @@ DOCUMENTS = tuple(Document(**{**one, "tags": tuple(one["tags"])}) for one in _DA
 
 def search_docs(query: str, limit: int = 5) -> list[dict[str, Any]]:
     wanted = set(_words(query))
-    ranked = sorted(((_score(document, wanted), document) for document in DOCUMENTS), key=_best_first)
-    return [
+    found: list[dict[str, Any]] = [
         {
             "title": document.title,
             "content": _excerpt(document.content, wanted),
             "score": round(score, 4),
             "doc_id": document.doc_id,
         }
-        for score, document in ranked[:limit]
-        if score > 0
+        for document in DOCUMENTS
+        if (score := _score(document, wanted)) > 0
     ]
+    return sorted(found, key=lambda one: (-one["score"], one["doc_id"]))[:limit]
 
 
 def get_doc(doc_id: str) -> dict[str, Any]:
@@ -59,29 +56,10 @@ def _words(text: str) -> list[str]:
     return [re.sub(r"(?<=..[^s])s$", "", word) for word in re.findall(r"\w+", text.lower())]
 
 
-def _indexed(document: Document) -> list[str]:
-    return TITLE_WEIGHT * _words(document.title) + _words(document.content) + _words(" ".join(document.tags))
-
-
-_INDEX = {document.doc_id: _indexed(document) for document in DOCUMENTS}
-_MEAN_LENGTH = sum(map(len, _INDEX.values())) / len(_INDEX)
-
-
 def _score(document: Document, wanted: set[str]) -> float:
-    """Score by BM25."""
-    words = _INDEX[document.doc_id]
-    length = 1 - LENGTH_WEIGHT + LENGTH_WEIGHT * len(words) / _MEAN_LENGTH
-    score = 0.0
-    for word in wanted:
-        count = words.count(word)
-        holders = sum(word in other for other in _INDEX.values())
-        rarity = math.log(1 + (len(_INDEX) - holders + 0.5) / (holders + 0.5))
-        score += rarity * count * (SATURATION + 1) / (count + SATURATION * length)
-    return score
-
-
-def _best_first(scored: tuple[float, Document]) -> tuple[float, str]:
-    return -scored[0], scored[1].doc_id
+    """Return how much of the document the wanted words make up."""
+    words = TITLE_WEIGHT * _words(document.title) + _words(document.content) + _words(" ".join(document.tags))
+    return sum(word in wanted for word in words) / len(words)
 
 
 def _excerpt(content: str, wanted: set[str]) -> str:

@@ -27,14 +27,10 @@ class ProcessEndedError(Exception):
     """The child process ended, or had to be ended, while a job was running."""
 
 
-async def _no_tools(name: str, _: Mapping[str, Any]) -> str:
-    raise AssertionError(name)
-
-
 @dataclass(slots=True)
 class _Job:
-    call_tool: CallTool
-    progress: Callable[[Mapping[str, Any]], None]
+    call_tool: CallTool | None
+    progress: Callable[[Mapping[str, Any]], None] | None
     answer: asyncio.Future[dict[str, Any]]
     calls: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -46,14 +42,13 @@ class ChildProcess:
         self, process: asyncio.subprocess.Process, redact: Callable[[str], str], show: Callable[[str], None]
     ) -> None:
         self._process = process
+        assert process.stdin is not None
+        self._stdin = process.stdin
         self._redact = redact
         self._numbers = itertools.count()
         self._jobs: dict[int, _Job] = {}
         self._reason = ""
-        self._tasks = {
-            asyncio.create_task(self._read(), name="DSPy process"),
-            asyncio.create_task(self._show(show), name="output of the DSPy process"),
-        }
+        self._tasks = {asyncio.create_task(self._read()), asyncio.create_task(self._show(show))}
 
     @classmethod
     async def start(
@@ -74,7 +69,7 @@ class ChildProcess:
             raise
         if "error" in answer:
             await child.close()
-            raise ProcessEndedError(answer["error"]["message"])
+            raise ProcessEndedError(answer["error"])
         return child
 
     @property
@@ -84,15 +79,15 @@ class ChildProcess:
     async def run(
         self,
         message: Mapping[str, Any],
-        call_tool: CallTool = _no_tools,
-        progress: Callable[[Mapping[str, Any]], None] = lambda _: None,
+        call_tool: CallTool | None = None,
+        progress: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> dict[str, Any]:
         """Run a job and return the child's answer; cancelling ends only this job, if the child obeys."""
         number = next(self._numbers)
         job = self._jobs[number] = _Job(call_tool, progress, asyncio.get_running_loop().create_future())
         try:
             if not self.is_running:
-                raise ProcessEndedError(self._reason or _ending(self._process.returncode))
+                raise self._ended()
             await self._send({**message, "id": number})
             return await asyncio.shield(job.answer)
         except asyncio.CancelledError:
@@ -114,14 +109,12 @@ class ChildProcess:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        self._stdin.close()
 
     async def _send(self, message: Mapping[str, Any]) -> None:
-        assert self._process.stdin is not None
         with contextlib.suppress(ConnectionError):
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            await self._process.stdin.drain()
+            self._stdin.write(json.dumps(message).encode() + b"\n")
+            await self._stdin.drain()
 
     async def _cancel(self, number: int, job: _Job) -> None:
         await self._send({"do": "cancel", "id": number})
@@ -135,6 +128,12 @@ class ChildProcess:
         if self._process.returncode is None:
             os.killpg(self._process.pid, signal.SIGKILL)
 
+    def _ended(self) -> ProcessEndedError:
+        code = self._process.returncode
+        if code is not None and code < 0:
+            return ProcessEndedError(self._reason or f"it was ended by {signal.Signals(-code).name}")
+        return ProcessEndedError(self._reason or f"it exited with status {code}")
+
     async def _read(self) -> None:
         assert self._process.stdout is not None
         try:
@@ -143,10 +142,10 @@ class ChildProcess:
         except (ValueError, KeyError, TypeError):
             self._kill("it sent something unreadable")
         finally:
-            code = await self._process.wait()
+            await self._process.wait()
             for job in self._jobs.values():
                 if not job.answer.done():
-                    job.answer.set_exception(ProcessEndedError(self._reason or _ending(code)))
+                    job.answer.set_exception(self._ended())
                     job.answer.exception()  # its caller may be gone
 
     def _receive(self, message: dict[str, Any]) -> None:
@@ -158,11 +157,13 @@ class ChildProcess:
             job.calls.add(task)
             task.add_done_callback(job.calls.discard)
         elif "progress" in message:
+            assert job.progress is not None
             job.progress(message["progress"])
         else:
             job.answer.set_result(message)
 
     async def _call(self, job: _Job, message: Mapping[str, Any]) -> None:
+        assert job.call_tool is not None
         text = await job.call_tool(message["tool"], message["arguments"])
         await self._send({"do": "answer", "call": message["call"], "text": text})
 
@@ -185,9 +186,3 @@ def _environment() -> dict[str, str]:
         "LITELLM_MODE": "PRODUCTION",
         "TQDM_DISABLE": "1",
     }
-
-
-def _ending(code: int | None) -> str:
-    if code is not None and code < 0:
-        return f"it was ended by {signal.Signals(-code).name}"
-    return f"it exited with status {code}"

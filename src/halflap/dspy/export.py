@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version as version_of
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from halflap.core.errors import ProgramBrokenError, UsageError
 from halflap.dspy.child.field_types import NotExpressibleError, schema_of
-from halflap.dspy.child.modules import Program, Steps, plain, state_of
+from halflap.dspy.child.modules import Program, plain, state_of
 from halflap.dspy.runner import described
 from halflap.dspy.spec import Kind, ProgramSpec, read_spec
 
@@ -39,9 +39,6 @@ def describe(
     tools: Mapping[str, Tool],
     wiring: Mapping[str, Any] | None = None,
     version: str = "1.0.0",
-    description: str = "",
-    optimizer: str = "none",
-    validation_score: float | None = None,
 ) -> ProgramSpec:
     """Return a module as a program; raise everything in it that cannot be saved."""
     if not isinstance(module, dspy.Module):
@@ -51,23 +48,22 @@ def describe(
     predictors = [_predictor(key, step, tools, problems) for key, step in steps.items()]
     if problems:
         raise _refusal(name, problems)
-    is_step = module in steps.values()
-    documented = "" if is_step else inspect.cleandoc(vars(type(module)).get("__doc__") or "")
+    documented = "" if module in steps.values() else inspect.cleandoc(vars(type(module)).get("__doc__") or "")
     value = {
         "name": name,
         "version": version,
-        "description": description or documented.partition("\n\n")[0],
+        "description": documented.partition("\n\n")[0],
         "dspy_version": version_of("dspy"),
-        "optimizer": optimizer,
-        "validation_score": validation_score,
+        "optimizer": "none",
+        "validation_score": None,
         "serialized_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "predictors": predictors,
         "wiring": wiring or {},
     }
     try:
         spec = read_spec(json.dumps(value).encode(), name)
-        state = json.dumps(state_of(spec, steps), allow_nan=False)
-        spec = read_spec(json.dumps({**value, "state": json.loads(state)}).encode(), name)
+        state = state_of(spec, steps)
+        spec = read_spec(json.dumps({**value, "state": state}, allow_nan=False).encode(), name)
     except ProgramBrokenError as error:
         raise _refusal(name, list(error.problems)) from None
     except (TypeError, ValueError) as error:
@@ -108,13 +104,11 @@ def _predictor(name: str, step: Any, tools: Mapping[str, Tool], problems: list[s
         "outputs": [_field(name, key, info, problems) for key, info in signature.output_fields.items()],
     }
     if kind == "ReAct":
-        predictor |= {
-            "tools": [tool for tool in step.tools if tool != "finish"],
-            "max_iterations": step.max_iters,
-        }
+        used = [tool for tool in step.tools if tool != "finish"]
+        predictor |= {"tools": used, "max_iterations": step.max_iters}
         problems += [
             f"{name} uses the tool {tool}, which is not in the catalogue. Name it as `halflap list` does."
-            for tool in predictor["tools"]
+            for tool in used
             if tool not in tools
         ]
     return predictor
@@ -133,19 +127,20 @@ def _field(step: str, name: str, info: Any, problems: list[str]) -> dict[str, An
     return {"name": name, "description": description, "schema": schema}
 
 
+def _refusal(name: str, problems: list[str]) -> UsageError:
+    unique = list(dict.fromkeys(problems))
+    listed = unique[0] if len(unique) == 1 else "".join(f"\n- {problem}" for problem in unique)
+    return UsageError(f"The module cannot be exported as {name!r}: {listed}")
+
+
 # Both ask the same ------------------------------------------------------------------------------------
 
 
 def _compare(module: Any, spec: ProgramSpec, tools: Mapping[str, Tool]) -> None:
     """Run both on the same sample values: prompts and outputs have to be the same."""
-    program = Program.build(
-        {
-            "spec": spec.model_dump(mode="json", by_alias=True, exclude_unset=True),
-            "tools": {name: described(tools[name]) for name in spec.tools},
-        }
-    )
-    samples = _Samples(1)
-    inputs = {field.name: samples.of(field.json_schema) for field in spec.inputs}
+    program = Program.build(described(spec, tools))
+    numbers = itertools.count(1)
+    inputs = {field.name: _sample(field.json_schema, numbers) for field in spec.inputs}
     types = {
         name: info.annotation
         for _, predict in module.named_predictors()
@@ -157,18 +152,18 @@ def _compare(module: Any, spec: ProgramSpec, tools: Mapping[str, Tool]) -> None:
             for name, value in inputs.items()
         }
         asked, returned = _Recorder().run(module, typed)
-        saved_asks, saved_returns = _Recorder().run(program.module, inputs)
+        saved_asks, saved_returns = _Recorder().run(program, inputs)
         names = [field.name for field in spec.outputs]
         same = all(plain(returned[name]) == plain(saved_returns[name]) for name in names)
     except KeyError as error:
         raise _refusal(spec.name, [f"the module returns no field {error}. {_ADVICE}"]) from None
     except Exception as error:
-        told = f"running it on sample values failed: {type(error).__name__}: {error}. {_ADVICE}"
-        raise _refusal(spec.name, [told]) from error
+        reason = f"running it on sample values failed: {type(error).__name__}: {error}. {_ADVICE}"
+        raise _refusal(spec.name, [reason]) from error
     for line, other in itertools.zip_longest(asked, saved_asks):
         if line != other:
-            told = f"saved, it would ask something else: {other!r} instead of {line!r}. {_ADVICE}"
-            raise _refusal(spec.name, [told])
+            reason = f"saved, it would ask something else: {other!r} instead of {line!r}. {_ADVICE}"
+            raise _refusal(spec.name, [reason])
     if not same:
         raise _refusal(spec.name, [f"saved, it would return other values than the module. {_ADVICE}"])
 
@@ -179,12 +174,12 @@ class _Recorder(dspy.ChatAdapter):  # type: ignore[misc]  # DSPy has no types
     def __init__(self) -> None:
         super().__init__()
         self._lines: list[str] = []
-        self._samples = _Samples(1_000)
+        self._numbers = itertools.count(1_000)
 
     def run(self, module: Any, inputs: Mapping[str, Any]) -> tuple[list[str], Any]:
         model = dspy.LM("openai/none", api_key="none", cache=False)
         with dspy.context(lm=model, adapter=self, callbacks=[], trace=None, disable_history=True):
-            if hasattr(type(module), "forward") and not isinstance(module, Steps):
+            if hasattr(type(module), "forward") and not isinstance(module, Program):
                 return self._lines, module(**inputs)
             return self._lines, asyncio.run(module.acall(**inputs))
 
@@ -202,50 +197,40 @@ class _Recorder(dspy.ChatAdapter):  # type: ignore[misc]  # DSPy has no types
         outputs = {}
         for name, info in signature.output_fields.items():
             kind = pydantic.TypeAdapter(info.annotation)
-            outputs[name] = kind.validate_python(self._samples.of(kind.json_schema()))
+            outputs[name] = kind.validate_python(_sample(kind.json_schema(), self._numbers))
         return [outputs]
 
-    async def acall(
-        self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any
-    ) -> list[dict[str, Any]]:
-        return self(lm, lm_kwargs, signature, demos, inputs)
+    async def acall(self, *asked: Any, **named: Any) -> list[dict[str, Any]]:
+        return self(*asked, **named)
 
 
-class _Samples:
-    """Makes values of a field's type; texts and numbers are all different where the limits permit."""
-
-    def __init__(self, first: int) -> None:
-        self._numbers = itertools.count(first)
-
-    def of(self, schema: Mapping[str, Any]) -> Any:
-        return self._one(schema, schema.get("$defs", {}))
-
-    def _one(self, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:  # noqa: PLR0911 -- one per type
-        if "$ref" in schema or "anyOf" in schema:
-            name = schema.get("$ref", "").rpartition("/")[2]
-            return self._one(definitions[name] if name else schema["anyOf"][0], definitions)
-        number = next(self._numbers)
-        if choices := schema.get("enum", [schema["const"]] if "const" in schema else []):
-            return choices[number % len(choices)]
+def _sample(  # noqa: PLR0911 -- one for each kind of type
+    schema: Mapping[str, Any], numbers: Iterator[int], definitions: Mapping[str, Any] | None = None
+) -> Any:
+    """Make a value of a type; texts and numbers are all different where the limits permit."""
+    known = schema.get("$defs", {}) if definitions is None else definitions
+    match schema:
+        case {"$ref": reference}:
+            return _sample(known[reference.rpartition("/")[2]], numbers, known)
+        case {"anyOf": [first, *_]}:
+            return _sample(first, numbers, known)
+        case {"const": value}:
+            return value
+        case {"enum": choices}:
+            return choices[next(numbers) % len(choices)]
+        case {"type": "object"}:
+            parts = schema.get("properties", {"key": schema.get("additionalProperties")})
+            return {name: _sample(part or {}, numbers, known) for name, part in parts.items()}
+        case {"type": "array"}:
+            count = max(1, schema.get("minItems", 1))
+            return [_sample(schema.get("items", {}), numbers, known) for _ in range(count)]
+        case {"type": "boolean"}:
+            return next(numbers) % 2 == 0
+        case {"type": "null"}:
+            return None
+    number = next(numbers)
+    if (kind := schema.get("type")) in {"integer", "number"}:
         limited = min(max(number, schema.get("minimum", number)), schema.get("maximum", number))
-        match schema.get("type"):
-            case "object":
-                parts = schema.get("properties", {"key": schema.get("additionalProperties")})
-                return {name: self._one(part or {}, definitions) for name, part in parts.items()}
-            case "array":
-                count = max(1, schema.get("minItems", 1))
-                return [self._one(schema.get("items", {}), definitions) for _ in range(count)]
-            case "integer" | "number" as kind:
-                return int(limited) if kind == "integer" else float(limited)
-            case "boolean":
-                return number % 2 == 0
-            case "null":
-                return None
-        # Ragged ends, so that stripping shows.
-        return f" text {number} \n".ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength")]
-
-
-def _refusal(name: str, problems: list[str]) -> UsageError:
-    unique = list(dict.fromkeys(problems))
-    listed = unique[0] if len(unique) == 1 else "".join(f"\n- {problem}" for problem in unique)
-    return UsageError(f"The module cannot be exported as {name!r}: {listed}")
+        return float(limited) if kind == "number" else int(limited)
+    # Ragged ends, so that stripping shows.
+    return f" text {number} \n".ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength")]

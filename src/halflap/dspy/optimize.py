@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version as version_of
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import FileError, UsageError
 from halflap.core.values import CallContext, canonical
@@ -25,21 +25,11 @@ if TYPE_CHECKING:
     Example = Mapping[str, Any]
     """Inputs and the right outputs, side by side."""
 
+_HELD_OUT = 0.3
+"""The share of examples to measure with; the rest is learned from."""
 _CALLS_PER_EXAMPLE = 10
 _MIN_CALLS = 12
 _MIN_EXAMPLES = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far an optimisation is."""
-
-    phase: Literal["measuring the old", "optimising", "measuring the new"]
-    done: int
-    total: int
-    """Examples; while GEPA optimises, answers that may be scored."""
-    score: float | None = None
-    """The result of a measurement that is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +49,23 @@ async def optimize(
     runner: Runner,
     *,
     name: str,
-    replace: bool = False,
+    force: bool = False,
     call: Call,
     context: CallContext,
     examples: Sequence[Example],
     metric: str,
     optimizer: str = "BootstrapFewShot",
-    seed: int = 0,
-    held_out: float = 0.3,
     budget: int | None = None,
-    progress: Callable[[Progress], None] = lambda _: None,
+    progress: Callable[[Mapping[str, Any]], None] = lambda _: None,
     show: Callable[[str], None] | None = None,
 ) -> Optimised:
-    """Optimise a program in a separate child process and save it as `name`. `show` gets what a metric prints."""
-    await asyncio.to_thread(library.check_new, name, replace=replace)
-    training, measuring = split(examples, seed, held_out)
+    """Optimise a program in a separate child process and save it as `name`.
+
+    `progress` gets the phase, and what is `done` of the `total`: examples, or for GEPA answers that may be scored; after a
+    measurement also the `score`. `show` gets what a metric prints.
+    """
+    await asyncio.to_thread(library.check_new, name, force=force)
+    training, measuring = split(examples)
     request = {
         "do": "optimize",
         **runner.describe(program),
@@ -82,24 +74,23 @@ async def optimize(
         "metric": metric,
         "folder": await asyncio.to_thread(os.getcwd),
         "optimizer": optimizer,
-        "seed": seed,
         "budget": budget or max(_CALLS_PER_EXAMPLE * len(training), _MIN_CALLS),
     }
     process = await runner.start(program.name, show)
     try:
-        work = process.run(request, tool_caller(call, context), lambda message: progress(Progress(**message)))
+        work = process.run(request, tool_caller(call, context), progress)
         result = await runner.finish(program.name, work, context.deadline)
     finally:
         await process.close()
     saved = None
     if result["score"] >= result["old_score"]:
-        made = await asyncio.to_thread(_describe, program, name, optimizer, result)
-        saved = await asyncio.to_thread(library.save, made, replace=replace)
+        made = await asyncio.to_thread(_improved, program.spec, name, optimizer, result)
+        saved = await asyncio.to_thread(library.save, made, force=force)
     return Optimised(saved, result["score"], result["old_score"], len(training), len(measuring))
 
 
-def _describe(program: SavedProgram, name: str, optimizer: str, result: Mapping[str, Any]) -> ProgramSpec:
-    major, minor, _ = program.spec.version.split(".")
+def _improved(spec: ProgramSpec, name: str, optimizer: str, result: Mapping[str, Any]) -> ProgramSpec:
+    major, minor, _ = spec.version.split(".")
     changes = {
         "name": name,
         "version": f"{major}.{int(minor) + 1}.0",
@@ -109,7 +100,7 @@ def _describe(program: SavedProgram, name: str, optimizer: str, result: Mapping[
         "serialized_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "state": {key: State.model_validate(state) for key, state in result["state"].items()},
     }
-    return program.spec.model_copy(update=changes)
+    return spec.model_copy(update=changes)
 
 
 def read_examples(path: Path, spec: ProgramSpec) -> list[Example]:
@@ -143,13 +134,12 @@ def read_examples(path: Path, spec: ProgramSpec) -> list[Example]:
     return list(examples.values())
 
 
-def split(examples: Sequence[Example], seed: int, share: float) -> tuple[list[Example], list[Example]]:
-    """Split into examples to learn from and held-out ones to measure with, so that nothing is measured on what was shown."""
+def split(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
+    """Split into examples to learn from and held-out ones to measure with, the same way each time."""
     if len(examples) < _MIN_EXAMPLES:
         raise UsageError(
-            f"At least {_MIN_EXAMPLES} examples with different inputs are needed, to learn from and to measure with; "
-            f"there {'is' if len(examples) == 1 else 'are'} {len(examples)}."
+            "At least two examples with different inputs are needed, to learn from and to measure with."
         )
-    shuffled = random.Random(seed).sample(examples, len(examples))  # noqa: S311 -- no secret
-    held_out = min(max(1, round(len(examples) * share)), len(examples) - 1)
+    shuffled = random.Random(0).sample(examples, len(examples))  # noqa: S311 -- no secret
+    held_out = max(1, round(len(examples) * _HELD_OUT))
     return shuffled[held_out:], shuffled[:held_out]

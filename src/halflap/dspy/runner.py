@@ -7,29 +7,26 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.environment import install_command
 from halflap.core.errors import (
-    ArgumentProblem,
     HalflapError,
     ProgramCacheError,
     ProgramFailedError,
-    ProgramInputsError,
     ProgramTimeoutError,
     UsageError,
 )
 from halflap.core.text import quote
-from halflap.core.values import CallContext, Result, Tool
 from halflap.dspy.child_process import ChildProcess, ProcessEndedError
 from halflap.dspy.key import redacted
-from halflap.schema import argument_problems, parse_schema
 
 if TYPE_CHECKING:
-    from halflap.config import LmConfig, ProgramsConfig
+    from halflap.config import ProgramsConfig
+    from halflap.core.values import CallContext, Result, Tool
     from halflap.dspy.child_process import CallTool
     from halflap.dspy.library import SavedProgram
     from halflap.dspy.spec import ProgramSpec
@@ -43,39 +40,15 @@ _MAX_OBSERVATION = 50_000
 _CACHE_FOLDER = "dspy-cache"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a program returned."""
-
-    outputs: dict[str, Any]
-    execution_time_ms: float
-    total_time_ms: float
-    """Including validation, and starting the child process if that was necessary."""
-    cache_hit: bool
-    """Whether the model was asked something, and every answer came from the cache."""
-
-    def metadata(self) -> dict[str, Any]:
-        return {
-            "execution_time_ms": round(self.execution_time_ms, 1),
-            "total_time_ms": round(self.total_time_ms, 1),
-            "cache_hit": self.cache_hit,
-        }
-
-
-def check_inputs(spec: ProgramSpec, inputs: Mapping[str, Any]) -> None:
-    """Raise everything that is wrong with a program's inputs; DSPy would only warn, and ask the model anyway."""
-    validator = spec.input_validator
-    problems = argument_problems(inputs, validator)
-    if validator is not None and not problems and not validator.is_checked(inputs):
-        problems = [ArgumentProblem("", "they are too large to be checked", "", "unknown")]
-    if problems:
-        tool = Tool(spec.name, "", spec.name, "", spec.input_schema)
-        raise ProgramInputsError(spec.name, problems, parse_schema(tool).format_compact())
-
-
-def described(tool: Tool) -> dict[str, Any]:
-    """Return what the model is shown of a tool."""
-    return {"description": tool.description, "schema": dict(tool.input_schema)}
+def described(spec: ProgramSpec, tools: Mapping[str, Tool]) -> dict[str, Any]:
+    """Return what a module is built from: the spec, and what the model is shown of each tool."""
+    return {
+        "spec": spec.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        "tools": {
+            name: {"description": tools[name].description, "schema": dict(tools[name].input_schema)}
+            for name in spec.tools
+        },
+    }
 
 
 class Runner:
@@ -90,10 +63,12 @@ class Runner:
 
     async def run(
         self, program: SavedProgram, inputs: Mapping[str, Any], context: CallContext, call: Call
-    ) -> Outcome:
-        """Run a program for its caller, within the time that the caller has left; `call` calls its tools."""
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Run a program for its caller, within the time that the caller has left; `call` calls its tools.
+
+        Return the outputs, and the metadata of `dspy_execute_program`.
+        """
         began = time.perf_counter()
-        check_inputs(program.spec, inputs)
         loop = asyncio.get_running_loop()
         limit = loop.time() + self._config.timeout_seconds
         deadline = limit if context.deadline is None else min(limit, context.deadline)
@@ -113,12 +88,13 @@ class Runner:
             return await process.run(request, tool_caller(call, replace(context, deadline=deadline)))
 
         result = await self.finish(program.name, work(), deadline)
-        return Outcome(
-            outputs=result["outputs"],
-            execution_time_ms=result["milliseconds"],
-            total_time_ms=round((time.perf_counter() - began) * 1000, 3),
-            cache_hit=result["cache_hit"],
-        )
+        metadata = {
+            "execution_time_ms": round(result["milliseconds"], 1),
+            "total_time_ms": round((time.perf_counter() - began) * 1000, 1),
+            "cache_hit": result["cache_hit"],
+            "program": program.name,
+        }
+        return result["outputs"], metadata
 
     async def finish(
         self, name: str, work: Awaitable[dict[str, Any]], deadline: float | None
@@ -130,24 +106,35 @@ class Runner:
             async with asyncio.timeout_at(deadline):
                 answer = await work
         except TimeoutError:
-            took = f"The DSPy program {quote(name)} was stopped after {loop.time() - began:.3g} s."
-            limit = "The limit is `programs.timeout_seconds`, or the time left to the caller."
-            raise ProgramTimeoutError(f"{took} {limit}") from None
+            raise ProgramTimeoutError(
+                f"The DSPy program {quote(name)} was stopped after {loop.time() - began:.3g} s. The limit is "
+                "`programs.timeout_seconds`, or the time left to the caller."
+            ) from None
         except ProcessEndedError as error:
-            told = f"the process that runs DSPy ended: {error}. The next call starts a new one."
-            raise ProgramFailedError(name, told) from None
-        if "result" in answer:
-            result: dict[str, Any] = answer["result"]
-            return result
-        kind, message = answer["error"]["kind"], answer["error"]["message"]
-        if kind == "cache":
-            advice = "Set `programs.cache` to another folder, or to `off`."
-            raise ProgramCacheError(f"The DSPy program {quote(name)} was not run: {message} {advice}")
-        raise UsageError(message) if kind == "usage" else ProgramFailedError(name, message)
+            reason = f"the process that runs DSPy ended: {error}. The next call starts a new one."
+            raise ProgramFailedError(name, reason) from None
+        match answer:
+            case {"result": result}:
+                found: dict[str, Any] = result
+                return found
+            case {"kind": "cache", "error": message}:
+                advice = "Set `programs.cache` to another folder, or to `off`."
+                raise ProgramCacheError(f"The DSPy program {quote(name)} was not run: {message} {advice}")
+            case {"kind": "usage", "error": message}:
+                raise UsageError(message)
+        raise ProgramFailedError(name, answer["error"])
 
     async def start(self, name: str, show: Callable[[str], None] | None = None) -> ChildProcess:
         """Start a child process; `show` gets what is printed in it, instead of the log."""
-        lm = self._model(name)
+        # Key and address come from the configuration alone, never from the environment.
+        lm = self._config.lm
+        if lm is None:
+            raise ProgramFailedError(
+                name,
+                "no language model is configured. Name one in the configuration file:\n"
+                "programs:\n"
+                "  lm: {model: openai/gpt-4o-mini, api_key: '${OPENAI_API_KEY}'}",
+            )
         if await asyncio.to_thread(find_spec, "dspy") is None:
             raise ProgramFailedError(name, f"running it needs DSPy: {install_command('dspy')}")
         settings = {
@@ -165,11 +152,8 @@ class Runner:
             if tool is None:
                 raise ProgramFailedError(program.name, f"it uses {name}, which is not in the catalogue.")
             tools[name] = tool
-        return {
-            "key": " ".join([program.source_hash, *(tool.hash for tool in tools.values())]),
-            "spec": program.spec.model_dump(mode="json", by_alias=True, exclude_unset=True),
-            "tools": {name: described(tool) for name, tool in tools.items()},
-        }
+        key = " ".join([program.source_hash, *(tool.hash for tool in tools.values())])
+        return {"key": key, **described(program.spec, tools)}
 
     async def close(self) -> None:
         async with self._lock:
@@ -179,18 +163,6 @@ class Runner:
         process, self._process = self._process, None
         if process is not None:
             await process.close()
-
-    def _model(self, name: str) -> LmConfig:
-        # Key and address come from the configuration alone, never from the environment.
-        lm = self._config.lm
-        if lm is None:
-            raise ProgramFailedError(
-                name,
-                "no language model is configured. Name one in the configuration file:\n"
-                "programs:\n"
-                "  lm: {model: openai/gpt-4o-mini, api_key: '${OPENAI_API_KEY}'}",
-            )
-        return lm
 
 
 def tool_caller(call: Call, context: CallContext) -> CallTool:

@@ -22,8 +22,9 @@ from pydantic import Field as Setting
 from pydantic_core import from_json
 
 from halflap.config.syntax import location
-from halflap.core.errors import ProgramBrokenError
-from halflap.schema import compile_schema, try_compile
+from halflap.core.errors import ArgumentProblem, ProgramBrokenError, ProgramInputsError
+from halflap.core.values import Tool
+from halflap.schema import argument_problems, compile_schema, parse_schema, try_compile
 
 if TYPE_CHECKING:
     from halflap.schema import Validator
@@ -151,10 +152,10 @@ class State(_Strict):
 class Wiring(_Strict):
     """Where fields come from: `inputs.<field>` or `<predictor>.<field>`."""
 
-    predictors: dict[str, dict[str, _Source | None]] = Setting(
+    predictors: dict[str, dict[str, _Source]] = Setting(
         default={},
         description="By predictor and input. What is left out comes from the program's input of that name, else from the "
-        "latest predictor that returns it; null leaves an input to its default.",
+        "latest predictor that returns it.",
     )
     outputs: dict[_FieldName, _Source] = Setting(
         default={}, description="By output of the program; by default, what the last predictor returns."
@@ -219,17 +220,33 @@ class ProgramSpec(_Strict):
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
-        return _object_schema(
-            self.inputs, [one.name for one in self.inputs if "default" not in one.json_schema]
-        )
+        return _object_schema(self.inputs)
 
     @cached_property
-    def input_validator(self) -> Validator | None:
+    def _input_validator(self) -> Validator | None:
         return compile_schema(self.input_schema)
+
+    def check_inputs(self, inputs: Mapping[str, Any]) -> None:
+        """Raise everything that is wrong with inputs; DSPy would only warn, and ask the model anyway."""
+        validator = self._input_validator
+        problems = argument_problems(inputs, validator)
+        if validator is not None and not problems and not validator.is_checked(inputs):
+            problems = [ArgumentProblem("", "they are too large to be checked", "", "unknown")]
+        if problems:
+            tool = Tool(self.name, "", self.name, "", self.input_schema)
+            raise ProgramInputsError(self.name, problems, parse_schema(tool).format_compact())
 
     @cached_property
     def output_schema(self) -> dict[str, Any]:
-        return _object_schema(self.outputs, [one.name for one in self.outputs])
+        return _object_schema(self.outputs)
+
+    @cached_property
+    def output_validator(self) -> Validator | None:
+        return compile_schema(self.output_schema)
+
+    def __deepcopy__(self, memo: object = None) -> ProgramSpec:
+        """Return itself: optimizers copy modules, and a spec never changes."""
+        return self
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -245,7 +262,7 @@ class Flow:
     """What predictors take from the program's inputs."""
     outputs: tuple[Field, ...]
     predictors: Mapping[str, Mapping[str, str]]
-    """The source of each input of each predictor, but of those that are left to their defaults."""
+    """The source of each input of each predictor."""
     results: Mapping[str, str]
     """The source of each output."""
 
@@ -255,32 +272,23 @@ def _flow(spec: ProgramSpec) -> Flow:
     returned: dict[str, Field] = {}
     sources: dict[str, dict[str, str]] = {}
     for predictor in spec.predictors:
-        given = dict(spec.wiring.predictors.get(predictor.name, {}))
+        given = spec.wiring.predictors.get(predictor.name, {})
         wired = sources[predictor.name] = {}
         for field in predictor.inputs:
-            source = given.pop(field.name, _by_name(field.name, inputs, returned))
-            owner, _, name = (source or "").partition(".")
-            path = f"wiring.predictors.{predictor.name}.{field.name}"
-            if source is None:
-                if "default" not in field.json_schema:
-                    raise ValueError(f"{path}: it has no default")
-                continue
+            source = given.get(field.name) or _by_name(field.name, inputs, returned)
+            owner, _, name = source.partition(".")
             if owner == INPUTS:
                 inputs.setdefault(name, field.model_copy(update={"name": name}))
             elif source not in returned:
-                raise ValueError(f"{path}: there is no {source} before it")
+                raise ValueError(
+                    f"wiring.predictors.{predictor.name}.{field.name}: there is no {source} before it"
+                )
             wired[field.name] = source
-        if given:
-            raise ValueError(f"wiring.predictors.{predictor.name}.{min(given)}: there is no such input")
+        if unknown := given.keys() - wired:
+            raise ValueError(f"wiring.predictors.{predictor.name}.{min(unknown)}: there is no such input")
         returned |= {f"{predictor.name}.{field.name}": field for field in predictor.offered}
     if unknown := spec.wiring.predictors.keys() - sources:
         raise ValueError(f"wiring.predictors.{min(unknown)}: there is no such predictor")
-    results = _results(spec, returned)
-    outputs = [returned[source].model_copy(update={"name": name}) for name, source in results.items()]
-    return Flow(tuple(inputs.values()), tuple(outputs), sources, results)
-
-
-def _results(spec: ProgramSpec, returned: Mapping[str, Field]) -> Mapping[str, str]:
     last = spec.predictors[-1]
     results = spec.wiring.outputs or {field.name: f"{last.name}.{field.name}" for field in last.outputs}
     for name, source in results.items():
@@ -288,7 +296,8 @@ def _results(spec: ProgramSpec, returned: Mapping[str, Field]) -> Mapping[str, s
             raise ValueError(f"wiring.outputs.{name}: there is no {source}")
         if name == "error":
             raise ValueError('wiring.outputs.error: clients recognise errors by the name "error"')
-    return results
+    outputs = (returned[source].model_copy(update={"name": name}) for name, source in results.items())
+    return Flow(tuple(inputs.values()), tuple(outputs), sources, results)
 
 
 def _by_name(name: str, inputs: Mapping[str, Field], returned: Mapping[str, Field]) -> str:
@@ -313,27 +322,20 @@ def _check_state(spec: ProgramSpec) -> None:
             raise ValueError(f'state: "{min(unknown)}" in a demo of {key} is not one of its fields')
 
 
-def _object_schema(fields: Iterable[Field], required: list[str]) -> dict[str, Any]:
+def _object_schema(fields: Iterable[Field]) -> dict[str, Any]:
+    """Return the schema of inputs, where a default makes one optional, or of outputs, which have none."""
+    properties: dict[str, Any] = {}
     definitions: dict[str, Any] = {}
-    properties = {}
     for field in fields:
         # References lead from the root, so definitions belong there.
         definitions |= field.json_schema.get("$defs", {})
         schema = {key: part for key, part in field.json_schema.items() if key != "$defs"}
-        properties[field.name] = {
-            **schema,
-            **({"description": field.description} if field.description else {}),
-        }
-    return {
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": False,
-        **({"required": required} if required else {}),
-        **({"$defs": definitions} if definitions else {}),
-    }
-
-
-# Reading and writing ----------------------------------------------------------------------------------
+        about = {"description": field.description} if field.description else {}
+        properties[field.name] = {**schema, **about}
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    if required := [name for name, part in properties.items() if "default" not in part]:
+        schema["required"] = required
+    return {**schema, "$defs": definitions} if definitions else schema
 
 
 def read_json(data: bytes) -> Any:
@@ -346,7 +348,8 @@ def read_spec(data: bytes, name: str) -> ProgramSpec:
     try:
         spec = ProgramSpec.model_validate(read_json(data))
     except ValidationError as error:
-        raise ProgramBrokenError(name, _problems_of(error)) from None
+        found = error.errors(include_url=False, include_input=False, include_context=False)[:_MAX_PROBLEMS]
+        raise ProgramBrokenError(name, list(dict.fromkeys(map(_problem, found)))) from None
     except ValueError as error:
         raise ProgramBrokenError(name, [f"not valid JSON: {error}."]) from None
     if spec.name != name:
@@ -354,13 +357,9 @@ def read_spec(data: bytes, name: str) -> ProgramSpec:
     return spec
 
 
-def _problems_of(error: ValidationError) -> list[str]:
-    problems = []
-    for found in error.errors(include_url=False, include_input=False, include_context=False)[:_MAX_PROBLEMS]:
-        place = f"{location(found['loc'])}: ".removeprefix(": ")
-        message = found["msg"].removeprefix("Value error, ").rstrip(".")
-        problems.append(f"{place}{message}.")
-    return list(dict.fromkeys(problems))
+def _problem(found: Mapping[str, Any]) -> str:
+    place = f"{location(found['loc'])}: ".removeprefix(": ")
+    return f"{place}{found['msg'].removeprefix('Value error, ').rstrip('.')}."
 
 
 def write_spec(spec: ProgramSpec) -> bytes:

@@ -1,7 +1,7 @@
 """The gateway: everything Halflap can do, behind one class.
 
 Read `gateway.Gateway` first: the commands, the MCP server and Python programs all use it. `build` is the composition
-root, which makes every part and gives it what it needs. `tools`, `execution`, `learned`, `compose`, and `doctor`
+root, which makes every part and gives it what it needs. `tools`, `learned`, `compose`, and `doctor`
 answer questions that need several parts. Nothing here speaks MCP to clients or prints.
 """
 

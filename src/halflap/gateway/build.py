@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap import __version__
 from halflap.calls import (
-    Breaches,
     Calls,
     Journal,
     Policy,
@@ -25,13 +24,12 @@ from halflap.calls import (
     Writer,
     configured_secrets,
 )
-from halflap.catalog import Catalog, Finder, Refresher
+from halflap.catalog import Catalog, Finder
 from halflap.dspy.library import Library
 from halflap.dspy.programs import DspyPrograms
 from halflap.dspy.runner import Runner
 from halflap.gateway.compose import Composer
 from halflap.gateway.doctor import Doctor
-from halflap.gateway.execution import Executor
 from halflap.gateway.lazy import Closable, Lazy
 from halflap.gateway.learned import LearnedSchemas
 from halflap.gateway.passing import PassThrough
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
 
     from halflap.catalog import Snapshot
     from halflap.config import Config
-    from halflap.core.values import ClientChannel, Listing, ServerEvent, Tool
+    from halflap.core.values import ClientChannel, ServerEvent, Tool
     from halflap.lint.live import Linter
     from halflap.sandbox.run.report import Kept
     from halflap.store import Store
@@ -98,7 +96,8 @@ class Parts:
         self._config = config
         self._host = host
         self.store = store
-        self.catalog = Catalog(config, store)
+        self.pool = Lazy(self._open_pool)
+        self.catalog = Catalog(config, store, self.pool, refresh_stale=host.refresh_stale)
 
         # Records
         self._redactor = Redactor(configured_secrets(config))
@@ -108,12 +107,11 @@ class Parts:
         self.retention = Retention(store, config.traces, named)
         writer = Writer(store, _journal(config), self.retention.note_written)
         self.recorder = Recorder(store, self._redactor, config.traces, running, writer)
-        self._breaches = Breaches(store, self.recorder)
 
         # Learning
         policy = Policy(config)
         learning, lineage = config.learning, config.graph.lineage
-        knowledge = Knowledge(store, enums=learning.values) if learning.enabled else None
+        knowledge = Knowledge(store, enums=learning.values, is_used=learning.enabled)
         self._sync = GraphSync(
             store,
             self._snapshot,
@@ -122,53 +120,43 @@ class Parts:
             changes=policy.changes,
             lineage=lineage,
         )
-        self._learner: Learner | None = None
-        if knowledge is not None:
-            self._learner = Learner(
-                store,
-                knowledge,
-                values=learning.values,
-                lineage=lineage,
-                redact=self._redactor.value,
-                before_writing=self.recorder.flush,
-                on_learned=self._sync.learned,
-            )
+        self._learner = Learner(
+            store,
+            knowledge,
+            values=learning.values,
+            lineage=lineage,
+            redact=self._redactor.value,
+            before_writing=self.recorder.flush,
+            on_learned=self._sync.learned,
+        )
         self.learned = LearnedSchemas(config, store, self.catalog, knowledge, self._learner, self.recorder)
 
         # Tools and calls
-        observe = None if self._learner is None else self._learner.take
-        self.calls = Calls(policy, self.recorder, self._snapshot, self._breaches, observe)
-        self.pool = Lazy(self._open_pool)
-        self.listings = Refresher(
-            self.catalog,
-            [server.name for server in config.servers if not server.disabled],
-            self.pool.get,
-            lambda: self.pool.made or (),
-            refresh_stale=host.refresh_stale,
-        )
+        observe = self._learner.take if learning.enabled else None
+        self.calls = Calls(self.catalog, self.pool, policy, self.recorder, observe)
         self.finder = Finder(self.catalog, self.learned.schema_of)
-        self.tools = Tools(self.catalog, self.listings, self.pool, self.calls, self.learned)
-        self.passing = PassThrough(config, self.catalog, self.listings, self.pool, self.calls)
+        self.tools = Tools(self.catalog, self.calls, self.learned)
+        self.passing = PassThrough(config, self.catalog, self.pool, self.calls)
 
         # Programs
         checker = Checker(
             Examiner(),
             snapshot=self._snapshot,
-            settle=self.listings.ensure_listed,
-            servers=self.listings.servers,
+            settle=self.catalog.ensure_listed,
+            servers=[server.name for server in config.servers if not server.disabled],
             is_broken=lambda tool: self.scripts.is_broken(tool) or self.dspy.is_broken(tool),
-            is_breached=self._breaches.has,
+            is_breached=self.calls.validators.is_broken,
             learned=self.learned.type_of,
         )
         services = Services(
             config=config.execution,
             sandbox=choose(config.execution),
             checker=checker,
-            call=self.tools.call,
+            call=self.calls.call,
             snapshot=self._snapshot,
             policy=policy,
             recorder=self.recorder,
-            settle=self.listings.ensure_listed,
+            settle=self.catalog.ensure_listed,
             keeps=self._keeps(),
             schema_of=self.learned.schema_of,
         )
@@ -177,35 +165,28 @@ class Parts:
             ScriptFolder(config.data_dir / "scripts"),
             absorb=self.catalog.absorb_changed,
             programs=self.programs,
-            call=self.tools.call,
+            call=self.calls.call,
             accept=self.catalog.accept,
         )
         self.dspy = DspyPrograms(
             Library(config.programs.root),
             Runner(config.programs, tool=self._tool, data_dir=config.data_dir),
-            call_tool=self.tools.call,
-            absorb=self.catalog.absorb_changed if config.uses_programs else _keep_out,
-            settle=self.listings.ensure_listed,
-            policy=policy,
-            execution=config.execution,
+            call_tool=self.calls.call,
+            absorb=self.catalog.absorb_changed,
+            settle=self.catalog.ensure_listed,
+            under_rules=self.programs.under_rules,
             recorder=self.recorder,
-            watch=config.programs.watch,
+            is_offered=config.uses_programs,
         )
-        self.calls.register(self.scripts)
-        self.calls.register(self.dspy)
-        self.listings.register(self.scripts)
+        self.catalog.register(self.scripts)
         if config.uses_programs:
-            self.listings.register(self.dspy)
+            self.catalog.register(self.dspy)
 
         # Answers that need several parts
-        self.executor = Executor(
-            config, self.catalog, policy, self.tools, self.scripts, self.programs, self.dspy
-        )
         self.composer = Composer(
             config=config,
             store=store,
             catalog=self.catalog,
-            listings=self.listings,
             finder=self.finder,
             policy=policy,
             sync=self._sync,
@@ -216,7 +197,6 @@ class Parts:
             store=store,
             recorder=self.recorder,
             catalog=self.catalog,
-            listings=self.listings,
             pool=self.pool,
             scripts=self.scripts,
             programs=self.programs,
@@ -228,18 +208,17 @@ class Parts:
     async def start(self) -> None:
         """Read what earlier gateways left."""
         await self.catalog.load()
-        await self._breaches.load()
+        await self.calls.validators.load(self.store)
         if not self._config.learning.values:
             await self.learned.drop_values()
         self.retention.start()
         self.recorder.start()
-        await self.listings.look()
+        await self.catalog.look()
 
     async def close(self) -> None:
         """Close the parts; each may still write to those that are closed after it."""
-        opened: list[Closable] = [self.store, self.recorder, self.retention]
-        opened += [] if self._learner is None else [self._learner]
-        opened += [self.pool, self.listings, self.dspy, self.programs]
+        opened: list[Closable] = [self.store, self.recorder, self.retention, self._learner]
+        opened += [self.pool, self.catalog, self.dspy, self.programs]
         async with AsyncExitStack() as closing:
             for part in opened:
                 closing.push_async_callback(part.close)
@@ -254,23 +233,19 @@ class Parts:
 
     async def _open_pool(self) -> Pool:
         upstream = await asyncio.to_thread(import_module, "halflap.upstream")
-        pool: Pool = upstream.Pool(
-            self._config.servers,
-            upstream.Hooks(
-                version=__version__,
-                list_roots=self._host.list_roots,
-                on_listing=self.listings.absorb,
-                on_features=self.catalog.absorb_features,
-                on_event=self._host.on_event,
-            ),
+        hooks = upstream.Hooks(
+            version=__version__,
             log_folder=self._config.data_dir / "logs",
             redact=self._redactor.text,
+            credentials=upstream.credential_store(self._config),
             last_versions={name: one.protocol_version for name, one in self.catalog.snapshot.servers.items()},
             in_process=self._host.servers,
-            credentials=upstream.credential_store(self._config),
+            list_roots=self._host.list_roots,
+            on_listing=self.catalog.absorb,
+            on_features=self.catalog.absorb_features,
+            on_event=self._host.on_event,
         )
-        for server in pool:
-            self.calls.register_server(server)
+        pool: Pool = upstream.Pool(self._config.servers, hooks)
         return pool
 
     def _snapshot(self) -> Snapshot:
@@ -286,7 +261,3 @@ class Parts:
         if self._config.traces.record != "full":
             return "off"
         return "stored" if self.store.trouble is None else "memory"
-
-
-async def _keep_out(_listing: Listing) -> None:
-    """Leave the catalogue as it is."""

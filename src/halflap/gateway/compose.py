@@ -13,7 +13,7 @@ from halflap.core.values import OWN
 
 if TYPE_CHECKING:
     from halflap.calls import Policy
-    from halflap.catalog import Catalog, Finder, Hit, Refresher
+    from halflap.catalog import Catalog, Finder, Hit
     from halflap.config import Config
     from halflap.gateway.learned import LearnedSchemas
     from halflap.graph.edges import Edge, Explanation, Graph
@@ -39,7 +39,6 @@ class Composer:
         config: Config,
         store: Store,
         catalog: Catalog,
-        listings: Refresher,
         finder: Finder,
         policy: Policy,
         sync: GraphSync,
@@ -48,7 +47,6 @@ class Composer:
         self._config = config
         self._store = store
         self._catalog = catalog
-        self._listings = listings
         self._finder = finder
         self._policy = policy
         self._sync = sync
@@ -156,12 +154,12 @@ class Composer:
             raise UsageError(
                 f"Several servers have a tool {name!r}: {', '.join(sorted(named)[:5])}. Give the whole name of one."
             )
-        self._policy.admit(self._listings.known(name), self._catalog.snapshot)
+        self._policy.admit(self._catalog.known(name), self._catalog.snapshot)
         raise UsageError(f"{name!r} is not in the graph yet. Ask again.")
 
     async def _catch_up(self) -> None:
         """Wait until all tools are listed, and everything answered so far has been learned from."""
-        await self._listings.ensure_listed()
+        await self._catalog.ensure_listed()
         await self._learned.catch_up()
 
     def _target(self, graph: Graph, want: str) -> Target:
@@ -222,7 +220,7 @@ class Composer:
 
     def _missing(self, planned: Planned) -> list[dict[str, Any]]:
         """Return what is missing, with the reason why tools that would help are kept out of programs."""
-        found = [one.to_json() for one in planned.missing]
+        found = list(planned.missing)
         for one in found:
             if one["tool"] is None and (why := self._why_kept_out(one["parameter"])) is not None:
                 one |= {"near": [], "note": why}

@@ -18,7 +18,7 @@ from halflap.observe import iso
 
 if TYPE_CHECKING:
     from halflap.calls import Recorder
-    from halflap.catalog import Catalog, Refresher, Snapshot
+    from halflap.catalog import Catalog, Snapshot
     from halflap.config import Config, ServerConfig
     from halflap.dspy.programs import DspyPrograms
     from halflap.gateway.compose import Composer
@@ -48,7 +48,6 @@ class Doctor:
     store: Store
     recorder: Recorder
     catalog: Catalog
-    listings: Refresher
     pool: Lazy[Pool]
     scripts: Scripts
     programs: Programs
@@ -64,7 +63,7 @@ class Doctor:
         return {"servers": rows, "findings": found, "outputs": _count(kinds.values())}
 
     async def _rows(self, kinds: dict[str, str]) -> list[dict[str, Any]]:
-        pool, snapshot, reasons = await self.pool.get(), self.catalog.snapshot, self.listings.unavailable()
+        pool, snapshot, reasons = await self.pool.get(), self.catalog.snapshot, self.catalog.unavailable()
         signed_in = await pool.sign_ins()
         # In a thread: reads the log files.
         return await asyncio.to_thread(
@@ -159,7 +158,7 @@ class Doctor:
         waiting: dict[asyncio.Future[Any], str] = {
             asyncio.ensure_future(
                 asyncio.wait(
-                    [self.listings.ask(one.name)], timeout=one.start_timeout_seconds + _BEYOND_START_SECONDS
+                    [self.catalog.ask(one.name)], timeout=one.start_timeout_seconds + _BEYOND_START_SECONDS
                 )
             ): one.name
             for one in self.config.servers
@@ -190,11 +189,10 @@ class Doctor:
 
     async def _store_state(self) -> dict[str, Any]:
         traces, trouble = self.config.traces, self.store.trouble
-        now, lost = None, 0
-        waiting = await self.recorder.journal_status()
+        now, lost = None, self.recorder.writer.lost
         try:
             now = await self.store.status()
-            lost = int((await self.store.counters()).get("records_lost", 0))
+            lost += int((await self.store.counters()).get("records_lost", 0))
         except StoreError as error:
             trouble = trouble or str(error)
         return {
@@ -210,8 +208,8 @@ class Doctor:
             "calls": now and now.calls,
             "learnedTools": now and now.learned,
             "oldest": now and iso(now.oldest),
-            "journalBytes": waiting.size_bytes,
-            "lostRecords": waiting.lost + lost,
+            "journalBytes": await self.recorder.writer.journal_bytes(),
+            "lostRecords": lost,
         }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.config import Config, ServerConfig, load_config
 from halflap.core.errors import ArgumentProblem, RunNotFoundError, StoreError, UsageError
-from halflap.core.values import CallContext
+from halflap.core.values import OWN, CallContext
 from halflap.gateway.lazy import Lazy
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from halflap.graph.edges import Explanation, Graph
     from halflap.lint.live import Linted
     from halflap.sandbox.check.finding import Checked
+    from halflap.sandbox.programs import Programs
     from halflap.sandbox.run.report import Execution
     from halflap.schema import ToolSchema
     from halflap.scripts import Scripts
@@ -52,6 +53,7 @@ class Gateway:
         self._client_roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
         self._listeners: list[Callable[[ServerEvent], None]] = []
         self._parts = Lazy(self._build)
+        self._closing = asyncio.Event()
         self._retiring: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -97,17 +99,20 @@ class Gateway:
             self.config = before
             raise
         self._parts = new
-        task = asyncio.create_task(_close_after(old, before.execution.timeout_seconds))
+        task = asyncio.create_task(self._retire(old, before.execution.timeout_seconds))
         self._retiring.add(task)
         task.add_done_callback(self._retiring.discard)
 
     async def close(self) -> None:
         """Stop every server, and write what is left to write."""
-        retiring = list(self._retiring)
-        for task in retiring:
-            task.cancel()
-        await asyncio.gather(*retiring, return_exceptions=True)
+        self._closing.set()
+        await asyncio.gather(*self._retiring, return_exceptions=True)
         await self._parts.close()
+
+    async def _retire(self, parts: Lazy[Parts], seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), seconds)
+        await parts.close()
 
     @property
     def snapshot(self) -> Snapshot:
@@ -127,12 +132,12 @@ class Gateway:
 
     async def settle(self) -> None:
         """List the servers that were never listed, and wait for them for a few seconds."""
-        await (await self.prepare()).listings.ensure_listed()
+        await (await self.prepare()).catalog.ensure_listed()
 
     async def warm_up(self) -> None:
         """Begin to list servers that were never listed, and start the sandbox and the check."""
         parts = await self.prepare()
-        parts.listings.ask_unlisted()
+        parts.catalog.ask_unlisted()
         programs = parts.programs
         await programs.ready()
         await programs.check_ready()
@@ -142,11 +147,11 @@ class Gateway:
 
         A server that cannot be listed keeps the tools it had. If only one was asked for, its `UpstreamError` is raised.
         """
-        return await (await self.prepare()).listings.refresh(server)
+        return await (await self.prepare()).catalog.refresh(server)
 
     def unavailable(self) -> dict[str, str]:
         """Return the servers that cannot be reached right now, with the reason."""
-        return {} if self._parts.made is None else self._parts.made.listings.unavailable()
+        return {} if self._parts.made is None else self._parts.made.catalog.unavailable()
 
     async def inspect(self, name: str) -> dict[str, Any]:
         """Return what a tool takes and returns, declared and learned, and what its server says about it."""
@@ -155,7 +160,7 @@ class Gateway:
     async def search(self, query: str, *, limit: int = 10, server: str | None = None) -> list[Hit]:
         """Find callable tools by what they do, best first; an exact name is always first."""
         parts = await self.prepare()
-        await parts.listings.ensure_listed()
+        await parts.catalog.ensure_listed()
         return await parts.finder.search(query, limit, server)
 
     async def get_schema(self, tool_name: str) -> ToolSchema:
@@ -182,7 +187,7 @@ class Gateway:
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
     ) -> Result:
         """Call a tool with its arguments as a mapping; `context` says on whose behalf."""
-        return await (await self.prepare()).tools.call(name, arguments, context)
+        return await (await self.prepare()).calls.call(name, arguments, context)
 
     async def execute(
         self, code: str, context: CallContext | None = None, *, kind: str = "program", name: str | None = None
@@ -192,16 +197,23 @@ class Gateway:
         A program that fails is an answer too: see `Execution.outcome`. Raises `SandboxError` where no program can run, and
         `BusyError` where too many are running.
         """
-        programs = await (await self.prepare()).executor.programs_for(code)
+        programs = await self._programs_for(code)
         return await programs.execute(code, context or CallContext(), kind=kind, name=name)
 
     async def check(self, code: str, principal: str = "local") -> Checked:
         """Return what is wrong with a program without running it: certain mistakes, and doubts."""
-        return await (await (await self.prepare()).executor.programs_for(code)).check(code, principal)
+        return await (await self._programs_for(code)).check(code, principal)
 
     async def needing_confirmation(self, code: str, principal: str = "local") -> tuple[Tool, ...]:
         """Return the tools that a program, or a script it names, may call only after the person confirmed it."""
-        return await (await (await self.prepare()).executor.programs_for(code)).destructive(code, principal)
+        return await (await self._programs_for(code)).destructive(code, principal)
+
+    async def _programs_for(self, code: str) -> Programs:
+        """Return what runs programs, once the scripts and DSPy programs that the code may name are read again."""
+        parts = await self.prepare()
+        if any(f"{own}__" in code for own in OWN):
+            await parts.catalog.look()
+        return parts.programs
 
     @property
     def scripts(self) -> Scripts:
@@ -372,13 +384,6 @@ class Gateway:
         host = module.Host(self._in_process, self._list_roots, self._announce, self._refresh_stale)
         parts: Parts = await module.build(self.config, host)
         return parts
-
-
-async def _close_after(parts: Lazy[Parts], seconds: float) -> None:
-    try:
-        await asyncio.sleep(seconds)
-    finally:
-        await parts.close()
 
 
 async def _configured(config: Config | Mapping[str, Any] | str | Path | None) -> Config:

@@ -34,44 +34,40 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LearnedSchemas:
-    """Looks up, exports, imports and forgets what was learned from results.
-
-    `knowledge` and `learner` are None where `learning.enabled` is off.
-    """
+    """Looks up, exports, imports and forgets what was learned from results."""
 
     config: Config
     store: Store
     catalog: Catalog
-    knowledge: Knowledge | None
-    learner: Learner | None
+    knowledge: Knowledge
+    learner: Learner
     recorder: Recorder
     _declares: dict[str, bool] = field(default_factory=dict, init=False)
     """Whether a definition, by its hash, declares any field of its output."""
 
     async def catch_up(self) -> None:
         """Wait until everything that was answered so far has been learned from."""
-        if self.learner is not None:
-            await self.learner.flush()
+        await self.learner.flush()
 
     async def of(self, tool: Tool) -> Known | None:
         """Return what was learned of a tool from all results so far, if anything."""
         await self.catch_up()
-        return None if self.knowledge is None else await self.knowledge.of(tool)
+        return await self.knowledge.of(tool)
 
     async def of_all(self, tools: Iterable[Tool]) -> dict[str, Known]:
         """Return what was learned of many tools, by their names."""
         await self.catch_up()
-        return {} if self.knowledge is None else await self.knowledge.of_all(tools)
+        return await self.knowledge.of_all(tools)
 
     async def type_of(self, tool: Tool) -> tuple[Type, str] | None:
         """Return the learned type of a tool's results and its version, without waiting for the newest results."""
-        known = None if self.knowledge is None else await self.knowledge.of(tool)
+        known = await self.knowledge.of(tool)
         return None if known is None or known.stub is None else (known.stub, known.version)
 
     async def schema_of(self, tool: Tool) -> ToolSchema:
         """Return a tool's schema with what was learned, without waiting for the newest results."""
         schema = await aside(partial(parse_schema, tool), tool.input_schema, tool.output_schema)
-        known = None if self.knowledge is None else await self.knowledge.of(tool)
+        known = await self.knowledge.of(tool)
         if known is None:
             return schema
         return replace(schema, learned_schema=known.schema, learned_type=known.stub)
@@ -95,7 +91,7 @@ class LearnedSchemas:
 
     async def rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
         """Return everything stored, of every origin and definition; `tool` is the server's own name for it."""
-        if self.knowledge is None:
+        if not self.knowledge.is_used:
             return ()
         await self.catch_up()
         rows = await self.store.learned(server=server, tool=tool)
@@ -111,7 +107,7 @@ class LearnedSchemas:
     ) -> tuple[Sequence[DriftEvent], Sequence[Breach]]:
         """Return how results drifted from what was learned, and which declarations they broke."""
         await self.catch_up()
-        events = [] if self.knowledge is None else await self.store.drift(server=server, tool=tool)
+        events = [] if not self.knowledge.is_used else await self.store.drift(server=server, tool=tool)
         return events, [
             one for one in await self.breaches() if server in {None, one.server} and tool in {None, one.tool}
         ]
@@ -142,7 +138,7 @@ class LearnedSchemas:
 
     async def described(self, tool: Tool) -> tuple[dict[str, Any] | None, str | None]:
         """Return what `inspect_tool` shows of what was learned, and the note on it."""
-        if self.knowledge is None:
+        if not self.knowledge.is_used:
             return None, None
         known = await self.of(tool)
         shown = {} if known is None else observed_json(known)
@@ -170,17 +166,11 @@ class LearnedSchemas:
         imported: Imported = await asyncio.to_thread(
             read_export, data, await self.store.installation_id(), values=self.config.learning.values
         )
-        before = {(row.origin, row.key): row.learned.observations for row in await self.store.learned()}
+        new = 0
         for origin in {**imported.shapes, **imported.lineage}:
-            await self.store.replace_learned(
-                origin, imported.shapes.get(origin, {}), imported.lineage.get(origin)
-            )
-        self._drop_cached()
-        new = sum(
-            max(0, one.observations - before.get((origin, key), 0))
-            for origin, shapes in imported.shapes.items()
-            for key, one in shapes.items()
-        )
+            shapes, lineage = imported.shapes.get(origin, {}), imported.lineage.get(origin)
+            new += await self.store.replace_learned(origin, shapes, lineage)
+        self.knowledge.forget()
         return imported._replace(new=new)
 
     async def forget(
@@ -194,12 +184,9 @@ class LearnedSchemas:
         self._expect_store("Nothing was forgotten")
         await self.catch_up()
         forgets_logs = server is None and origin in {None, backfill.LEARNED_ORIGIN}
-
-        def update(name: str, watermark: str) -> str | None:
-            return None if forgets_logs and name.startswith(backfill.ORIGIN_PREFIX) else watermark
-
-        gone = await self.store.forget_learned(origin, server, tool, update_watermark=update)
-        self._drop_cached()
+        watermarks = backfill.ORIGIN_PREFIX if forgets_logs else None
+        gone = await self.store.forget_learned(origin, server, tool, watermarks=watermarks)
+        self.knowledge.forget()
         return gone
 
     async def backfill(
@@ -220,7 +207,7 @@ class LearnedSchemas:
         self._expect_enabled("Nothing was read")
         module = await asyncio.to_thread(import_module, "halflap.backfill")
         rules = await asyncio.to_thread(
-            module.rules_for,
+            module.Rules.of,
             self.catalog.snapshot.tools.values(),
             server=server,
             salt=await self.store.salt(),
@@ -247,7 +234,3 @@ class LearnedSchemas:
     def _expect_store(self, otherwise: str) -> None:
         if self.store.trouble is not None:
             raise StoreError(f"{self.store.trouble} {otherwise}.")
-
-    def _drop_cached(self) -> None:
-        if self.knowledge is not None:
-            self.knowledge.forget()

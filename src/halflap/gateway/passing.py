@@ -13,7 +13,7 @@ from halflap.core.values import CallContext, Features, Tool
 
 if TYPE_CHECKING:
     from halflap.calls import Calls
-    from halflap.catalog import Catalog, Refresher
+    from halflap.catalog import Catalog
     from halflap.config import Config, ServerConfig
     from halflap.gateway.lazy import Lazy
     from halflap.upstream import Pool, Upstream
@@ -37,13 +37,12 @@ class PassThrough:
 
     config: Config
     catalog: Catalog
-    listings: Refresher
     pool: Lazy[Pool]
     calls: Calls
 
     async def features(self) -> dict[str, Features]:
         """Return what each server offers. Servers that were never asked are awaited for a few seconds."""
-        await self.listings.ensure_listed()
+        await self.catalog.ensure_listed()
         snapshot = self.catalog.snapshot
         servers = [
             one.name for one in self.config.servers if not one.disabled and one.name in snapshot.servers
@@ -88,9 +87,7 @@ class PassThrough:
         self, about: tuple[str, Kind, str], method: str, params: Mapping[str, Any], context: CallContext
     ) -> dict[str, Any]:
         """Send a request for a prompt or a resource (its server, kind and name) to its server."""
-        feature = self._offered(*about)
-        await self.pool.get()  # has the server that the request goes to
-        return await self.calls.request(feature, method, params, context)
+        return await self.calls.request(self._offered(*about), method, params, context)
 
     async def list_page(
         self, server: str, method: str, params: Mapping[str, Any], context: CallContext
@@ -101,7 +98,7 @@ class PassThrough:
 
     async def subscribe(self, server: str, uri: str) -> None:
         """Watch a resource of a server; its changes come as events."""
-        self.calls.policy.admit_feature(self._offered(server, "resource", uri), self.catalog.snapshot)
+        self.calls.policy.admit(self._offered(server, "resource", uri), self.catalog.snapshot)
         await (await self._upstream(server)).watch(uri, on=True)
 
     async def unsubscribe(self, server: str, uri: str) -> None:

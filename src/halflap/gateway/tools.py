@@ -1,29 +1,36 @@
-"""Questions about the tools, and calls: which there are, what they take and return, and which fit a query."""
+"""Questions about the tools: which there are, and what they take and return."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from halflap.calls import aside, describe
-from halflap.core.errors import ToolHeldError
-from halflap.core.values import OWN, CallContext, RegisteredTool, Result, Tool
+from halflap.calls import aside
+from halflap.catalog import PARTS
+from halflap.core.text import clean, clean_json, visible
+from halflap.core.values import RegisteredTool, Result, Tool
+from halflap.schema import is_wrapped, result_type
 
 if TYPE_CHECKING:
-    from halflap.calls import Calls
-    from halflap.catalog import Catalog, Refresher
-    from halflap.gateway.lazy import Lazy
+    from halflap.calls import Calls, Policy
+    from halflap.catalog import Catalog, Snapshot
     from halflap.gateway.learned import LearnedSchemas
     from halflap.schema import ToolSchema
-    from halflap.schema.stub import Source, Stub
-    from halflap.upstream import Pool
 
-__all__ = ["Tools"]
+__all__ = ["Tools", "describe"]
 
-_OWN_PREFIXES = tuple(f"{own}__" for own in OWN)
+_NO_SCHEMA = "No output schema defined by the upstream server."
+_PROBE = "Inspect the return value in your script (e.g., print(type(result), result[:1])) to determine the structure."
+_NO_FIELD = "The output schema that the upstream server declares names no field."
+_UNWRAPPED = "The declared object is a wrapper: in a program, the value is what is under 'result', without the wrapper."
+_SPELLED = (
+    "Invisible characters are shown here as escapes, such as \\u200b. In a call, write the character itself, or the escape "
+    "inside quotes in JSON and Python."
+)
+_LONGEST_TEXT = 20_000
+_LONGEST_PART = 4_000
 
 
 @dataclass(frozen=True)
@@ -31,19 +38,17 @@ class Tools:
     """Answers from the catalogue and from what was learned; asks servers only where a list is missing or stale."""
 
     catalog: Catalog
-    listings: Refresher
-    pool: Lazy[Pool]
     calls: Calls
     learned: LearnedSchemas
 
     def all(self) -> tuple[RegisteredTool, ...]:
-        snapshot, reasons = self.catalog.snapshot, self.listings.unavailable()
+        snapshot, reasons = self.catalog.snapshot, self.catalog.unavailable()
         tools = (snapshot.tools[name] for name in snapshot.callable)
         return tuple(self._registered(tool, reasons.get(tool.server)) for tool in tools)
 
     def _registered(self, tool: Tool, unavailable: str | None) -> RegisteredTool:
         async def handler(**arguments: Any) -> Result:
-            return await self.call(tool.name, arguments)
+            return await self.calls.call(tool.name, arguments)
 
         return RegisteredTool(
             name=tool.name,
@@ -58,43 +63,23 @@ class Tools:
             unavailable=unavailable,
         )
 
-    async def call(
-        self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
-    ) -> Result:
-        context = context or CallContext()
-        with self.calls.finding(name, arguments, context):
-            if not name.startswith(_OWN_PREFIXES):
-                await self.pool.get()  # has the source that the call goes to
-            await self.listings.find(name)
-        try:
-            return await self.calls.call(name, arguments, context)
-        except ToolHeldError:
-            # `halflap trust` in another process may have accepted it meanwhile.
-            await self.catalog.load()
-            if name in self.catalog.snapshot.held:
-                raise
-            return await self.calls.call(name, arguments, context)
-
     async def inspect(self, name: str) -> dict[str, Any]:
-        tool = await self.listings.find(name)
-        self.listings.is_stale(tool)  # lists its server again if so
-        shown, note = await self.learned.described(tool)
-        work = partial(
-            describe,
-            tool,
-            self.catalog.snapshot,
-            self.calls.policy,
-            self.listings.unavailable().get(tool.server),
-            await self.calls.validators.unchecked(tool),
-            learned=shown,
-            use=note,
-        )
-        return await aside(work, tool.description, tool.input_schema, tool.output_schema, shown)
+        """Return what a tool takes and returns, who serves it, what it does, and what keeps it from being called."""
+        tool = await self.catalog.find(name)
+        self.catalog.is_stale(tool)  # lists its server again if so
+        learned, use = await self.learned.described(tool)
+        unchecked = await self.calls.validators.unchecked(tool)
+        definition = partial(describe, tool, self.calls.policy, learned, use, unchecked)
+        described = await aside(definition, tool.description, tool.input_schema, tool.output_schema, learned)
+        described |= _obstacles(tool, self.catalog.snapshot)
+        if (why := self.catalog.unavailable().get(tool.server)) is not None:
+            described["unavailable"] = why
+        return described
 
     async def schema(self, name: str) -> ToolSchema:
-        tool = await self.listings.find(name)
+        tool = await self.catalog.find(name)
         await self.learned.catch_up()
-        return replace(await self.learned.schema_of(tool), stale=self.listings.is_stale(tool))
+        return replace(await self.learned.schema_of(tool), stale=self.catalog.is_stale(tool))
 
     async def callable_schema(self, name: str) -> tuple[ToolSchema, bool]:
         schema = await self.schema(name)
@@ -103,16 +88,71 @@ class Tools:
         policy.admit(tool, snapshot)
         return schema, policy.is_repeatable(tool)
 
-    async def stubs(self, server: str | None = None, name: str | None = None) -> str:
-        from halflap.schema.stub import make_stub, write_stubs  # noqa: PLC0415 -- few ask for stubs
 
-        await self.learned.catch_up()
-        snapshot = self.catalog.snapshot
-        tools = [snapshot.tools[one] for one in snapshot.callable if name in {None, one}]
-        schemas = [await self.learned.schema_of(tool) for tool in tools if server in {None, tool.server}]
+def describe(
+    tool: Tool,
+    policy: Policy,
+    learned: Mapping[str, Any] | None = None,
+    use: str | None = None,
+    unchecked: str | None = None,
+) -> dict[str, Any]:
+    """Return a tool's definition for a model, with what was learned of its results and `use`, the note about that."""
+    output = tool.output_schema or None
+    takes, hidden = clean_json(tool.input_schema, _LONGEST_PART)
+    described: dict[str, Any] = {
+        "name": tool.name,
+        "description": clean(tool.description, _LONGEST_TEXT),
+        "inputSchema": takes,
+        "outputSchema": None if output is None else clean_json(output, _LONGEST_PART)[0],
+    }
+    if learned:
+        described |= clean_json(learned, _LONGEST_PART)[0]
+    if output is None:
+        described["note"] = f"{_NO_SCHEMA} {use or _PROBE}"
+    elif use is not None and result_type(output) is None:
+        described["note"] = f"{_NO_FIELD} {use}"
+    elif is_wrapped(output):
+        described["note"] = _UNWRAPPED
+    if hidden:
+        described["spelling"] = _SPELLED
+    if unchecked is not None:
+        described["unchecked"] = (
+            f"Arguments are not checked before a call, because of the inputSchema: {unchecked}"
+        )
+    described["server"] = tool.server
+    described["originalName"] = visible(tool.original_name, _LONGEST_PART)
+    claims = tool.annotations
+    described["annotations"] = {
+        # True or unknown: that nothing was claimed does not make a tool harmless.
+        "readOnly": policy.is_read_only(tool) or None,
+        "destructive": policy.is_destructive(tool) or None,
+        "vouchedBy": policy.voucher(tool),
+        "claimed": {
+            "readOnlyHint": claims.read_only,
+            "destructiveHint": claims.destructive,
+            "idempotentHint": claims.idempotent,
+            "openWorldHint": claims.open_world,
+        },
+    }
+    return described
 
-        def stub(schema: ToolSchema) -> Stub:
-            source: Source = "doubtful" if schema.output_type is None else "declared"
-            return make_stub(schema, returns=schema.returns, source=source, described=True)
 
-        return await asyncio.to_thread(lambda: write_stubs(map(stub, schemas)))
+def _obstacles(tool: Tool, snapshot: Snapshot) -> dict[str, Any]:
+    """Return the server's instructions, and what of a tool's definition or the rules keeps it from being called."""
+    found: dict[str, Any] = {}
+    server = snapshot.servers.get(tool.server)
+    if server is not None and server.instructions:
+        found["instructions"] = clean(server.instructions, _LONGEST_TEXT)
+    if tool.name in snapshot.blocked:
+        found["blocked"] = snapshot.blocked[tool.name]
+    if changed := snapshot.changed.get(tool.name):
+        accepted = snapshot.accepted.get(tool.name, {})
+        found["changed"] = list(changed)
+        found["accepted"] = {
+            key: clean_json(accepted.get(key), _LONGEST_PART)[0]
+            for key, word in PARTS.items()
+            if word in changed
+        }
+    if tool.name in snapshot.held:
+        found["held"] = f"accept the change with `halflap trust --tool {tool.name}`"
+    return found

@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from halflap.graph.ports import Ports
     from halflap.graph.workflow import Match, Task, Workflow
 
-__all__ = ["edges_dot", "edges_mermaid", "workflow_mermaid"]
+__all__ = ["Drawing", "edges_dot", "edges_mermaid", "workflow_mermaid"]
 
 _MAX_TEXT = 60
 _MAX_LINES = 4
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _.,")
 
-_Kind = Literal["tool", "value", "want"]
+_Kind = Literal["tool", "silent", "place", "value", "want"]
 _SHAPES: dict[_Kind, tuple[str, str]] = {
     "tool": ('["', '"]'),
+    "silent": ('[["', '"]]'),
+    "place": ('(("', '"))'),
     "value": ('(["', '"])'),
     "want": ('{{"', '"}}'),
 }
@@ -38,7 +40,7 @@ class _Arrow(NamedTuple):
     """It goes to another server."""
 
 
-class _Drawing:
+class Drawing:
     """Boxes and arrows; their text comes from servers and can be anything."""
 
     def __init__(self) -> None:
@@ -68,7 +70,7 @@ class _Drawing:
         lines = ["flowchart LR"]
         for name, (kind, texts) in self.boxes.items():
             opening, closing = _SHAPES[kind]
-            lines.append(f"    {name}{opening}{'<br/>'.join(map(_entities, texts))}{closing}")
+            lines.append(f"    {name}{opening}{'<br/>'.join(map(_entities, texts)) or ' '}{closing}")
         for arrow in self.arrows:
             line = "-.->" if arrow.dashed else "==>" if arrow.strong else "-->"
             label = f'|"{"<br/>".join(map(_entities, arrow.lines))}"|' if arrow.lines else ""
@@ -86,7 +88,7 @@ class _Drawing:
 
 def workflow_mermaid(workflow: Workflow) -> str:
     """Draw a workflow: the values of `have`, the steps, what is wanted."""
-    made = _Drawing()
+    made = Drawing()
     for task in workflow.tasks:
         marks = [task.ports.server]
         marks += ["for each"] if task.axes else []
@@ -101,7 +103,7 @@ def workflow_mermaid(workflow: Workflow) -> str:
     return made.mermaid()
 
 
-def _draw_arguments(made: _Drawing, workflow: Workflow, task: Task) -> None:
+def _draw_arguments(made: Drawing, workflow: Workflow, task: Task) -> None:
     for one in task.arguments:
         slot = slot_text(one.slot)
         if one.origin == "have":
@@ -116,7 +118,7 @@ def _draw_arguments(made: _Drawing, workflow: Workflow, task: Task) -> None:
         made.arrow(step, task.id, lines, strong=strong)
 
 
-def _draw_filters(made: _Drawing, matches: Iterable[Match], target: str) -> None:
+def _draw_filters(made: Drawing, matches: Iterable[Match], target: str) -> None:
     for one in matches:
         name = one.given.have
         made.arrow(made.value(name, name), target, [f"{path_text(one.path)} = {name}"])
@@ -130,9 +132,9 @@ def edges_dot(edges: Iterable[Edge], tools: Mapping[str, Ports]) -> str:
     return _draw_edges(edges, tools).dot()
 
 
-def _draw_edges(edges: Iterable[Edge], tools: Mapping[str, Ports]) -> _Drawing:
+def _draw_edges(edges: Iterable[Edge], tools: Mapping[str, Ports]) -> Drawing:
     """Draw edges; one that only supplies optional parameters is dashed."""
-    made = _Drawing()
+    made = Drawing()
     listed = sorted(edges, key=lambda one: (one.source, one.target))
     names = sorted({name for one in listed for name in (one.source, one.target)})
     boxes = {

@@ -52,6 +52,10 @@ _AROUND = _phrases(
 """Objects that hold what tells about the page around them."""
 _NEXT = ({"next"}, {"next", "url"}, {"next", "page"}, {"next", "page", "url"})
 
+Tells = Literal["next", "items", "pages", "more", "done"]
+"""What a field says of a page: what leads to the next one, how many items or pages there are, whether more follow, or
+whether it ends."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pages:
@@ -60,12 +64,11 @@ class Pages:
     by: Literal["cursor", "page", "offset", "last"]
     """What the parameter takes: what the result holds, a page number, a number of items, or the last item's id."""
     source: Path
-    """The cursor, or what tells how much there is."""
     target: Path
-    tells: Literal["cursor", "items", "pages", "more", "done"]
-    """What `source` is: the cursor itself, how many items or pages there are, whether more follow, or whether it ends."""
+    tells: Tells
+    """What `source` is."""
     lists: tuple[Path, ...]
-    """The arrays that grow page by page."""
+    """The arrays that grow page by page, the one that counts first."""
     last: Path = ()
     """The id of an item."""
     first: int = 0
@@ -80,14 +83,10 @@ class Pages:
 class More:
     """A place that tells that a result is only a part."""
 
-    kind: Literal["more", "done", "next", "total", "full"]
-    """It is true then, false, there at all, or greater than the number of items; or there are as many as a limit allows."""
+    tells: Tells
     path: Path
     array: Path = ()
     """The items to count."""
-    limit: str = ""
-    """The parameter that limits their number, and its default."""
-    size: int = 0
 
 
 def takes_page(path: Path) -> bool:
@@ -106,61 +105,46 @@ def _takes_page(name: str) -> bool:
 def pages_of(ports: Ports) -> Pages | None:
     """Return how to get all pages of a tool's result, if that is known."""
     slots = [one for one in ports.slots if _is_page_slot(ports, one)]
-    items = main_list(ports)
-    if not slots or not (items is not None or _lists(ports)):
+    lists, main = _lists(ports), main_list(ports)
+    if not slots or (main is None and not lists):
         return None
-    told = _around(ports)
-    found = _by_cursor(slots, told, _lists(ports))
-    if found is None and items is not None:
-        found = _by_number(slots, told, items) or _by_last(ports, slots, told, items)
-    return found
+    told = _told(ports, main)
+    if main is None:
+        return _by_cursor(slots, told, lists)
+    return (
+        _by_cursor(slots, told, lists) or _by_number(slots, told, main) or _by_last(ports, slots, told, main)
+    )
 
 
 def more_of(ports: Ports) -> tuple[More, ...]:
     """Return what tells that a result is only a part, if its pages cannot be asked for."""
     lists, main = _lists(ports), main_list(ports)
     is_paged = any(takes_page(one.path) for one in ports.slots)
-    found: list[More] = []
-    for place in _around(ports) if lists else ():
-        name = _name(place.path)
-        if not _is_about(place.path, lists):
-            continue
-        if place.form.is_boolean:
-            if name in _MORE or (name in _DONE and is_paged):
-                found.append(More("more" if name in _MORE else "done", place.path))
-        elif _leads_on(place) and (is_paged or name != "next"):
-            found.append(More("next", place.path))
-        elif main is not None and is_paged and _is_total(place, main):
-            found.append(More("total", place.path, main))
-    if any(one.kind in {"more", "done"} for one in found):
-        # A cursor may be there on the last page, too.
-        found = [one for one in found if one.kind != "next"]
-    return tuple(found) or _full(ports, main)
+    told = [(place, tells) for place, tells in _told(ports, main) if lists and _is_about(place.path, lists)]
+    flags = [one for one in told if one[1] == "more" or (one[1] == "done" and is_paged)]
+    # A cursor may be there on the last page, too, so flags say more.
+    others = [
+        one
+        for one in told
+        if (one[1] == "next" and (is_paged or _name(one[0].path) != "next"))
+        or (one[1] == "items" and is_paged)
+    ]
+    return tuple(More(tells, place.path, main or ()) for place, tells in flags or others)
 
 
-def _full(ports: Ports, main: Path | None) -> tuple[More, ...]:
-    """Return the default limit of a tool that lists something."""
-    for slot in ports.slots if main is not None and ports.subject.verb == "list" else ():
-        is_size = len(slot.path) == 1 and phrase(_words(slot.parameter)) in _SIZES
-        if is_size and type(slot.default) is int and slot.default > 0:
-            return (More("full", main or (), main or (), slot.parameter, slot.default),)
-    return ()
-
-
-def _around(ports: Ports) -> list[Place]:
-    """Return the places outside all lists."""
-    return [one for one in ports.places if one.path and all(step.kind == "key" for step in one.path)]
+def _told(ports: Ports, main: Path | None) -> list[tuple[Place, Tells]]:
+    """Return what places outside of all lists say of a page."""
+    places = (one for one in ports.places if one.path and all(step.kind == "key" for step in one.path))
+    return [(one, tells) for one in places if (tells := _tells(one, main)) is not None]
 
 
 def _lists(ports: Ports) -> tuple[Path, ...]:
     """Return the outermost arrays inside a tool's result."""
     found: dict[Path, None] = {}
     for place in ports.places:
-        for at, step in enumerate(place.path):
-            if step.kind != "key":
-                if at and step.kind == "each":
-                    found[place.path[:at]] = None
-                break
+        at = next((at for at, step in enumerate(place.path) if step.kind != "key"), 0)
+        if at and place.path[at] == EACH:
+            found[place.path[:at]] = None
     return tuple(found)
 
 
@@ -181,53 +165,51 @@ def main_list(ports: Ports) -> Path | None:
 # The three ways --------------------------------------------------------------------------------------
 
 
-def _by_cursor(slots: list[Slot], told: list[Place], lists: tuple[Path, ...]) -> Pages | None:
+def _by_cursor(slots: list[Slot], told: list[tuple[Place, Tells]], lists: tuple[Path, ...]) -> Pages | None:
     found = [
         (_closeness(place, slot), -at, place, slot)
-        for at, place in enumerate(told)
-        if _leads_on(place) and lists
+        for at, (place, tells) in enumerate(told)
         for slot in slots
-        if _belongs(place, slot)
+        if tells == "next" and lists and _belongs(place, slot)
     ]
     if not found:
         return None
     *_, place, slot = max(found, key=lambda one: one[:2])
-    flags = [
-        (one.path, _name(one.path) in _DONE)
-        for one in told
-        if one.form.is_boolean and _name(one.path) in _MORE | _DONE
-        if place.path[: len(one.path) - 1] == one.path[:-1]
-    ]
+    ends = (
+        (one.path, tells == "done")
+        for one, tells in told
+        if tells in {"more", "done"} and place.path[: len(one.path) - 1] == one.path[:-1]
+    )
     is_text = "string" in place.form.kinds
     may_be_address = is_text and _is_next(place.path) and "url" not in _words(slot.path[-1].key)
-    ends = flags[0] if flags else None
-    return Pages("cursor", place.path, slot.path, "cursor", lists, ends=ends, may_be_address=may_be_address)
+    return Pages(
+        "cursor", place.path, slot.path, "next", lists, ends=next(ends, None), may_be_address=may_be_address
+    )
 
 
-def _by_number(slots: list[Slot], told: list[Place], items: Path) -> Pages | None:
+def _by_number(slots: list[Slot], told: list[tuple[Place, Tells]], items: Path) -> Pages | None:
     for slot in slots:
         name = _name(slot.path)
         if name not in _PAGE_NUMBERS | _OFFSETS or not form_of(slot.type).is_number:
             continue
         by: Literal["page", "offset"] = "page" if name in _PAGE_NUMBERS else "offset"
         first = slot.default if type(slot.default) is int and slot.default in {0, 1} else int(by == "page")
-        for place in told:
-            tells = _tells(place, items)
-            if tells is not None and _is_about(place.path, (items,)):
+        for place, tells in told:
+            if tells != "next" and _is_about(place.path, (items,)):
                 return Pages(by, place.path, slot.path, tells, (items,), first=first)
     return None
 
 
-def _by_last(ports: Ports, slots: list[Slot], told: list[Place], items: Path) -> Pages | None:
+def _by_last(ports: Ports, slots: list[Slot], told: list[tuple[Place, Tells]], items: Path) -> Pages | None:
     slot = next((one for one in slots if _name(one.path) in _LAST_SEEN), None)
-    more = [(one, tells) for one in told if (tells := _tells(one, items)) in {"more", "done"}]
+    more = [(place, tells) for place, tells in told if tells in {"more", "done"}]
     if slot is None or not more:
         return None
     kinds = form_of(slot.type).kinds
     inside = [one for one in ports.places if one.path[:-1] == (*items, EACH) and one.form.kinds & kinds]
     for name in (("id",), (*ports.subject.thing, "id")):
         for one in inside:
-            if words_of(one.path[-1].key) == name and more[0][1] is not None:
+            if words_of(one.path[-1].key) == name:
                 return Pages("last", more[0][0].path, slot.path, more[0][1], (items,), last=one.path)
     return None
 
@@ -271,14 +253,24 @@ def _is_next(path: Path) -> bool:
     return set(own) in _NEXT or (own == ("url",) and len(path) > 1 and _name(path[:-1]) == "next")
 
 
-def _leads_on(place: Place) -> bool:
-    """Return whether a place holds what leads to the next page."""
-    words = _words(place.path[-1].key)
-    if place.form.is_boolean or {"previous", "prev", "start"} & set(words):
-        return False
+def _tells(place: Place, items: Path | None) -> Tells | None:
+    words, name = _words(place.path[-1].key), _name(place.path)
+    if place.form.is_boolean:
+        return "more" if name in _MORE else "done" if name in _DONE else None
     core = _core(words)
     is_cursor = core in _CURSORS and (core not in {"key", "offset", "state"} or "next" in words)
-    return _is_next(place.path) or (is_cursor and not _LEADS.isdisjoint(words))
+    if not {"previous", "prev", "start"} & set(words) and (
+        _is_next(place.path) or (is_cursor and not _LEADS.isdisjoint(words))
+    ):
+        return "next"
+    if not place.form.is_number or items is None:
+        return None
+    if name in _PAGE_COUNTS or (name == "page" and is_plural(place.path[-1].key)):
+        return "pages"
+    own = _words(place.path[-2].key) if words == ("value",) and len(place.path) > 1 else words
+    counted = _COUNTED | set(words_of(items[-1].key) if items else ())
+    is_total = phrase(own) in _TOTALS or ("total" in own and set(own) - {"total"} <= counted)
+    return "items" if is_total else None
 
 
 def _belongs(place: Place, slot: Slot) -> bool:
@@ -295,25 +287,6 @@ def _closeness(place: Place, slot: Slot) -> int:
     own, asked = set(_words(place.path[-1].key)), set(_words(slot.path[-1].key))
     same = 4 * (own - {"next"} == asked - {"next"}) + 2 * bool(own & asked)
     return same + ("next" in own) - _is_next(place.path)
-
-
-def _tells(place: Place, items: Path) -> Literal["items", "pages", "more", "done"] | None:
-    name = _name(place.path)
-    if place.form.is_boolean:
-        return "more" if name in _MORE else "done" if name in _DONE else None
-    if not place.form.is_number:
-        return None
-    if name in _PAGE_COUNTS or (name == "page" and is_plural(place.path[-1].key)):
-        return "pages"
-    return "items" if _is_total(place, items) else None
-
-
-def _is_total(place: Place, items: Path) -> bool:
-    path = place.path[:-1] if place.path[-1].key == "value" and len(place.path) > 1 else place.path
-    own = _words(path[-1].key)
-    counted = _COUNTED | set(words_of(items[-1].key) if items else ())
-    is_total = phrase(own) in _TOTALS or ("total" in own and set(own) - {"total"} <= counted)
-    return place.form.is_number and is_total
 
 
 def _is_about(path: Path, lists: tuple[Path, ...]) -> bool:

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.graph.naming import subject_of
-from halflap.graph.paths import EACH, NAME, VALUE, Path, key
+from halflap.graph.paths import EACH, NAME, VALUE, Path, Step, key
 from halflap.graph.types import Form, form_of
 from halflap.schema import (
     Type,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from halflap.graph.naming import Subject
     from halflap.schema import Field
 
-__all__ = ["Place", "Ports", "Slot", "only_value", "ports_of"]
+__all__ = ["Place", "Ports", "Slot", "follow", "ports_of"]
 
 _MAX_PORTS = 600
 """Slots, and places, read of one tool, the outermost first. Doubling it finds links in deeper results."""
@@ -53,8 +53,6 @@ class Place(NamedTuple):
     """Whether it, or what it is in, may be missing or null although others beside it may not."""
     declared: bool = True
     """Whether the server declares it; otherwise it was learned from results."""
-    confidence: float = 1.0
-    """How certain a learned place is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +115,6 @@ def _parts_of(kind: Type) -> list[Type]:
     return [one for one in (kind.members or (kind,)) if one.kind not in {"null", "never"}]
 
 
-def only_value(kind: Type) -> str | float | None:
-    """Return the one plain value that a type allows, if there is one and it is not null."""
-    if kind.kind != "values" or len(kind.values) != 1 or not isinstance(kind.values[0], str | int | float):
-        return None
-    value: str | float = kind.values[0]
-    return value
-
-
 def ports_of(
     tool: Tool,
     learned: Type | None = None,
@@ -137,7 +127,7 @@ def ports_of(
     """Take a tool's schemas apart: what it declares to return first, then what was learned of its results."""
     taken = _taken(object_types(read_type(tool.input_schema)))
     slots = sorted((slot for one in taken for slot in _slots(one)), key=lambda slot: len(slot.path))
-    places, result = _places_of(tool.output_schema, learned, learned_confidence)
+    places, result = _places_of(tool.output_schema, learned, may_be_map=learned_confidence <= 0)
     return Ports(
         tool=tool.name,
         server=tool.server,
@@ -154,9 +144,14 @@ def ports_of(
 
 
 def _taken(objects: Sequence[Type]) -> tuple[Field, ...]:
-    """Return the keys of an object that is taken; one with a single possible value counts as having a default."""
+    """Return the keys of an object that is taken; the only possible value of one is its default."""
     return tuple(
-        replace(one, has_default=True) if one.required and only_value(one.type) is not None else one
+        replace(one, has_default=True, default=one.type.values[0])
+        if one.required
+        and one.type.kind == "values"
+        and len(one.type.values) == 1
+        and one.type.values != (None,)
+        else one
         for one in fields_of(objects)
     )
 
@@ -181,7 +176,8 @@ def _slots(field: Field) -> Iterator[Slot]:
         if extra is not None and is_informative(extra):
             # No key of a map is required.
             todo.append((extra, (*path, VALUE), replace(own, required=False, description=extra.description)))
-        for array in (one for one in parts if one.kind == "array"):
+        # What takes one value or an array takes one.
+        for array in (one for one in parts if one.kind == "array" and taken is None):
             todo.append((array.items or Type("any"), (*path, EACH), own))
 
 
@@ -194,13 +190,13 @@ _declared: OrderedDict[bytes, Outputs] = OrderedDict()
 """By hash of the schema: tools of one API often return the same things, and reading a large schema takes milliseconds."""
 
 
-def _places_of(schema: Mapping[str, Any] | None, learned: Type | None, confidence: float) -> Outputs:
+def _places_of(schema: Mapping[str, Any] | None, learned: Type | None, *, may_be_map: bool) -> Outputs:
     """Return the places of a declared result schema, refined and completed by what was learned."""
     declared, result = _read(schema) if schema else ((), None)
     if learned is None:
         return declared, result
     found = {one.path: one for one in declared}
-    for place in _places(learned, declared=False, confidence=confidence):
+    for place in _places(learned, declared=False, may_be_map=may_be_map):
         known = found.get(place.path)
         if known is not None:
             found[place.path] = _refined(known, place)
@@ -215,7 +211,7 @@ def _read(schema: Mapping[str, Any]) -> Outputs:
     digest = sha256(json.dumps(schema, default=str).encode(errors="replace")).digest()
     if digest not in _declared:
         kind = result_type(schema)
-        places = () if kind is None else _places(kind, declared=True, confidence=1.0)
+        places = () if kind is None else _places(kind)
         _declared[digest] = places, kind
         if len(_declared) > _MAX_CACHED:
             _declared.popitem(last=False)
@@ -242,11 +238,11 @@ class _Part(NamedTuple):
     is_optional: bool = False
 
 
-def _places(kind: Type, *, declared: bool, confidence: float) -> tuple[Place, ...]:
+def _places(kind: Type, *, declared: bool = True, may_be_map: bool = False) -> tuple[Place, ...]:
     found: dict[Path, Place] = {}
-    for part, taken in islice(_walk(kind, may_be_map=not declared and confidence <= 0), _MAX_PORTS):
+    for part, taken in islice(_walk(kind, may_be_map=may_be_map), _MAX_PORTS):
         text = part.description or part.type.description
-        place = Place(part.path, taken, form_of(taken), text, part.is_optional, declared, confidence)
+        place = Place(part.path, taken, form_of(taken), text, part.is_optional, declared)
         found.setdefault(part.path, place)
     return tuple(found.values())
 
@@ -288,3 +284,22 @@ def _others(part: _Part, objects: list[Type], arrays: list[Type]) -> Iterator[_P
     for one in arrays:
         if one.items is not None:
             yield part._replace(path=(*part.path, EACH), type=one.items)
+
+
+def follow(kind: Type | None, step: Step) -> tuple[Type | None, bool]:
+    """Return the type one step further, and whether that may be missing or null although what it is in is there."""
+    parts = [] if kind is None else _parts_of(kind)
+    objects = [one for one in parts if one.kind == "object"]
+    inner: Type | None = None
+    is_optional = False
+    if step.kind == "key":
+        found = next((one for one in fields_of(objects) if one.name == step.key), None)
+        inner = None if found is None else found.type
+        is_optional = found is None or not found.required or len(objects) < len(parts)
+    elif step.kind == "each":
+        inner = next((one.items for one in parts if one.kind == "array"), None)
+    elif step.kind == "value":
+        inner = extra_of(objects)
+    return inner, is_optional or (
+        inner is not None and any(one.kind == "null" for one in inner.members or (inner,))
+    )

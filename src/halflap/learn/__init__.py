@@ -12,11 +12,10 @@ from halflap.learn.drift import Change, changes
 from halflap.learn.infer import Observer, infer
 from halflap.learn.learned import OUTCOMES, Learned, Observations
 from halflap.learn.merge import is_lost, merge
-from halflap.learn.names import Unkept, is_name, with_unkept
-from halflap.learn.schema_of import brief, schema_of
+from halflap.learn.names import is_name
+from halflap.learn.schema_of import brief, schema_of, type_of
 from halflap.learn.schemas import infer_schema_from_value, merge_schemas
 from halflap.learn.shape import NOTHING, Shape, digest_of
-from halflap.learn.type_of import type_of
 
 __all__ = [
     "NOTHING",
@@ -26,7 +25,6 @@ __all__ = [
     "Observations",
     "Observer",
     "Shape",
-    "Unkept",
     "brief",
     "changes",
     "confidence",
@@ -41,5 +39,4 @@ __all__ = [
     "schema_of",
     "to_json",
     "type_of",
-    "with_unkept",
 ]

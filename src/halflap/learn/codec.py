@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Valida
 
 from halflap.core.errors import ShapeBrokenError, ShapeTooNewError
 from halflap.learn.formats import FORMATS
-from halflap.learn.merge import bounded, merge_places, merge_records, unnamed
+from halflap.learn.merge import bounded, merge_optional, merge_records, unnamed
 from halflap.learn.names import is_name, is_tag_value
 from halflap.learn.shape import (
     DEEPEST,
@@ -142,8 +142,7 @@ class _PlaceForm(_Form):
         for form in self.records:
             # What was a tag by earlier rules, or by those of another gateway, may be data by ours.
             tag = Tag(*form.tag) if form.tag is not None and is_tag_value(form.tag[1]) else None
-            record = form.read(left - 1)
-            records[tag] = merge_records(records[tag], record) if tag in records else record
+            records[tag] = merge_records(records.get(tag, Record()), form.read(left - 1))
         return Place(
             kinds={kind: _read_tally(times) for kind, times in self.kinds.items()},
             format=None if self.formats is None else "".join(self.formats),
@@ -168,13 +167,9 @@ class _RecordForm(_Form):
         keys = {name: Key(form.read(left), _read_tally(times)) for name, (form, times) in self.keys.items()}
         # As with tags, what was a name may be data.
         data = [unnamed(key.place) for name, key in keys.items() if not is_name(name)]
-        data += [] if self.rest is None else [self.rest.read(left)]
-        return Record(
-            _read_tally(self.seen),
-            {name: key for name, key in keys.items() if is_name(name)},
-            reduce(merge_places, data) if data else None,
-            self.crowded,
-        )
+        names = {name: key for name, key in keys.items() if is_name(name)}
+        rest = reduce(merge_optional, data, None if self.rest is None else self.rest.read(left))
+        return Record(_read_tally(self.seen), names, rest, self.crowded)
 
 
 class _ShapeForm(_Form):
@@ -186,8 +181,8 @@ class _ShapeForm(_Form):
     root: _PlaceForm
 
     def read(self) -> Shape:
-        root, sample = self.root.read(self.depth), Sample.of(int(digest, 16) for digest in self.sample)
-        return Shape(root, self.observations, sample, self.first, self.last, self.depth)
+        sample = Sample.of(int(digest, 16) for digest in self.sample)
+        return Shape(self.root.read(self.depth), self.observations, sample, self.first, self.last, self.depth)
 
 
 def _read_tally(times: int | tuple[int, str]) -> Tally:

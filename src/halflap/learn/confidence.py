@@ -44,7 +44,7 @@ def _news(place: Place, *, enums: bool) -> Iterator[int | None]:
     for variant in variants:
         tallies += variant.values.values() if len(variants) > 1 else ()
         tallies += (key.missing for key in variant.record.keys.values())
-        for inner in variant.record.places():
+        for _, inner in variant.record.places():
             yield from _news(inner, enums=enums)
     if place.items is not None:
         yield from _news(place.items, enums=enums)

@@ -80,16 +80,13 @@ def _of_record(before: Record, now: Record, path: str) -> Iterator[Change]:
             yield Change(inner, "missing-key", "always there", "missing")
         if found is not None:
             yield from _of_place(key.place, found.place, inner)
-    for name in sorted(now.keys.keys() - before.keys.keys()):
+    new = [(_join(path, name), now.keys[name].place) for name in sorted(now.keys.keys() - before.keys.keys())]
+    new += [] if now.rest is None else [(f"{path}[key]", now.rest)]
+    for inner, place in new:
         if before.rest is not None:
-            yield from _of_place(before.rest, now.keys[name].place, f"{path}[key]")
+            yield from _of_place(before.rest, place, f"{path}[key]")
         else:
-            yield Change(_join(path, name), "new-key", "never there", _types(now.keys[name].place))
-    if now.rest is not None:
-        if before.rest is not None:
-            yield from _of_place(before.rest, now.rest, f"{path}[key]")
-        else:
-            yield Change(f"{path}[key]", "new-key", "never there", _types(now.rest))
+            yield Change(inner, "new-key", "never there", _types(place))
 
 
 def _allows(place: Place, kind: str) -> bool:

@@ -23,6 +23,7 @@ _SIGN = r"[A-Za-z0-9._~!$&'()*+,;=:@/-]"
 _PATH = rf"{_SIGN}*+(?:%[0-9A-Fa-f]{{2}}{_SIGN}*+)*+"
 
 _LONGEST_IPV6 = 45
+_SAMPLE = 16
 
 
 def _is_ipv6(text: str) -> bool:
@@ -68,13 +69,11 @@ def format_of(text: str) -> str:
     return next((name for name, fits in MATCHERS.items() if fits(text)), "")
 
 
-def common_format(texts: Sequence[str]) -> str:
-    """Return the format that all texts have, or an empty string."""
-    first = format_of(texts[0])
-    return first if first and all_have(first, texts) else ""
-
-
 def all_have(name: str, texts: Sequence[str]) -> bool:
+    """Return whether all texts have a format."""
+    if len(set(texts[:_SAMPLE])) <= _SAMPLE // 2:
+        # Texts in real results often repeat.
+        texts = list(set(texts))
     if name not in _LINES:
         return all(map(MATCHERS[name], texts))
     lines = "\n".join(texts) + "\n"

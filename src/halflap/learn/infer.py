@@ -1,31 +1,31 @@
 """Observe results, fast; the shape equals that of every single result, merged.
 
-Results are read column by column. A column has the values at one place, of all results that are observed together, each with
-the digest of the arguments that its result answers. Objects with the same keys are split into columns at once, so most of the
-work is a few calls for each column.
+Results are observed many at a time, column by column: a column has what many results have at one place. Most of the
+work is a few calls of C functions for each column. Which arguments the values answer is looked up only where something
+is new.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import reduce
-from itertools import chain, islice, repeat
-from typing import TYPE_CHECKING, Any
+from itertools import chain, compress, filterfalse, islice, repeat
+from operator import contains, eq, not_
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from halflap.learn.columns import columns_of, flattened, joined, split, values_of
-from halflap.learn.formats import all_have, common_format
-from halflap.learn.merge import bounded, cut_below, merge, merge_optional, merge_records, unnamed
-from halflap.learn.names import TAG_KEYS, TAG_RANKS, Unkept, is_name, is_tag_value
+from halflap.learn.formats import all_have, format_of
+from halflap.learn.merge import bounded, cut_below, merge_optional, merge_records, unnamed
+from halflap.learn.names import TAG_KEYS, TAG_RANKS, is_name, is_tag_value
 from halflap.learn.shape import (
     DEEPEST,
-    LONGEST_TEXT,
     MOST_DIGESTS,
     MOST_KEYS,
     MOST_PLACES,
     MOST_VALUES,
     MOST_VARIANTS,
-    NOTHING,
     Key,
     Place,
     Record,
@@ -37,294 +37,277 @@ from halflap.learn.shape import (
 )
 
 if TYPE_CHECKING:
-    from halflap.learn.columns import Column, Digests, Group, Object
+    Object = dict[Any, Any]
+    Digests = int | Iterable[int]
+    """One for each value of a column, or the one of all."""
 
-_DIGESTS = 1 << 64
-_AT_ONCE = 8_192
-"""Items of arrays in one column. Doubling it doubles what a long array takes beside its shape, about 1 MB a level."""
+_AT_ONCE = 2_048
+"""Values in one column. Doubling it doubles what a large result takes beside its shape, some 100 KB a level."""
+_KEYS_AT_ONCE = 65_536
+"""Keys of the objects in one column; likewise."""
 _DATA = "\0"
 """Instead of a name: the key of values under keys that are data, none of which are kept."""
 _KIND_OF: dict[type, str] = {
     type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object",
-    Unkept: "string",
 }  # fmt: skip
-"""The types that a JSON reader returns, and texts that are not to be kept."""
+"""The types that a JSON reader returns."""
+
+_T = TypeVar("_T")
+_K = TypeVar("_K", bound=Hashable)
 
 
 def infer(values: Iterable[Any], digests: Iterable[int] = repeat(0), *, keep_values: bool = False) -> Shape:
     """Return the shape of results, each with the digest of the arguments it answers."""
     observer = Observer(values=keep_values)
     pairs = list(zip(values, digests, strict=False))
-    observer.observe_all([value for value, _ in pairs], [digest for _, digest in pairs])
+    observer.observe([value for value, _ in pairs], [digest for _, digest in pairs])
     return observer.shape()
 
 
 class Observer:
-    """Observes any number of results; with `values`, short strings are kept while they are few."""
+    """Observes any number of results; with `values`, strings that could be names are kept while they are few."""
 
     def __init__(self, *, values: bool = False) -> None:
         self._keeps_all = values
-        self._begin(NOTHING)
-
-    def _begin(self, before: Shape) -> None:
-        self._before = before
-        """What was observed before this."""
         self._root = Place()
         self._observations = 0
         self._digests: set[int] = set()
         self._times: list[float] = []
-        self._deepest = before.depth
+        self._deepest = DEEPEST
         self._made = [1] + [0] * DEEPEST
         """How many places were made on each level."""
-        self._unchecked: defaultdict[str, list[tuple[Place, Sequence[str]]]] = defaultdict(list)
-        """Texts at places that have a format, by that format."""
 
-    def observe(self, value: Any, digest: int = 0, at: float | None = None) -> None:
-        """Count one result: `digest` is that of the arguments it answers, `at` is when, in seconds."""
-        self.observe_all([value], [digest], [] if at is None else [at])
-
-    def observe_all(self, values: Sequence[Any], digests: Sequence[int], times: Sequence[float] = ()) -> None:
-        """Count results, each with its digest. Many at once take a fraction of the time."""
-        own = [digest % _DIGESTS for digest in digests]
-        self._observations += len(own)
-        self._digests.update(own)
+    def observe(self, values: Sequence[Any], digests: Sequence[int], times: Sequence[float] = ()) -> None:
+        """Count results, each with the digest of the arguments it answers; `times` are in seconds."""
+        self._observations += len(values)
+        self._digests.update(digests)
         if len(self._digests) > 8 * MOST_DIGESTS:
             self._digests = set(Sample.of(self._digests).digests)
         if times:
             self._times = [min([*self._times, *times]), max([*self._times, *times])]
-        if own:
-            self._column(self._root, values, own, 0, None)
-            self._check_formats()
+        if values:
+            self._column(self._root, values, _one_or_all(digests), 0, None)
 
     def shape(self) -> Shape:
-        """Return what was observed so far; more can be observed afterwards."""
-        if self._observations:
-            first, last = self._times or (None, None)
-            root = cut_below(self._root, self._deepest)
-            seen = Shape(root, self._observations, Sample.of(self._digests), first, last, self._deepest)
-            self._begin(merge(self._before, bounded(seen)))
-        return self._before
+        """Return what was observed. Nothing may be observed afterwards."""
+        first, last = self._times or (None, None)
+        root, sample = cut_below(self._root, self._deepest), Sample.of(self._digests)
+        return bounded(Shape(root, self._observations, sample, first, last, self._deepest))
 
     def _column(
         self, place: Place, values: Sequence[Any], digests: Digests, level: int, key: str | None
     ) -> None:
-        kinds = set(map(type, values))
-        if len(kinds) > 1:
-            for _, some, whose in split(values, digests, list(map(type, values))):
+        kinds = list(map(type, values))
+        kind = kinds[0]
+        if kinds.count(kind) < len(kinds):
+            for _, some, whose in _split(values, digests, kinds):
                 self._column(place, some, whose, level, key)
             return
-        kind = kinds.pop()
         name = _KIND_OF.get(kind, "other")
         tally = place.kinds.get(name)
         if tally is None:
             tally = place.kinds[name] = Tally()
-        if tally.once is None and tally.times:
-            tally.times += len(values)
-        else:
-            tally.count(len(values), digests)
+        tally.count(len(values), digests)
         if name == "string":
             self._texts(place, values, digests, key)
         elif kind is dict:
             self._objects(place, values, digests, level)
-        elif kind is list:
-            self._arrays(place, values, digests, level)
+        elif kind is list and any(values):
+            place.items = place.items or self._new_place(place, level + 1)
+            self._flattened(place.items, values, digests, level + 1, None)
         elif kind is bool and key in TAG_KEYS:
             self._keep(place, values, digests, key)
 
     def _texts(self, place: Place, texts: Sequence[str], digests: Digests, key: str | None) -> None:
-        if type(texts[0]) is Unkept:
-            place.values = None
-        if place.values is not None:
-            self._keep(place, texts, digests, key)
+        self._keep(place, texts, digests, key)
         if place.format is None:
-            place.format = common_format(texts)
-        elif place.format:
-            self._unchecked[place.format].append((place, texts))
-
-    def _check_formats(self) -> None:
-        """Check all texts together that should have the same format: that takes a fraction of the time."""
-        for name, columns in self._unchecked.items():
-            if not all_have(name, list(chain.from_iterable(texts for _, texts in columns))):
-                for place, texts in columns:
-                    if not all_have(name, texts):
-                        place.format = ""
-        self._unchecked.clear()
+            place.format = format_of(texts[0])
+        if place.format and not all_have(place.format, texts):
+            place.format = ""
 
     def _keep(self, place: Place, values: Sequence[Scalar], digests: Digests, key: str | None) -> None:
         """Keep values if all may be kept and they are few."""
-        if place.values is None:
-            return
-        counts = Counter(values)
-        new = [value for value in counts if value not in place.values]
-        if len(place.values) + len(new) > MOST_VALUES or not all(self._may_keep(value, key) for value in new):
-            place.values = None
-            return
-        for value, times in counts.items():
-            tally = place.values.setdefault(value, Tally())
-            whose = digests
-            if not tally.has_several:
-                whose = [digest for digest, one in zip(digests, values, strict=True) if one == value]
-            tally.count(times, whose)
+        # Most often, the first value shows that none is kept.
+        if place.values is not None and self._may_keep(values[0], key):
+            different = place.values.keys() | values
+            if len(different) <= MOST_VALUES and all(self._may_keep(value, key) for value in different):
+                for value, some, whose in _split(values, digests, values):
+                    place.values.setdefault(value, Tally()).count(len(some), whose)
+                return
+        place.values = None
 
     def _may_keep(self, value: Scalar, key: str | None) -> bool:
-        if key in TAG_KEYS and is_tag_value(value):
-            return True
-        if not self._keeps_all or key == _DATA:
-            return False
-        return type(value) is str and len(value) <= LONGEST_TEXT and value.isprintable()
-
-    def _arrays(self, place: Place, arrays: Sequence[list[Any]], digests: Digests, level: int) -> None:
-        if not any(arrays):
-            return
-        if place.items is None:
-            if not self._take(level + 1):
-                place.cut = True
-                return
-            place.items = Place()
-        items = place.items
-        # Not all at once: an array may have millions of items.
-        values, whose = flattened(arrays, digests)
-        while column := list(islice(values, _AT_ONCE)):
-            self._column(items, column, list(islice(whose, _AT_ONCE)), level + 1, None)
+        return (key in TAG_KEYS and is_tag_value(value)) or (
+            self._keeps_all and key != _DATA and is_name(value)
+        )
 
     def _objects(self, place: Place, objects: Sequence[Object], digests: Digests, level: int) -> None:
         if level >= self._deepest:
             place.cut = place.cut or any(objects)
             return
-        plain = place.records.get(None)
-        if plain is not None and plain.crowded:
-            # Nothing but their tags can tell such objects apart.
-            keys = [() if place.mixed or TAG_KEYS.isdisjoint(one) else tuple(one) for one in objects]
-        else:
-            keys = list(map(tuple, objects))
-        by_tag: dict[Any, list[Group]] = defaultdict(list)
-        for alike, rows, whose in split(objects, digests, keys):
-            if place.mixed or TAG_KEYS.isdisjoint(alike):
-                by_tag[None].append((alike, rows, whose))
-                continue
-            for tag, some, own in split(rows, whose, _tags_of(rows)):
-                by_tag[tag].append((alike, some, own))
-        if not place.mixed and len(place.records.keys() | by_tag) > MOST_VARIANTS:
-            self._check_formats()
+        half = len(objects) // 2
+        if half and sum(map(len, objects)) > _KEYS_AT_ONCE:
+            for part in (slice(half), slice(half, None)):
+                own = digests if isinstance(digests, int) else list(digests)[part]
+                self._objects(place, objects[part], own, level)
+            return
+        are_alike = _are_alike(objects)
+        tags = [None] * len(objects) if place.mixed else _tags_of(objects, are_alike=are_alike)
+        if len(place.records.keys() | set(tags)) > MOST_VARIANTS:
             place.records = {None: reduce(merge_records, place.records.values(), Record())}
             place.mixed = True
-            by_tag = {None: list(chain.from_iterable(by_tag.values()))}
-        for tag, groups in by_tag.items():
-            if tag not in place.records:
-                place.records[None if tag is None else Tag(*tag)] = Record()
-            self._record(place, place.records[tag], groups, level)
+            tags = [None] * len(objects)
+        for tag, some, whose in _split(objects, digests, tags):
+            record = place.records.setdefault(tag, Record())
+            self._record(place, record, some, whose, level + 1, are_alike=are_alike or _are_alike(some))
 
-    def _record(self, place: Place, record: Record, groups: list[Group], level: int) -> None:
+    def _record(
+        self,
+        place: Place,
+        record: Record,
+        rows: Sequence[Object],
+        digests: Digests,
+        level: int,
+        *,
+        are_alike: bool,
+    ) -> None:
         """Count objects of one record, and split them into columns."""
-        before = record.seen
-        record.seen = Tally(before.times, before.once)
-        for _, rows, digests in groups:
-            record.seen.count(len(rows), digests)
-        names = [] if record.crowded else _new_names(record, groups)
-        if len(record.keys) + len(names) > MOST_KEYS:
-            self._check_formats()
-            _crowd(record)
-            names = []
-        for name in names:
-            if not self._take(level + 1):
-                place.cut = True
+        keys = rows[0].keys() if are_alike else set().union(*rows)
+        before = replace(record.seen)
+        record.seen.count(len(rows), digests)
+        for name in _new_names(record, keys):
+            new = self._new_place(place, level)
+            if new is None:
                 return
-            record.keys[name] = Key(Place(), Tally(before.times, before.once))
-        # Most often all objects have the same keys; then there is nothing to join.
-        data = (
-            self._alike(record, groups[0], level) if len(groups) == 1 else self._mixed(record, groups, level)
-        )
-        if data:
-            if record.rest is None:
-                if not self._take(level + 1):
-                    place.cut = True
-                    return
-                record.rest = Place()
-            self._column(record.rest, *joined(data), level + 1, _DATA)
+            record.keys[name] = Key(new, replace(before))
+        names = record.keys.keys() & keys
+        columns = _columns_of(rows, names, are_alike=are_alike and len(names) == len(keys))
+        for name, key in record.keys.items():
+            values, whose = columns.get(name, ()), digests
+            if len(values) < len(rows):
+                has = map(contains, rows, repeat(name))
+                key.missing.count(len(rows) - len(values), _where(digests, map(not_, has)))
+                whose = _where(digests, map(contains, rows, repeat(name)))
+            if values:
+                self._column(key.place, values, whose, level, name)
+        if len(names) < len(keys):
+            record.rest = record.rest or self._new_place(place, level)
+            data: list[Collection[Any]] = list(map(dict.values, rows))
+            if names:
+                data = [[value for name, value in row.items() if name not in names] for row in rows]
+            self._flattened(record.rest, data, digests, level, _DATA)
 
-    def _alike(self, record: Record, group: Group, level: int) -> list[Column]:
-        """Observe objects with the same keys, and return what they have under keys that are data."""
-        names, rows, digests = group
-        known = record.keys
-        for name in known.keys() - names if known.keys() != set(names) else ():
-            known[name].missing.count(len(rows), digests)
-        if known.keys().isdisjoint(names):
-            return values_of(rows, digests)
-        data: list[Column] = []
-        for name, values in zip(names, zip(*map(dict.values, rows), strict=True), strict=True):
-            if name in known:
-                self._column(known[name].place, values, digests, level + 1, name)
-            else:
-                data.append((values, digests))
-        return data
+    def _flattened(
+        self,
+        place: Place | None,
+        collections: Sequence[Collection[Any]],
+        digests: Digests,
+        level: int,
+        key: str | None,
+    ) -> None:
+        """Observe what is in arrays or objects; not all at once, since one may have millions of values."""
+        if place is None:
+            return
+        values = chain.from_iterable(collections)
+        each = repeat(digests) if isinstance(digests, int) else digests
+        whose = chain.from_iterable(map(repeat, each, map(len, collections)))
+        while column := list(islice(values, _AT_ONCE)):
+            own = _one_or_all(list(islice(whose, len(column))))
+            self._column(place, column, own, level, key)
 
-    def _mixed(self, record: Record, groups: list[Group], level: int) -> list[Column]:
-        """Observe objects with different keys, and return what they have under keys that are data."""
-        columns, data = columns_of(groups, record.keys)
-        _count_missing(record, groups, columns)
-        for name, column in columns.items():
-            self._column(record.keys[name].place, *column, level + 1, name)
-        return data
-
-    def _take(self, level: int) -> bool:
-        """Take room for one more place; if there is none, this level and those below are dropped for good."""
-        if level > self._deepest:
-            return False
-        self._made[level] += 1
-        if sum(self._made[: level + 1]) > MOST_PLACES:
-            self._deepest = level - 1
-            _prune(self._root, self._deepest)
-        return level <= self._deepest
-
-
-def _count_missing(record: Record, groups: Sequence[Group], columns: Mapping[Any, Column]) -> None:
-    """Count for each name of a record the objects that do not have it."""
-    everyone = list(chain.from_iterable(digests for _, _, digests in groups))
-    is_of_one = everyone.count(everyone[0]) == len(everyone)
-    for name, (_, missing) in record.keys.items():
-        times = len(everyone) - (len(columns[name][0]) if name in columns else 0)
-        if times and (is_of_one or missing.has_several):
-            missing.count(times, everyone)
-        elif times:
-            for keys, rows, digests in groups:
-                if name not in keys:
-                    missing.count(len(rows), digests)
+    def _new_place(self, above: Place, level: int) -> Place | None:
+        """Make a place; if there is no room for it, this level and those below are dropped for good."""
+        if level <= self._deepest:
+            self._made[level] += 1
+            if sum(self._made[: level + 1]) > MOST_PLACES:
+                self._deepest = level - 1
+                _prune(self._root, self._deepest)
+        if level <= self._deepest:
+            return Place()
+        above.cut = True
+        return None
 
 
-def _tags_of(rows: Sequence[Object]) -> list[tuple[str, Scalar] | None]:
-    """Return the tags of objects with the same keys."""
-    tags: list[tuple[str, Scalar] | None] = [None] * len(rows)
-    for key in sorted(TAG_KEYS.intersection(rows[0]), key=TAG_RANKS.__getitem__):
-        values = [row[key] for row in rows]
-        if set(map(type, values)) == {str}:
-            # Most often the same few words.
-            known = {value: (key, value) if is_tag_value(value) else None for value in set(values)}
-            found = [known[value] for value in values]
-        else:
-            found = [(key, value) if is_tag_value(value) else None for value in values]
-        tags = [tag or other for tag, other in zip(tags, found, strict=True)]
-        if None not in tags:
-            break
+class _Picked:
+    """The digests of some of a column's values, picked when they are first needed."""
+
+    __slots__ = ("_digests", "_picks")
+
+    def __init__(self, digests: Iterable[int], picks: Iterable[bool]) -> None:
+        self._digests = digests
+        self._picks: Iterable[bool] | None = picks
+
+    def __iter__(self) -> Iterator[int]:
+        if self._picks is not None:
+            self._digests, self._picks = list(compress(self._digests, self._picks)), None
+        return iter(self._digests)
+
+
+def _where(digests: Digests, picks: Iterable[bool]) -> Digests:
+    return digests if isinstance(digests, int) else _Picked(digests, picks)
+
+
+def _one_or_all(digests: Sequence[int]) -> Digests:
+    return digests[0] if digests.count(digests[0]) == len(digests) else digests
+
+
+def _split(
+    values: Sequence[_T], digests: Digests, keys: Sequence[_K]
+) -> Iterable[tuple[_K, Sequence[_T], Digests]]:
+    """Split a column by a key for each value."""
+    if keys.count(keys[0]) == len(keys):
+        return [(keys[0], values, digests)]
+    parts: defaultdict[_K, list[_T]] = defaultdict(list)
+    for key, value in zip(keys, values, strict=True):
+        parts[key].append(value)
+    return [(key, some, _where(digests, map(eq, keys, repeat(key)))) for key, some in parts.items()]
+
+
+def _are_alike(rows: Sequence[Object]) -> bool:
+    """Return whether objects have the same keys in the same order."""
+    return len(rows) == 1 or all(map(eq, map(tuple, rows), repeat(tuple(rows[0]))))
+
+
+def _columns_of(
+    rows: Sequence[Object], names: AbstractSet[Any], *, are_alike: bool
+) -> dict[Any, Sequence[Any]]:
+    """Return what objects have under names; with `are_alike`, they have the same keys, all of which are names."""
+    if are_alike:
+        return dict(zip(rows[0], zip(*map(dict.values, rows), strict=True), strict=True))
+    columns: dict[Any, list[Any]] = {name: [] for name in names}
+    for row in rows if names else ():
+        for name, value in row.items():
+            if name in columns:
+                columns[name].append(value)
+    return dict(columns)
+
+
+def _tags_of(rows: Sequence[Object], *, are_alike: bool) -> list[Tag | None]:
+    keys = rows[0] if are_alike else chain.from_iterable(rows)
+    tags: list[Tag | None] = [None] * len(rows)
+    for key in sorted(TAG_KEYS.intersection(keys), key=TAG_RANKS.__getitem__, reverse=True):
+        found = [row.get(key) for row in rows]
+        # Others may be unhashable.
+        values = [value if type(value) is str or type(value) is bool else "" for value in found]
+        known = {value: Tag(key, value) for value in set(values) if is_tag_value(value)}
+        tags = [known.get(value, tag) for value, tag in zip(values, tags, strict=True)]
     return tags
 
 
-def _new_names(record: Record, groups: Sequence[Group]) -> list[str]:
-    """Return names that a record does not have yet; of too many, only enough to show that."""
-    found: dict[str, None] = {}
-    for keys, _, _ in groups:
-        for key in keys:
-            if key not in record.keys and key not in found and is_name(key):
-                found[key] = None
-                if len(record.keys) + len(found) > MOST_KEYS:
-                    return list(found)
-    return list(found)
-
-
-def _crowd(record: Record) -> None:
-    """Take all names for data from now on; they are too many."""
-    places = [unnamed(key.place) for key in record.keys.values()]
-    record.rest = reduce(merge_optional, places, record.rest)
-    record.keys, record.crowded = {}, True
+def _new_names(record: Record, keys: AbstractSet[Any]) -> list[str]:
+    """Return names that a record does not have yet; with too many, its keys are data from now on."""
+    names: list[str] = []
+    if record.crowded:
+        return names
+    for key in filterfalse(record.keys.__contains__, keys):
+        if is_name(key):
+            names.append(key)
+            if len(record.keys) + len(names) > MOST_KEYS:
+                places = [unnamed(key.place) for key in record.keys.values()]
+                record.rest = reduce(merge_optional, places, record.rest)
+                record.keys, record.crowded = {}, True
+                return []
+    return names
 
 
 def _prune(place: Place, levels: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
@@ -16,15 +16,10 @@ from halflap.learn.shape import NOTHING, Place, Shape
 Outcome = Literal["structured", "text", "error"]
 OUTCOMES: tuple[Outcome, ...] = ("structured", "text", "error")
 _K = TypeVar("_K")
-_AT_ONCE, _AT_ONCE_BYTES = 1_000, 4 << 20
-"""Results of a tool observed at once. Twice as many no longer fit into the processor's caches."""
-
-
-def outcome_of(value: Any, *, is_error: bool) -> Outcome:
-    """Classify a result by its unwrapped value."""
-    if is_error:
-        return "error"
-    return "text" if isinstance(value, str) else "structured"
+_AT_ONCE = 1_000
+"""Results of a tool observed at once. Half as many take a tenth longer."""
+_LARGE = 65_536
+"""A result of this many bytes is observed now, while it is in the processor's caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,37 +70,39 @@ class Observations(Generic[_K]):
 
     def __init__(self, *, values: bool, most_bytes: int) -> None:
         """At most this many bytes of results wait to be observed."""
-        self._values = values
         self._most_bytes = most_bytes
-        self._sizes: Counter[tuple[_K, Outcome]] = Counter()
         self._bytes = 0
-        self._observers: dict[tuple[_K, Outcome], Observer] = {}
-        self._waiting: dict[tuple[_K, Outcome], list[tuple[Any, int, float | None]]] = {}
+        self._observers: defaultdict[tuple[_K, Outcome], Observer] = defaultdict(
+            lambda: Observer(values=values)
+        )
+        self._waiting: defaultdict[tuple[_K, Outcome], list[tuple[Any, int, float | None]]]
+        self._waiting = defaultdict(list)
 
     def add(self, key: _K, value: Any, digest: int, at: float | None, *, is_error: bool, size: int) -> None:
         """Add a result; `size` is about how many bytes it has."""
-        name = key, outcome_of(value, is_error=is_error)
-        results = self._waiting.setdefault(name, [])
-        results.append((value, digest, at))
-        self._sizes[name] += size
+        outcome: Outcome = "error" if is_error else "text" if isinstance(value, str) else "structured"
+        name = key, outcome
+        waiting = self._waiting[name]
+        waiting.append((value, digest, at))
         self._bytes += size
-        if len(results) >= _AT_ONCE or self._sizes[name] > _AT_ONCE_BYTES:
-            self._observe(name)
         if self._bytes > self._most_bytes:
-            self._observe(*self._waiting)
+            self._observe_all()
+        elif len(waiting) >= _AT_ONCE or size > _LARGE:
+            self._observe(name)
 
     def learned(self) -> dict[_K, Learned]:
         """Return what was learned of every tool."""
-        self._observe(*self._waiting)
+        self._observe_all()
         found: dict[_K, Learned] = {}
         for (key, outcome), observer in self._observers.items():
             found[key] = replace(found.get(key, Learned()), **{outcome: observer.shape()})
         return found
 
-    def _observe(self, *names: tuple[_K, Outcome]) -> None:
-        for name in names:
-            values, digests, times = zip(*self._waiting.pop(name), strict=True)
-            self._bytes -= self._sizes.pop(name)
-            if name not in self._observers:
-                self._observers[name] = Observer(values=self._values)
-            self._observers[name].observe_all(values, digests, [at for at in times if at is not None])
+    def _observe_all(self) -> None:
+        self._bytes = 0
+        for name in list(self._waiting):
+            self._observe(name)
+
+    def _observe(self, name: tuple[_K, Outcome]) -> None:
+        values, digests, times = zip(*self._waiting.pop(name), strict=True)
+        self._observers[name].observe(values, digests, [at for at in times if at is not None])

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 from halflap.learn.shape import (
+    DEEPEST,
     MOST_KEYS,
     MOST_PLACES,
     MOST_VALUES,
@@ -132,18 +133,16 @@ def _counted_below(place: Place, times: int) -> Iterator[tuple[Place, int]]:
         yield place.items, times
     for record in place.records.values():
         merged = (MOST_VARIANTS + 1 if place.mixed else 1) * (MOST_KEYS + 1 if record.crowded else 1)
-        for inner in record.places():
+        for _, inner in record.places():
             yield inner, times * merged
 
 
 def cut_below(place: Place, levels: int) -> Place:
     """Keep this many levels below a place."""
-    return place if _height(place) < levels else _cut(place, levels)
-
-
-def _cut(place: Place, levels: int) -> Place:
+    if levels >= DEEPEST:
+        return place
     if levels:
-        return with_inner(place, lambda inner, _: _cut(inner, levels - 1))
+        return with_inner(place, lambda inner, _: cut_below(inner, levels - 1))
     return replace(place, items=None, records={}, mixed=False, cut=place.cut or bool(place.below()))
 
 
@@ -160,11 +159,6 @@ def with_inner(place: Place, change: Callable[[Place, str | None], Place]) -> Pl
     return replace(place, items=changed(place.items), records=records)
 
 
-def _height(place: Place) -> int:
-    below = place.below()
-    return 1 + max(map(_height, below)) if below else 0
-
-
 def is_lost(before: Shape, after: Shape) -> bool:
     """Return whether names, variants or levels of a shape are gone because too much was merged with it."""
     return bool(before.observations) and not set(_paths(before.root)) <= set(_paths(after.root))
@@ -172,10 +166,5 @@ def is_lost(before: Shape, after: Shape) -> bool:
 
 def _paths(place: Place, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield path
-    if place.items is not None:
-        yield from _paths(place.items, (*path, 0))
-    for tag, record in place.records.items():
-        for name, key in record.keys.items():
-            yield from _paths(key.place, (*path, tag, name))
-        if record.rest is not None:
-            yield from _paths(record.rest, (*path, tag, None))
+    for step, inner in place.steps():
+        yield from _paths(inner, (*path, step))

@@ -1,8 +1,7 @@
 """Distinguish names, which a server's author wrote, from data: only names are kept.
 
 The rules look at how a key is built, not at what its words mean. What passes as a name although it is data is found
-by its company: many keys with the same under them are a map, see `variants`. Where values are kept (`learning.values`),
-`with_unkept` marks the secrets among them.
+by its company: many keys with the same under them are a map, see `variants`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from halflap.learn.shape import DEEPEST, LONGEST_TEXT
+from halflap.core.text import REDACTED
+from halflap.learn.shape import LONGEST_TEXT
 
 TAG_RANKS = {
     key: rank
@@ -72,7 +72,13 @@ def is_name(key: Any) -> bool:
 def _is_name(key: str) -> bool:
     if _STANDARD(key):
         return True
-    if not key.isprintable() or key.count(" ") >= _MOST_WORDS or _SIGNS(key) or _SECRET(key):
+    if (
+        not key.isprintable()
+        or key.count(" ") >= _MOST_WORDS
+        or _SIGNS(key)
+        or _SECRET(key)
+        or REDACTED in key
+    ):
         return False
     parts = _PARTS(key)
     digits = sum(map(str.isdecimal, key))
@@ -115,31 +121,3 @@ def is_tag_value(value: Any) -> bool:
 @lru_cache(maxsize=8192)
 def _is_word_of_a_program(value: str) -> bool:
     return _VALUE(value) is not None and is_name(value)
-
-
-class Unkept(str):
-    """A text whose kind and format count, and at whose place no value is kept, before or after."""
-
-    __slots__ = ()
-
-
-def with_unkept(value: Any, redacted: Any, level: int = 0) -> Any:
-    """Return a value in which the texts that redaction changes are `Unkept`, and such keys are data.
-
-    Words under tag keys stay: they are kept in any case.
-    """
-    if level > DEEPEST:
-        return value
-    if isinstance(value, str):
-        return value if value == redacted else Unkept(value)
-    if isinstance(value, dict):
-        pairs = zip(value.items(), redacted.items(), strict=True)
-        return {
-            key if key == name else f"\0{key}": member
-            if key in TAG_KEYS and is_tag_value(member)
-            else with_unkept(member, inner, level + 1)
-            for (key, member), (name, inner) in pairs
-        }
-    if isinstance(value, list):
-        return [with_unkept(one, other, level + 1) for one, other in zip(value, redacted, strict=True)]
-    return value

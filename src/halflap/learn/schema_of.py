@@ -1,9 +1,12 @@
-"""A shape as JSON Schema 2020-12: everything that was seen validates against it, and little else."""
+"""A shape as JSON Schema 2020-12, and as the `schema.Type` that stubs, signatures and the graph use.
+
+Everything that was seen validates against the schema, and little else.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
@@ -13,8 +16,11 @@ from halflap.learn.confidence import confidence
 from halflap.learn.merge import cut_below, merge_records
 from halflap.learn.shape import KINDS, Place, Record, Shape
 from halflap.learn.variants import Variant, repeated_values, variants_of
+from halflap.schema import ANY, PLAIN, Field, Type, union
 
 _Schema = dict[str, Any]
+_MOST_PLACES = 3_000
+"""Places of a type; deeper levels are cut off. Doubling it doubles what the largest stubs take to write and check."""
 
 
 def schema_of(shape: Shape, *, enums: bool = False) -> _Schema:
@@ -43,14 +49,9 @@ def brief(shape: Shape, most: int, *, enums: bool = False) -> Shape:
     if _size(shape, enums) <= most:
         return shape
     root = shape.root
-    found, roots = (
-        replace(shape, root=cut_below(root, 0), depth=0),
-        [(depth, root) for depth in range(1, shape.depth)],
-    )
-    if len(root.records) > 1:
-        one = replace(root, records={None: reduce(merge_records, root.records.values())}, mixed=True)
-        roots.insert(0, (1, one))
-    for depth, place in roots:
+    found = replace(shape, root=cut_below(root, 0), depth=0)
+    one = replace(root, records={None: reduce(merge_records, root.records.values(), Record())}, mixed=True)
+    for depth, place in [(1, one), *((depth, root) for depth in range(1, shape.depth))]:
         cut = replace(shape, root=cut_below(place, depth), depth=depth)
         if _size(cut, enums) > most:
             break
@@ -153,3 +154,51 @@ def _tagged(schema: _Schema, key: str, tag: _Schema) -> _Schema:
     required = sorted({*schema.get("required", ()), key})
     properties = {**schema.get("properties", {}), key: tag}
     return {"type": "object", **schema, "properties": properties, "required": required}
+
+
+def type_of(
+    shape: Shape, *, enums: bool = False, is_opaque: Callable[[Record], bool] = lambda _: False
+) -> Type:
+    """Return the type of a shape; objects of which a program sees no fields are `is_opaque`."""
+
+    def of_place(place: Place) -> Type:
+        kinds = kinds_of(place)
+        if not kinds or "other" in kinds:
+            return ANY
+        values = repeated_values(place) if enums and set(kinds) <= {"string", "null"} else []
+        if values:
+            return Type("values", values=(*values, *([None] if "null" in kinds else [])))
+        others = [plain(place, kind) for kind in kinds if kind != "object"]
+        if "object" not in kinds:
+            return union(others)
+        objects = [of_object(variant) for variant in variants_of(place)] or [Type("object")]
+        return union([*objects, *others] if len(objects) > 1 else [*others, *objects])
+
+    def plain(place: Place, kind: str) -> Type:
+        if kind == "array":
+            return Type("array", items=None if place.items is None else of_place(place.items))
+        return Type(PLAIN[kind], format=place.format or None if kind == "string" else None)
+
+    def of_object(variant: Variant) -> Type:
+        record = variant.record
+        if is_opaque(record):
+            return ANY
+        fields = {
+            name: Field(name, of_place(key.place), not key.missing.times)
+            for name, key in sorted(record.keys.items())
+        }
+        if variant.key is not None:
+            tag = Type("values", values=tuple(sorted(variant.values, key=repr)))
+            fields[variant.key] = Field(variant.key, tag, required=True)
+        extra = None if record.rest is None else of_place(record.rest)
+        return Type("object", fields=tuple(fields.values()), extra=extra)
+
+    return of_place(_fitting(shape.root))
+
+
+def _fitting(root: Place) -> Place:
+    depth, places, level = 0, 1, root.below()
+    while level and places + len(level) <= _MOST_PLACES:
+        depth, places = depth + 1, places + len(level)
+        level = [inner for one in level for inner in one.below()]
+    return cut_below(root, depth)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from halflap.learn.shape import DEEPEST
@@ -13,22 +13,18 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 _SIMPLE = frozenset({"type", "properties", "required", "items"})
 
 
-def infer_schema_from_value(value: Any) -> dict[str, Any]:
-    """Return the JSON Schema of a value, `{}` for what JSON does not have.
+def infer_schema_from_value(value: Any, *, levels: int = DEEPEST) -> dict[str, Any]:
+    """Return the JSON Schema of a value down to some levels, `{}` for what JSON does not have.
 
     It requires no keys: one value cannot tell which are always there.
     """
-    return _infer(value, DEEPEST)
-
-
-def _infer(value: Any, levels: int) -> dict[str, Any]:
     kind = next((name for name, types in _TYPES.items() if isinstance(value, types)), None)
     schema: dict[str, Any] = {} if kind is None else {"type": kind}
+    infer = partial(infer_schema_from_value, levels=levels - 1)
     if kind == "object" and levels:
-        properties = {str(name): _infer(one, levels - 1) for name, one in value.items()}
-        schema["properties"] = properties
+        schema["properties"] = {str(name): infer(one) for name, one in value.items()}
     elif kind == "array" and value and levels:
-        schema["items"] = reduce(merge_schemas, (_infer(one, levels - 1) for one in value))
+        schema["items"] = reduce(merge_schemas, map(infer, value))
     return schema
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, NamedTuple
 
 MOST_KEYS = 96
@@ -46,17 +47,13 @@ class Tally:
     once: int | None = None
     """The digest of those arguments; None if there were several, or if it was never seen."""
 
-    def count(self, times: int, digests: Sequence[int]) -> None:
-        """Count it for the arguments with these digests."""
-        if not self.has_several:
-            one = digests[0] if digests.count(digests[0]) == len(digests) else None
-            self.once = one if not self.times or self.once == one else None
+    def count(self, times: int, digests: int | Iterable[int]) -> None:
+        """Count it for arguments: with one digest, or with several, which are looked up only if they can matter."""
+        if self.once is not None or not self.times:
+            whose = repeat(digests, 1) if isinstance(digests, int) else iter(digests)
+            one = next(whose) if self.once is None else self.once
+            self.once = one if all(map(one.__eq__, whose)) else None
         self.times += times
-
-    @property
-    def has_several(self) -> bool:
-        """Whether it was seen with several sets of arguments."""
-        return self.once is None and self.times > 0
 
 
 NEVER = Tally()
@@ -123,10 +120,16 @@ class Place:
     def count(self) -> int:
         return sum(tally.times for tally in self.kinds.values())
 
+    def steps(self) -> Iterator[tuple[Any, Place]]:
+        """Yield the places one level deeper, each with the step that leads to it."""
+        if self.items is not None:
+            yield "[]", self.items
+        for tag, record in self.records.items():
+            yield from (((tag, name), place) for name, place in record.places())
+
     def below(self) -> list[Place]:
         """Return the places one level deeper."""
-        items = [] if self.items is None else [self.items]
-        return items + [place for record in self.records.values() for place in record.places()]
+        return [place for _, place in self.steps()]
 
 
 class Key(NamedTuple):
@@ -147,9 +150,11 @@ class Record:
     crowded: bool = False
     """There were too many keys: all of them are data."""
 
-    def places(self) -> list[Place]:
-        below = [key.place for key in self.keys.values()]
-        return below if self.rest is None else [*below, self.rest]
+    def places(self) -> Iterator[tuple[str | None, Place]]:
+        """Yield the places in it by name; the one of keys that are data has none."""
+        yield from ((name, key.place) for name, key in self.keys.items())
+        if self.rest is not None:
+            yield None, self.rest
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ _NUMBERED_KEYS_OF_A_MAP = 4
 """The same for keys that differ in their numbers alone."""
 _SHARE_THAT_CAME_ONCE = 0.75
 _KEYS_IN_COMMON = 2
+_FEWEST_OF_AN_ENUMERATION = 2
 _REPEATED = 3
 """How often a value must be seen on average to be one of an enumeration."""
 _NUMBER = re.compile(r"\d+").sub
@@ -60,12 +61,9 @@ def variants_of(place: Place) -> list[Variant]:
 
 
 def repeated_values(place: Place) -> list[str]:
-    """Return the strings at a place if they are an enumeration: each came with different arguments, again and again.
-
-    A text with a format, such as an address, is never one of an enumeration.
-    """
+    """Return the strings at a place if they are an enumeration: each came with different arguments, again and again."""
     words = {value: tally for value, tally in (place.values or {}).items() if isinstance(value, str)}
-    if place.format != "" or any(tally.once is not None for tally in words.values()):
+    if len(words) < _FEWEST_OF_AN_ENUMERATION or any(tally.once is not None for tally in words.values()):
         return []
     return sorted(words) if sum(tally.times for tally in words.values()) >= _REPEATED * len(words) else []
 

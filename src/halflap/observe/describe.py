@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from halflap.store import LIVE
-
 if TYPE_CHECKING:
     from halflap.observe.known import Known
     from halflap.store import Breach, DriftEvent
@@ -70,9 +68,7 @@ def drift_json(events: Sequence[DriftEvent], breaches: Sequence[Breach]) -> list
             "path": event.path[:_MAX_TEXT],
             "before": event.before[:_MAX_TEXT],
             "now": event.now[:_MAX_TEXT],
-            # Logs are of any age and in no order.
-            "since": iso(event.at) if event.origin == LIVE else None,
-            **_origin(event),
+            "since": iso(event.at),
         }
         for event in events[:_MAX_DRIFT]
     ]
@@ -83,15 +79,10 @@ def drift_json(events: Sequence[DriftEvent], breaches: Sequence[Breach]) -> list
             "before": breach.expected[:_MAX_TEXT],
             "times": breach.times,
             "since": iso(breach.first_at),
-            **_origin(breach),
         }
         for breach in newest[:_MAX_DRIFT]
     ]
     return found
-
-
-def _origin(one: DriftEvent | Breach) -> dict[str, Any]:
-    return {} if one.origin == LIVE else {"origin": one.origin}
 
 
 def without_data(block: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class GraphSync:
         self,
         store: Store,
         snapshot: Callable[[], Snapshot],
-        knowledge: Knowledge | None,
+        knowledge: Knowledge,
         *,
         is_destructive: Callable[[Tool], bool],
         changes: Callable[[Tool], bool | None] = lambda _: None,
@@ -49,7 +49,7 @@ class GraphSync:
         """None where learning is off."""
         self._is_destructive = is_destructive
         self._changes = changes
-        self._uses_lineage = lineage and knowledge is not None
+        self._uses_lineage = lineage and knowledge.is_used
         self._graph: Graph | None = None
         self._versions: dict[str, str] = {}
         """What each tool in the graph was built from."""
@@ -97,7 +97,7 @@ class GraphSync:
         """Change the graph where the catalogue or what is known has changed."""
         snapshot = self._snapshot()
         tools = [snapshot.tools[name] for name in sorted(snapshot.callable)]
-        known = {} if self._knowledge is None else await self._knowledge.of_all(tools)
+        known = await self._knowledge.of_all(tools)
         versions = {tool.name: self._version(tool, known.get(tool.name)) for tool in tools}
         changed = [tool for tool in tools if self._versions.get(tool.name) != versions[tool.name]]
         gone = self._versions.keys() - versions.keys()

@@ -43,9 +43,10 @@ class _Entry:
 
 
 class Knowledge:
-    """What was learned of each tool as it is defined now, merged over all origins."""
+    """What was learned of each tool as it is defined now, merged over all origins; nothing where it is not used."""
 
-    def __init__(self, store: Store, *, enums: bool = False) -> None:
+    def __init__(self, store: Store, *, enums: bool = False, is_used: bool = True) -> None:
+        self.is_used = is_used
         self._store = store
         self._enums = enums
         self._entries: OrderedDict[ToolKey, _Entry] = OrderedDict()
@@ -56,7 +57,7 @@ class Knowledge:
 
     async def of_all(self, tools: Iterable[Tool]) -> dict[str, Known]:
         """Return what is known of tools by their names, without those of which nothing is known."""
-        keys = {tool.name: key_of(tool) for tool in tools}
+        keys = {tool.name: key_of(tool) for tool in tools} if self.is_used else {}
         entries = await self._read(set(keys.values()))
         found = {name: await self._known(key, entries[key]) for name, key in keys.items() if key in entries}
         return {name: known for name, known in found.items() if known is not None}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.errors import StoreError
 from halflap.core.values import Result
 from halflap.graph.lineage import NO_LINEAGE, Lineage, Trails
-from halflap.learn import Observations, digest_of, with_unkept
+from halflap.learn import Observations, digest_of
 from halflap.observe.describe import without_data
 from halflap.observe.knowledge import Knowledge, key_of
 from halflap.observe.known import compare
@@ -24,9 +24,9 @@ from halflap.schema import read_result, reading_of
 from halflap.store import LIVE
 
 if TYPE_CHECKING:
-    from halflap.calls import Answered
+    from halflap.core.values import Tool
     from halflap.schema import Reading
-    from halflap.store import Store, ToolKey
+    from halflap.store import CallRecord, Store, ToolKey
 
 __all__ = ["METERS", "Learner"]
 
@@ -57,13 +57,20 @@ _MAX_READINGS = 2_000
 
 @dataclass(slots=True)
 class _Waiting:
-    answered: Answered
+    tool: Tool
+    """As it was defined when the call was sent."""
+    call: CallRecord
     lineage: Lineage | None = None
     """Where its arguments came from; None until the call was followed."""
 
     @property
     def size(self) -> int:
-        return len(self.answered.arguments) + len(self.answered.result)
+        return len(self.call.arguments or "") + len(self.call.result or "")
+
+    @property
+    def ended(self) -> float:
+        """When the answer arrived."""
+        return self.call.started_at + (self.call.duration_ms or 0.0) / 1000
 
 
 @dataclass(slots=True)
@@ -119,11 +126,11 @@ class Learner:
         self.dropped = 0
         """Results skipped because too many were waiting; a backfill can learn from those that were recorded."""
 
-    def take(self, answered: Answered) -> None:
-        """Queue an answered call. It is on the path of the call, so nothing else happens here."""
+    def take(self, tool: Tool, call: CallRecord) -> None:
+        """Queue an answered call with its values. It is on the path of the call, so nothing else happens here."""
         if self._is_closed:
             return
-        waiting = _Waiting(answered)
+        waiting = _Waiting(tool, call)
         is_full = self._waiting_bytes and self._waiting_bytes + waiting.size > _MAX_WAITING_BYTES
         if is_full or len(self._waiting) >= _MAX_WAITING:
             self._drop()
@@ -199,7 +206,7 @@ class Learner:
             # The calls have to be recorded, to be marked in the same transaction.
             await self._before_writing()
         taken: frozenset[str] = frozenset()
-        while batch := [one for one in batch if one.answered.call not in taken]:
+        while batch := [one for one in batch if one.call.id not in taken]:
             began = time.perf_counter()
             seen = await self._see(batch)
             looked = time.perf_counter()
@@ -263,36 +270,36 @@ class Learner:
         return seen
 
     def _look_at(self, one: _Waiting, seen: _Seen) -> None:
-        answered = one.answered
+        call = one.call
         try:
-            result = Result.from_wire(json.loads(answered.result))
-            arguments = json.loads(answered.arguments)
-            key = key_of(answered.tool)
-            value = read_result(result, self._reading(key, answered), without_data)
+            result = Result.from_wire(json.loads(call.result or ""))
+            arguments = json.loads(call.arguments or "{}")
+            key = key_of(one.tool)
+            value = read_result(result, self._reading(key, one.tool), without_data)
             if one.lineage is None:
-                one.lineage = self._follow(answered, key, arguments, None if result.is_error else value)
+                one.lineage = self._follow(one, key, arguments, None if result.is_error else value)
             if self._values and self._redact is not None:
-                value = with_unkept(value, self._redact(value))
+                value = self._redact(value)
             digest = digest_of(arguments, self._salt or b"")
-            seen.results.add(key, value, digest, answered.at, is_error=result.is_error, size=one.size)
+            seen.results.add(key, value, digest, call.started_at, is_error=result.is_error, size=one.size)
         except Exception as error:  # noqa: BLE001 -- whatever a server sends, the next result counts
-            logger.info("A result of %s was not learned from: %r", answered.tool.name, error)
+            logger.info("A result of %s was not learned from: %r", one.tool.name, error)
             return
-        seen.calls.append(answered.call)
+        seen.calls.append(call.id)
         seen.flows.append(one.lineage)
-        seen.ended += answered.at if answered.ended is None else answered.ended
+        seen.ended += one.ended
 
-    def _follow(self, answered: Answered, key: ToolKey, arguments: Mapping[str, Any], value: Any) -> Lineage:
-        if self._trails is None or answered.run is None:
+    def _follow(self, one: _Waiting, key: ToolKey, arguments: Mapping[str, Any], value: Any) -> Lineage:
+        call = one.call
+        if self._trails is None or call.run is None:
             return NO_LINEAGE
-        ended = answered.at if answered.ended is None else answered.ended
-        run = (answered.principal, answered.run)
-        self._trails.see(run, key, arguments, value, began=answered.at, ended=ended)
+        run = (call.principal, call.run)
+        self._trails.see(run, key, arguments, value, began=call.started_at, ended=one.ended)
         return self._trails.take()
 
-    def _reading(self, key: ToolKey, answered: Answered) -> Reading:
+    def _reading(self, key: ToolKey, tool: Tool) -> Reading:
         if key not in self._readings:
             if len(self._readings) >= _MAX_READINGS:
                 self._readings.clear()
-            self._readings[key] = reading_of(answered.tool)
+            self._readings[key] = reading_of(tool)
         return self._readings[key]

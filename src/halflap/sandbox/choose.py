@@ -2,80 +2,82 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import SandboxError
-from halflap.sandbox.sandbox import Ending, Host, Program, Readiness, Sandbox
+from halflap.sandbox.sandbox import Backend, Ending, Host, Program, Readiness
 
 if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
 
-__all__ = ["choose"]
+__all__ = ["Sandbox", "choose"]
 
 
 def choose(config: ExecutionConfig, *, platform: str = sys.platform) -> Sandbox:
     """Return the sandbox; it is started when it is first asked whether it is ready."""
-    if config.sandbox == "off":
-        return _NoSandbox()
-    if config.sandbox == "monty" or (config.sandbox == "auto" and not platform.startswith("linux")):
-        return _monty(config)
-    return _JailOrMonty(config) if config.sandbox == "auto" else _jail(config)
+    backends: list[Backend] = []
+    if config.sandbox in {"jail", "hardened"} or (config.sandbox == "auto" and platform.startswith("linux")):
+        from halflap.sandbox.jail.jail import Jail  # noqa: PLC0415 -- only if it is used
+
+        backends.append(Jail(config))
+    if config.sandbox in {"monty", "auto"}:
+        from halflap.sandbox.monty.monty import Monty  # noqa: PLC0415 -- only if it is used
+
+        backends.append(Monty(config))
+    return Sandbox(*backends)
 
 
-def _jail(config: ExecutionConfig) -> Sandbox:
-    from halflap.sandbox.jail.jail import Jail  # noqa: PLC0415 -- only if it is used
+class Sandbox:
+    """Runs programs in the first of several backends that works here."""
 
-    return Jail(config)
+    def __init__(self, *backends: Backend) -> None:
+        self._backends = backends
+        self._chosen: Backend | None = None
+        self._readiness = Readiness("none", trouble="`execution.sandbox` is `off`")
+        self._starting = asyncio.Lock()
+        self._is_started = False
 
+    @property
+    def name(self) -> str:
+        return self._readiness.name
 
-def _monty(config: ExecutionConfig) -> Sandbox:
-    from halflap.sandbox.monty.monty import Monty  # noqa: PLC0415 -- only if it is used
+    async def ready(self) -> Readiness:
+        """Start and test the confinement, once; the result holds as long as the gateway runs."""
+        async with self._starting:
+            if not self._is_started:
+                await self._start()
+                self._is_started = True
+            return self._readiness
 
-    return Monty(config)
+    async def _start(self) -> None:
+        troubles: dict[str, str] = {}
+        for backend in self._backends:
+            readiness = await backend.start()
+            if readiness.trouble is None:
+                why = [f"{name} cannot be used here ({why})" for name, why in troubles.items()]
+                self._readiness = replace(
+                    readiness, missing={**troubles, **readiness.missing}, notes=[*why, *readiness.notes]
+                )
+                self._chosen = backend
+                return
+            await backend.close()
+            troubles[backend.name] = readiness.trouble
+            self._readiness = readiness
+        if len(troubles) > 1:
+            every = "; ".join(f"{name}: {why}" for name, why in troubles.items())
+            self._readiness = Readiness("none", trouble=every)
 
-
-class _NoSandbox(Sandbox):
-    name = "none"
-
-    async def _start(self) -> Readiness:
-        return Readiness(self.name, trouble="`execution.sandbox` is `off`")
-
-    async def _run(self, program: Program, host: Host) -> Ending:
-        del program, host
-        raise SandboxError("`execution.sandbox` is `off`")
-
-    async def close(self) -> None:
-        """Do nothing."""
-
-
-class _JailOrMonty(Sandbox):
-    """The jail; if it does not work on this machine, monty, which is reported."""
-
-    name = "auto"
-
-    def __init__(self, config: ExecutionConfig) -> None:
-        super().__init__()
-        self._config = config
-        self._chosen = _jail(config)
-
-    async def _start(self) -> Readiness:
-        jail = await self._chosen.ready()
-        self.name = self._chosen.name
-        if jail.trouble is None:
-            return jail
-        self._chosen = _monty(self._config)
-        monty = await self._chosen.ready()
-        if monty.trouble is not None:
-            self.name = "none"
-            return Readiness(self.name, trouble=f"the jail: {jail.trouble}; monty: {monty.trouble}")
-        self.name = self._chosen.name
-        why = f"the jail cannot be used here ({jail.trouble}): programs run in monty"
-        return replace(monty, missing={"jail": jail.trouble, **monty.missing}, notes=[why, *monty.notes])
-
-    async def _run(self, program: Program, host: Host) -> Ending:
+    async def run(self, program: Program, host: Host) -> Ending:
+        """Run a program to its end; cancelling this ends it."""
+        if not self._is_started:
+            await self.ready()
+        if self._chosen is None:
+            raise SandboxError(self._readiness.trouble or "")
         return await self._chosen.run(program, host)
 
     async def close(self) -> None:
-        await self._chosen.close()
+        for backend in self._backends:
+            await backend.close()

@@ -10,10 +10,9 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Media", "for_model", "picture_of", "value_text"]
+__all__ = ["Media", "for_model", "picture_of"]
 
 _LONGEST_MIME = 200
-_LONGEST_VALUE = 4_000
 _OF_A_LINK = ("uri", "name", "mimeType", "description", "title")
 _OF_A_RESOURCE = ("uri", "mimeType", "text")
 
@@ -22,7 +21,7 @@ class Media:
     """Something that is not text. `show(it)` shows it to the model; `.data` has its bytes."""
 
     def __init__(self, block: Mapping[str, Any]) -> None:
-        self.block = block if isinstance(block, dict) else dict(block)
+        self.block = dict(block)
         """The content block as the server sent it."""
         resource = block.get("resource")
         source = resource if isinstance(resource, dict) else block
@@ -32,19 +31,15 @@ class Media:
         self.uri: str | None = _text(source, "uri")
         self.name: str | None = _text(source, "name")
         self.text: str | None = _text(source, "text")
-        self._encoded = source.get("data") or source.get("blob") or ""
+        self._encoded = source.get("data") or source.get("blob")
 
     @property
     def data(self) -> bytes:
         """Its bytes, or those of its text."""
-        if self.text is not None:
-            return self.text.encode()
-        return base64.b64decode(_base64(self._encoded))
+        return base64.b64decode(_base64(self._encoded)) if self.text is None else self.text.encode()
 
     def __repr__(self) -> str:
-        encoded = self._encoded if isinstance(self._encoded, str) else ""
-        padding = encoded[-2:].count("=")
-        size = len(encoded) * 3 // 4 - padding if self.text is None else len(self.text)
+        size = len(str(self._encoded or "").rstrip("=")) * 3 // 4 if self.text is None else len(self.text)
         parts = [self.kind, self.mime_type, self.uri, f"{size:,} bytes" if size else None]
         return f"<{' '.join(part for part in parts if part)}; show() shows it to the model>"
 
@@ -53,6 +48,7 @@ _PICTURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF8": "image/gif",
+    b"RIFF": "image/webp",
 }
 
 
@@ -67,20 +63,10 @@ def picture_of(value: object) -> Media | None:
         data = value._repr_png_()  # type: ignore[attr-defined]
     if not isinstance(data, bytes | bytearray):
         return None
-    kind = next((kind for start, kind in _PICTURES.items() if data.startswith(start)), None)
-    if kind is None and data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        kind = "image/webp"
-    if kind is None:
+    mime = next((mime for start, mime in _PICTURES.items() if data.startswith(start)), None)
+    if mime is None or (mime == "image/webp" and data[8:12] != b"WEBP"):
         return None
-    return Media({"type": "image", "data": base64.b64encode(data).decode(), "mimeType": kind})
-
-
-def value_text(value: object) -> str:
-    """Return the value of a program's last line as an interactive Python would show it, cut if it is long."""
-    text = value if type(value) is str else repr(value)
-    if len(text) <= _LONGEST_VALUE:
-        return text
-    return f"{text[:_LONGEST_VALUE]}… ({len(text):,} characters; print() shows all of them)"
+    return Media({"type": "image", "data": base64.b64encode(data).decode(), "mimeType": mime})
 
 
 def for_model(block: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,11 +106,10 @@ def _text(source: Mapping[str, Any], key: str) -> str | None:
 
 
 def _base64(data: object) -> str:
-    """Return standard base64, though a server wraps lines, omits the padding or uses the URL alphabet."""
+    """Return base64 in one line; servers may wrap it."""
     if not isinstance(data, str):
         raise ValueError("it has no data.")  # noqa: TRY004 -- any problem of a block is a wrong value
-    plain = "".join(data.split()).replace("-", "+").replace("_", "/").rstrip("=")
-    plain += "=" * (-len(plain) % 4)
+    plain = "".join(data.split())
     try:
         base64.b64decode(plain, validate=True)
     except ValueError:

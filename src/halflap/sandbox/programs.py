@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import SandboxError, UsageError
 from halflap.sandbox.named import names_in
-from halflap.sandbox.run.permissions import check_depth
+from halflap.sandbox.run.permissions import Permissions, check_depth
 from halflap.sandbox.run.run import Run, Services, stopping
-from halflap.sandbox.sandbox import DEEPEST, Entry, Readiness
+from halflap.sandbox.sandbox import DEEPEST, Readiness
 from halflap.sandbox.turns import Turns
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ class Programs:
         policy = self._services.policy
         return tuple(tools[name] for name in sorted(named) if policy.is_destructive(tools[name]))
 
+    def under_rules(self, context: CallContext) -> CallContext:
+        """Return a context for calls outside of a program that are subject to the same rules."""
+        return replace(context, rule=Permissions(self._services.policy, self._config, context))
+
     async def execute(
         self,
         code: str,
@@ -78,9 +83,9 @@ class Programs:
         *,
         kind: str = "program",
         name: str | None = None,
-        entry: Entry | None = None,
+        arguments: Mapping[str, Any] | None = None,
     ) -> Execution:
-        """Run a program. Raises only if it could not be run at all, or not soon; its own failure is an answer."""
+        """Run a program, or a script whose `main` takes arguments. Its own failure is an answer, not an exception."""
         code = _without_mark(code)
         if len(code.encode(errors="replace")) > _MOST_CODE_BYTES:
             raise UsageError(
@@ -93,7 +98,9 @@ class Programs:
         # A program that was called by another waits as long as that one may.
         patience = None if context.depth else self._config.max_wait_seconds
         async with self._turns[context.depth].turn(context.principal, patience):
-            return await Run(self._services, code, context, kind=kind, name=name, entry=entry).execute()
+            return await Run(
+                self._services, code, context, kind=kind, name=name, arguments=arguments
+            ).execute()
 
     async def close(self) -> None:
         """End every program."""

@@ -1,42 +1,27 @@
-"""What any sandbox offers, and what it gets in return."""
+"""What a sandbox gets to run, what it may ask for meanwhile, and how it says that a program ended."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
-from halflap.core.errors import SandboxError
+from halflap.sandbox.functions import ToolError
 
 __all__ = [
     "DEEPEST",
-    "Canary",
+    "Backend",
     "Ending",
-    "Entry",
-    "Failure",
     "Host",
+    "Outcome",
     "Program",
     "Readiness",
-    "Sandbox",
     "ToolHelp",
-    "ToolRefusal",
+    "canary_trouble",
 ]
 
 DEEPEST: Final = 4
 """How deep scripts and DSPy programs can call each other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """How a script is entered: its lines run, then `main` is called, and awaited if it is async."""
-
-    name: str
-    """What `__name__` is; not `__main__`, so that an `if __name__ == "__main__"` block does not run."""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    """JSON, by the names of the parameters."""
 
 
 class ToolHelp(NamedTuple):
@@ -52,51 +37,42 @@ class Program:
     code: str
     tools: Mapping[str, ToolHelp] = field(default_factory=dict)
     """The tools that the code names."""
-    entry: Entry | None = None
-    """How to enter a script; a program is just its lines."""
+    arguments: Mapping[str, Any] | None = None
+    """JSON for the parameters of a script's `main`, which is called after the lines have run. A program is just its lines."""
 
 
-class ToolRefusal(Exception):  # noqa: N818 -- in the program it becomes a ToolError with this message
-    """A call that failed or may not be made; the message is for the program."""
-
-
-class Host(Protocol):
-    """What a sandbox may ask of the gateway while a program runs. Everything it sends is untrusted."""
+class Host:
+    """What a sandbox may ask of the gateway while a program runs; this one grants nothing. What it sends is untrusted."""
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a tool and return its value: JSON, `Media`, or a list of both. Raises `ToolRefusal`."""
-        ...
+        """Call a tool and return its value: JSON, `Media`, or a list of both. Raises `ToolError`."""
+        del arguments
+        raise ToolError(f"{name!r} cannot be called.")
 
     def output(self, data: bytes) -> bool:
         """Take what was printed; False when it is too much and the program is to be ended."""
-        ...
+        return not data
 
     def show(self, block: Mapping[str, Any]) -> bool:
         """Take a content block for the model; False when it is not one."""
-        ...
+        return not block
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """How a program failed by itself."""
-
-    type: str
-    message: str
-    traceback: str
-    hint: str | None = None
-    unknown: str | None = None
-    """The undefined name that caused it, if any; `a__b__c` for `a.b.c`."""
-    is_exhausted: bool = False
-    """Whether it ran out of memory, whatever exception that became."""
+Outcome = Literal[
+    "ok", "failed", "mistaken", "timeout", "cancelled", "cpu", "memory", "output", "crashed", "misused"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How a program ended. `failed` is its own doing; other outcomes than that and `ok` were imposed on it."""
 
-    outcome: Literal["ok", "failed", "cpu", "memory", "output", "crashed", "misused"]
-    failure: Failure | None = None
-    detail: str = ""
+    outcome: Outcome
+    error: str = ""
+    """The traceback of a program that failed by itself; for `crashed` and `misused`, what happened."""
+    hint: str | None = None
+    undefined: str | None = None
+    """The undefined name that caused the failure, if any."""
     value: Any = None
     """What a script's `main` returned: untrusted JSON."""
     cpu_seconds: float | None = None
@@ -116,65 +92,25 @@ class Readiness:
     notes: Sequence[str] = ()
 
 
-class Sandbox(ABC):
-    """Runs programs where they can do no harm. Cancelling `run` ends the program."""
+class Backend(Protocol):
+    """Runs programs where they can do no harm."""
 
     name: str
 
-    def __init__(self) -> None:
-        self._starting = asyncio.Lock()
-        self._readiness: Readiness | None = None
-
-    async def ready(self) -> Readiness:
-        """Start and test the confinement, once; the result holds as long as the gateway runs."""
-        async with self._starting:
-            if self._readiness is None:
-                self._readiness = await self._start()
-                if self._readiness.trouble is not None:
-                    await self.close()
-            return self._readiness
+    async def start(self) -> Readiness:
+        """Start and test the confinement."""
+        ...
 
     async def run(self, program: Program, host: Host) -> Ending:
-        readiness = self._readiness or await self.ready()
-        if readiness.trouble is not None:
-            raise SandboxError(readiness.trouble)
-        return await self._run(program, host)
+        """Run a program to its end; cancelling this ends it."""
+        ...
 
-    @abstractmethod
-    async def _start(self) -> Readiness: ...
-
-    @abstractmethod
-    async def _run(self, program: Program, host: Host) -> Ending: ...
-
-    @abstractmethod
     async def close(self) -> None: ...
 
 
-class Canary:
-    """The host of a program that tries to break out before any other is run, and prints what it could do."""
-
-    def __init__(self) -> None:
-        self._printed = b""
-
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        del arguments
-        raise ToolRefusal(f"{name!r} is not for the canary.")
-
-    def output(self, data: bytes) -> bool:
-        self._printed += data
-        return True
-
-    def show(self, block: Mapping[str, Any]) -> bool:
-        return not block
-
-    @property
-    def escapes(self) -> str | None:
-        """What it could do that it should not; None if it tried and could do nothing."""
-        try:
-            attempts = json.loads(self._printed)
-        except ValueError:
-            attempts = {}
-        if not attempts:
-            return "the canary reported nothing"
-        got = ", ".join(what for what, succeeded in attempts.items() if succeeded)
-        return f"a program could {got}" if got else None
+def canary_trouble(ending: Ending) -> str | None:
+    """Return what a script that tried to break out, and returned a list of what it could do, says against the sandbox."""
+    if ending.value == []:
+        return None
+    got = ", ".join(ending.value) if isinstance(ending.value, list) else ""
+    return f"a program could {got}" if got else f"the canary failed: {ending.error}"

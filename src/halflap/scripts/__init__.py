@@ -1,16 +1,15 @@
 """Scripts: programs saved under a name, which are tools like any other.
 
-Read `definition` first (what a script takes and returns, read from its text without running it), then `folder` (the files) and
-`scripts` (the scripts as tools). Scripts run only in the sandbox, with the permissions and the deadline of their caller.
+Read `definition` first (what a script takes and returns, read from its text without running it), then `scripts` (the scripts as
+tools). Scripts run only in the sandbox, with the permissions and the deadline of their caller.
 """
 
 from halflap.scripts.definition import Definition, read_definition
-from halflap.scripts.folder import SavedScripts, Script, ScriptFolder, decode, read_file
+from halflap.scripts.folder import Script, ScriptFolder, decode, read_file
 from halflap.scripts.scripts import ScriptResult, Scripts
 
 __all__ = [
     "Definition",
-    "SavedScripts",
     "Script",
     "ScriptFolder",
     "ScriptResult",

@@ -95,37 +95,41 @@ class _Reader:
 
     def _check_parameters(self, arguments: ast.arguments) -> None:
         for parameter in arguments.posonlyargs:
-            told = f"{parameter.arg!r} is positional-only. Scripts take keyword arguments: remove the `/`."
-            self._add(parameter, told)
-        for star, extra, kind in (
-            ("*", arguments.vararg, "list[str]"),
-            ("**", arguments.kwarg, "dict[str, str]"),
-        ):
-            if extra is not None:
-                told = f"`{star}{extra.arg}` cannot be a parameter. Use `{extra.arg}: {kind}` instead."
-                self._add(extra, told)
+            self._add(
+                parameter,
+                f"{parameter.arg!r} is positional-only. Scripts take keyword arguments: remove the `/`.",
+            )
+        if extra := arguments.vararg:
+            self._add(extra, f"`*{extra.arg}` cannot be a parameter. Use `{extra.arg}: list[str]` instead.")
+        if extra := arguments.kwarg:
+            self._add(
+                extra, f"`**{extra.arg}` cannot be a parameter. Use `{extra.arg}: dict[str, str]` instead."
+            )
 
     def _schema(self, annotation: ast.expr | None, where: str) -> dict[str, Any]:
         try:
             return {} if annotation is None else self._annotations.schema(annotation)
         except AnnotationError as error:
             # Inside a class, the line is that of the field, which has to be changed.
-            told = f"the annotation `{_quote(error.node)}` {where} cannot be used. {error.advice}"
-            self._add(error.node, told)
+            quoted = _quote(error.node)
+            self._add(error.node, f"the annotation `{quoted}` {where} cannot be used. {error.advice}")
             return {}
 
     def _with_default(self, schema: dict[str, Any], default: ast.expr, name: str) -> dict[str, Any]:
         try:
             value = json.loads(json.dumps(ast.literal_eval(default), allow_nan=False))
         except (ValueError, TypeError, SyntaxError, MemoryError):
-            told = f"the default `{_quote(default)}` of {name!r} is computed. Write a JSON value, or use None and compute it in main."
-            self._add(default, told)
+            quoted = _quote(default)
+            self._add(
+                default,
+                f"the default `{quoted}` of {name!r} is computed. Write a JSON value, or use None and compute it in main.",
+            )
             return schema
         null = {"type": "null"}
         if value is None and schema and null not in schema.get("anyOf", []):
             # Many write `limit: int = None` for `int | None`.
-            described = {"description": schema["description"]} if "description" in schema else {}
-            schema = {"anyOf": [schema, null], **described}
+            about = {"description": schema["description"]} if "description" in schema else {}
+            schema = {"anyOf": [schema, null], **about}
         return {**schema, "default": value}
 
     def _with_definitions(self, schema: dict[str, Any]) -> dict[str, Any]:

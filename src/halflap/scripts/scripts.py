@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.errors import InvalidArgumentsError, ScriptError, ScriptNotFoundError, UsageError
 from halflap.core.values import SCRIPTS, CallContext, Listing, Result, Tool
 from halflap.sandbox.run.report import calls_made
-from halflap.sandbox.sandbox import Entry
 from halflap.schema import argument_problems, compile_schema, parse_schema
-from halflap.scripts.definition import Definition, read_definition
+from halflap.scripts.definition import read_definition
 
 if TYPE_CHECKING:
+    from halflap.core.folder import Saved
     from halflap.sandbox.programs import Programs
     from halflap.sandbox.run.report import Execution
-    from halflap.scripts.folder import SavedScripts, Script, ScriptFolder
+    from halflap.scripts.folder import Script, ScriptFolder
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class Scripts:
         self._programs = programs
         self._call = call
         self._accept = accept
-        self._saved: SavedScripts | None = None
+        self._saved: Saved[Script] | None = None
         self._lock = asyncio.Lock()
 
     @property
@@ -67,7 +67,7 @@ class Scripts:
             for name, reason in broken.items()
         }
 
-    async def saved(self) -> SavedScripts:
+    async def saved(self) -> Saved[Script]:
         async with self._lock:
             saved = await asyncio.to_thread(self._folder.read)
             if saved is not self._saved:
@@ -83,12 +83,12 @@ class Scripts:
         saved = await self.saved()
         if name in saved.broken:
             raise ScriptError(f"The script {name!r} cannot be used: {saved.broken[name]}")
-        if name not in saved.scripts:
-            known = ", ".join(saved.scripts) or "none"
+        if name not in saved.valid:
+            known = ", ".join(saved.valid) or "none"
             raise ScriptNotFoundError(
                 f"There is no script {name!r}. Scripts: {known}. To run a file, give a path or a name that ends in .py."
             )
-        return saved.scripts[name]
+        return saved.valid[name]
 
     async def list(self) -> Listing:
         return _listing(await self.saved())
@@ -101,13 +101,13 @@ class Scripts:
         """Return the code behind a tool, as it was last read."""
         if self._saved is None or not tool.startswith(_PREFIX):
             return None
-        script = self._saved.scripts.get(tool.removeprefix(_PREFIX))
+        script = self._saved.valid.get(tool.removeprefix(_PREFIX))
         return None if script is None else script.code
 
     async def save(self, name: str, code: str, *, force: bool = False) -> Script:
         """Save a program under a name, and accept its definition."""
         async with self._lock:
-            script = await asyncio.to_thread(lambda: self._folder.save(name, code, force=force))
+            script = await asyncio.to_thread(lambda: self._folder.write(name, code.encode(), force=force))
         await self.saved()
         await self._accept([f"{_PREFIX}{name}"])
         return script
@@ -138,7 +138,9 @@ class Scripts:
         if problems := argument_problems(arguments, compile_schema(definition.input_schema)):
             tool = Tool("main", "", "main", "", definition.input_schema)
             raise InvalidArgumentsError("main", problems, parse_schema(tool).format_compact())
-        return await self._programs.execute(code, context, entry=_entry("program", definition, arguments))
+        return await self._programs.execute(
+            code, context, arguments=arguments if definition.has_main else None
+        )
 
     async def call(
         self,
@@ -162,45 +164,33 @@ class Scripts:
             context,
             kind="script",
             name=tool,
-            entry=_entry(f"{_PREFIX}{tool}", script.definition, arguments),
+            arguments=arguments if script.definition.has_main else None,
         )
         return _result(execution, script)
 
 
-def _listing(saved: SavedScripts) -> Listing:
-    tools = tuple(script.definition.as_tool(name) for name, script in saved.scripts.items())
+def _listing(saved: Saved[Script]) -> Listing:
+    tools = tuple(script.definition.as_tool(name) for name, script in saved.valid.items())
     return Listing(SCRIPTS, tools)
-
-
-def _entry(name: str, definition: Definition, arguments: Mapping[str, Any]) -> Entry | None:
-    return Entry(name, arguments) if definition.has_main else None
 
 
 def _result(execution: Execution, script: Script) -> ScriptResult:
     """Return what a program gets from the call: what `main` returned, else what was printed."""
-    meta = {"halflap": {"run": execution.run, "outcome": execution.outcome}}
+    value, text = execution.value, execution.output
+    declares = script.definition.output_schema is not None
+    has_value = execution.ok and (declares or value is not None)
     if not execution.ok:
-        return ScriptResult(
-            content=({"type": "text", "text": _failure(execution, script.name)}, *execution.shown),
-            is_error=True,
-            meta=meta,
-            execution=execution,
-        )
-    if script.definition.output_schema is not None:
-        value: Any = {"result": execution.value}
-    elif execution.value is not None:
-        value = execution.value
-    else:
-        printed = (
-            [{"type": "text", "text": execution.output}] if execution.output or not execution.shown else []
-        )
-        return ScriptResult(content=(*printed, *execution.shown), meta=meta, execution=execution)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = _failure(execution, script.name)
+    elif has_value:
+        value = {"result": value} if declares else value
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    written = ({"type": "text", "text": text},) if text or not execution.shown else ()
     return ScriptResult(
-        content=({"type": "text", "text": text}, *execution.shown),
-        structured_content=value,
-        has_structured_content=True,
-        meta=meta,
+        content=(*written, *execution.shown),
+        structured_content=value if has_value else None,
+        has_structured_content=has_value,
+        is_error=not execution.ok,
+        meta={"halflap": {"run": execution.run, "outcome": execution.outcome}},
         execution=execution,
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ClientRefusedError
 from halflap.core.text import clean, visible
-from halflap.server.passthrough.client import Client, Word
+from halflap.server.client import Client, Word
 
 if TYPE_CHECKING:
     from halflap.core.values import Tool

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,14 +10,16 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from pydantic_core import to_jsonable_python
 
 from halflap import __version__
-from halflap.server.offers import AllServers, Offer, OneServer, Target
-from halflap.server.passthrough.changes import Changes
-from halflap.server.passthrough.client import LEVELS, Client, set_log_level
-from halflap.server.passthrough.requests import Requests
-from halflap.server.passthrough.results import ResultMiddleware, as_it_came, protocol_errors
+from halflap.server.changes import Changes
+from halflap.server.client import LEVELS, Client, connection_of, set_log_level
+from halflap.server.offers import CAPABILITIES, AllServers, Offer, OneServer
+from halflap.server.requests import Requests
+from halflap.server.results import ResultMiddleware, as_it_came, protocol_errors
+from halflap.server.tools.execute import read_output
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
+    from mcp.server.connection import Connection
     from mcp.server.context import CallNext, HandlerResult
 
     from halflap.gateway import Gateway
@@ -30,7 +31,6 @@ _INSTRUCTIONS = """\
 Halflap gives you the tools of all of the user's MCP servers. Find one with search_tools, see its parameters and results \
 with inspect_tool, call it with call_tool, or combine several in a Python program with execute_program, which returns only \
 what the program prints. suggest_workflow plans such a program. Names are mcp__<server>__<tool>."""
-_MIRRORED = ("tools", "prompts", "resources", "completions", "logging")
 _ROOTS_SECONDS = 5.0
 _BETWEEN_US = {"_meta", "inputResponses", "requestState"}
 """Parameters of a request that are not for the server as they are."""
@@ -47,21 +47,20 @@ class _Server(Server[dict[str, Any]]):
         del notification_options
         changing = {f"{kind}_changed": True for kind in self.offer.changing}
         capabilities = super().get_capabilities(NotificationOptions(**changing), *args, **options)
-        return capabilities.model_copy(update={name: None for name in _MIRRORED if not self.offer.has(name)})
+        missing = {name: None for name in CAPABILITIES if name not in self.offer.capabilities}
+        return capabilities.model_copy(update=missing)
 
 
 class Front:
     """An MCP face of a gateway, in front of all servers or of `only` one."""
 
     def __init__(self, gateway: Gateway, only: str | None = None) -> None:
-        self.answered = asyncio.Event()
-        """Set when the first list of tools has been sent."""
         self._gateway = gateway
         self._offer: Offer = AllServers(gateway) if only is None else OneServer(gateway, only)
         self._requests = Requests()
-        self._changes = Changes(gateway, self._offer.resource, self._offer.changing, only)
-        self._asker: Context | None = None
-        """The request through which a single client is asked for its roots."""
+        self._changes = Changes(gateway, self._offer)
+        self._with_roots: Connection | None = None
+        """A client that can be asked for its roots."""
         self._lowest_level = len(LEVELS)
         self.server = _Server(
             "halflap",
@@ -77,11 +76,11 @@ class Front:
             ("tools/list", paginated, as_it_came(self._list_tools)),
             ("tools/call", types.CallToolRequestParams, as_it_came(self._call_tool)),
             ("prompts/list", paginated, as_it_came(self._list)),
-            ("prompts/get", types.GetPromptRequestParams, as_it_came(self._get_prompt)),
+            ("prompts/get", types.GetPromptRequestParams, as_it_came(self._forward)),
             ("resources/list", paginated, as_it_came(self._list)),
             ("resources/templates/list", paginated, as_it_came(self._list)),
-            ("resources/read", types.ReadResourceRequestParams, as_it_came(self._read_resource)),
-            ("completion/complete", types.CompleteRequestParams, as_it_came(self._complete)),
+            ("resources/read", types.ReadResourceRequestParams, as_it_came(self._forward)),
+            ("completion/complete", types.CompleteRequestParams, as_it_came(self._forward)),
             ("logging/setLevel", types.SetLevelRequestParams, self._set_log_level),
             ("resources/subscribe", types.SubscribeRequestParams, changes.subscribe),
             ("resources/unsubscribe", types.UnsubscribeRequestParams, changes.unsubscribe),
@@ -124,13 +123,7 @@ class Front:
             result |= to_jsonable_python(about, by_alias=True, exclude_none=True)
         return result
 
-    # Tools
-
-    async def _list_tools(
-        self, _context: Context, _params: types.PaginatedRequestParams
-    ) -> Mapping[str, Any]:
-        # The answer is sent after this returns.
-        asyncio.get_running_loop().call_later(0.05, self.answered.set)
+    async def _list_tools(self, _context: Context, _params: Any) -> Mapping[str, Any]:
         return await self._offer.tools()
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Mapping[str, Any]:
@@ -138,47 +131,31 @@ class Front:
             context, lambda client: self._offer.call(params.name, params.arguments or {}, client)
         )
 
-    # Prompts and resources
-
     async def _list(self, context: Context, params: types.PaginatedRequestParams) -> Mapping[str, Any]:
         return await self._offer.page(context.method, params.cursor, Client(context))
 
-    async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Mapping[str, Any]:
-        target = await self._offer.prompt(params.name)
-        return await self._forward(context, "prompt", target, {"name": target.name})
-
-    async def _read_resource(
-        self, context: Context, params: types.ReadResourceRequestParams
-    ) -> Mapping[str, Any]:
-        uri, principal = str(params.uri), Client(context).principal
-        if (own := await self._offer.own_resource(uri, principal)) is not None:
-            return own
-        target = await self._offer.resource(uri, principal)
-        return await self._forward(context, "resource", target, {"uri": target.name})
-
-    async def _complete(self, context: Context, params: types.CompleteRequestParams) -> Mapping[str, Any]:
-        if isinstance(params.ref, types.PromptReference):
-            target = await self._offer.prompt(params.ref.name)
-            ref = {"type": "ref/prompt", "name": target.name}
-            return await self._forward(context, "prompt", target, {"ref": ref})
-        target = await self._offer.template(str(params.ref.uri))
-        ref = {"type": "ref/resource", "uri": target.name}
-        return await self._forward(context, "resource", target, {"ref": ref})
-
-    async def _forward(
-        self,
-        context: Context,
-        kind: Literal["prompt", "resource"],
-        target: Target,
-        replaced: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        """Send the client's request to the server with its own names, and return the result as it came."""
+    async def _forward(self, context: Context, params: Any) -> Mapping[str, Any]:
+        """Send a request for a prompt or a resource to its server, by the name it has there."""
+        about = params.ref if isinstance(params, types.CompleteRequestParams) else params
+        kind: Literal["prompt", "resource"]
+        if isinstance(about, types.PromptReference | types.GetPromptRequestParams):
+            kind, target = "prompt", await self._offer.prompt(about.name)
+            named: dict[str, Any] = {"name": target.name}
+        else:
+            uri, principal = str(about.uri), Client(context).principal
+            own = await read_output(self._gateway, uri, principal) if self._offer.only is None else None
+            if own is not None:
+                return own
+            kind, target = "resource", await self._offer.resource(uri, principal)
+            named = {"uri": target.name}
+        if about is not params:
+            named = {"ref": {"type": f"ref/{kind}", **named}}
         given = {key: value for key, value in (context.params or {}).items() if key not in _BETWEEN_US}
-        about, params = (target.server, kind, target.name), {**given, **replaced}
 
         async def work(client: Client) -> dict[str, Any]:
-            passing = (await self._gateway.prepare()).passing
-            return await passing.request(about, context.method, params, client.on_behalf(forwards=True))
+            passing, asked = (await self._gateway.prepare()).passing, (target.server, kind, target.name)
+            on_behalf = client.on_behalf(forwards=True)
+            return await passing.request(asked, context.method, {**given, **named}, on_behalf)
 
         return await self._requests.answer(context, work)
 
@@ -198,15 +175,16 @@ class Front:
         self._changes.connected(context)
         capabilities = context.session.client_capabilities
         if capabilities is not None and capabilities.roots is not None:
-            self._asker = context
+            self._with_roots = connection_of(context)
 
     async def _roots_changed(self, _context: Context, _params: types.NotificationParams) -> None:
         await self._gateway.roots_changed()
 
     async def _client_roots(self) -> Sequence[Mapping[str, Any]]:
-        if self._asker is None:
+        if self._with_roots is None:
             return []
-        result = await self._asker.session.send_request(
-            types.ListRootsRequest(), types.ListRootsResult, request_read_timeout_seconds=_ROOTS_SECONDS
+        answer = await self._with_roots.outbound.send_raw_request(
+            "roots/list", {}, {"timeout": _ROOTS_SECONDS}
         )
-        return [root.model_dump(by_alias=True, mode="json", exclude_none=True) for root in result.roots]
+        roots: Sequence[Mapping[str, Any]] = answer["roots"]
+        return roots

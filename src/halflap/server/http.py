@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
+import anyio
 import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -26,6 +27,7 @@ from halflap.server.metrics import prometheus
 from halflap.server.tokens import PRINCIPAL, Tokens, bearer_token
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup, TaskStatus
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from halflap.config import Config, HttpConfig
@@ -101,97 +103,94 @@ async def serve_http(
     """Serve until cancelled, principals by their tokens."""
     config = gateway.config.http
     refusals = Refusals()
-    connections = Connections(refusals)
-    endpoints = Endpoints(gateway, front, refusals)
     hosts = allowed_hosts(listener.getsockname()[0], config)
-    guard = Guard(endpoints, tokens, hosts, config.allowed_origins, page, refusals=refusals)
-    web = uvicorn.Server(
-        uvicorn.Config(
-            guard,
-            http=connections.protocol,  # type: ignore[arg-type]  # called as the class would be
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            timeout_graceful_shutdown=3,
-            # A request for a web socket is answered by the guard, like all others.
-            ws="none",
-            proxy_headers=False,
-            server_header=False,
+    async with anyio.create_task_group() as sessions:
+        endpoints = Endpoints(gateway, front, refusals, sessions)
+        web = uvicorn.Server(
+            uvicorn.Config(
+                Guard(endpoints, tokens, hosts, config.allowed_origins, refusals, page=page),
+                http=Connections(refusals).protocol,  # type: ignore[arg-type]  # called as the class would be
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                timeout_graceful_shutdown=3,
+                # A request for a web socket is answered by the guard, like all others.
+                ws="none",
+                proxy_headers=False,
+                server_header=False,
+            )
         )
-    )
-    on_ready()
-    try:
-        await web.serve(sockets=[listener])
-    finally:
-        await endpoints.close()
+        on_ready()
+        try:
+            await web.serve(sockets=[listener])
+        finally:
+            endpoints.close()
+            sessions.cancel_scope.cancel()
 
 
 class Endpoints:
     """`/mcp` for all servers, `/servers/<name>/mcp` for each by itself, and `/metrics`."""
 
-    def __init__(self, gateway: Gateway, front: Front, refusals: Refusals | None = None) -> None:
+    def __init__(self, gateway: Gateway, front: Front, refusals: Refusals, sessions: TaskGroup) -> None:
         self._gateway = gateway
-        self._refusals = refusals or Refusals()
-        self._fronts: dict[str | None, Front] = {None: front}
-        self._managers: dict[str | None, StreamableHTTPSessionManager] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._refusals = refusals
+        self._sessions = sessions
+        self._fronts = {"": front}
+        """By the name of the server; the one of all servers has none."""
+        self._managers: dict[str, StreamableHTTPSessionManager] = {}
         self._lock = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"].rstrip("/")
         single = _SERVER_PATH.fullmatch(path)
-        response: Response
+        name = "" if single is None else single[1]
+        app: ASGIApp
         if path == METRICS:
-            response = await self._metrics(scope["method"])
-        elif single is not None and not self._is_enabled(single[1]):
-            message = f"There is no server {visible(single[1], 100)!r}."
-            response = _refusal(404, "server-not-found", message)
-        elif single is not None or path == PATH:
+            app = await self._metrics(scope["method"])
+        elif single is None and path != PATH:
+            app = PlainTextResponse("Not Found", 404)
+        elif name and not self._is_enabled(name):
+            app = _refusal(404, "server-not-found", f"There is no server {visible(name, 100)!r}.")
+        else:
             try:
                 receive = await _with_few_parts(receive) if scope["method"] == "POST" else receive
             except TooManyPartsError:
                 message = f"The body has more than {_MAX_BODY_PARTS:,} values. Send large data as text."
-                response = _refusal(413, "http-body", message)
+                app = _refusal(413, "http-body", message)
             else:
-                manager = await self._manager(None if single is None else single[1])
-                await manager.handle_request(scope, receive, send)
-                return
-        else:
-            response = PlainTextResponse("Not Found", 404)
-        await response(scope, receive, send)
+                app = (await self._manager(name)).handle_request
+        await app(scope, receive, send)
 
     def _is_enabled(self, name: str) -> bool:
         return any(server.name == name and not server.disabled for server in self._gateway.config.servers)
 
-    async def _manager(self, name: str | None) -> StreamableHTTPSessionManager:
+    async def _manager(self, name: str) -> StreamableHTTPSessionManager:
         """Return the sessions of one endpoint, opened with its first request."""
         async with self._lock:
             if name not in self._managers:
-                front = (
-                    self._fronts.setdefault(name, Front(self._gateway, name)) if name else self._fronts[None]
-                )
+                front = self._fronts.setdefault(name, self._fronts.get(name) or Front(self._gateway, name))
                 manager = StreamableHTTPSessionManager(front.server, security_settings=_CHECKED_BY_GUARD)
-                is_open = asyncio.Event()
-                self._tasks.append(asyncio.create_task(_run(manager, is_open)))
-                await is_open.wait()
+                await self._sessions.start(_run, manager)
                 self._managers[name] = manager
         return self._managers[name]
 
     async def _metrics(self, method: str) -> Response:
         if method not in {"GET", "HEAD"}:
             return Response(status_code=405, headers={"allow": "GET, HEAD"})
-        text = prometheus(await self._gateway.metrics(), self._refusals.counts).encode(
-            errors="backslashreplace"
-        )
+        text = prometheus(await self._gateway.metrics(), self._refusals.counts)
         kind = "text/plain; version=0.0.4; charset=utf-8"
-        return Response(text, media_type=kind, headers={"cache-control": "no-store"})
+        content = text.encode(errors="backslashreplace")
+        return Response(content, media_type=kind, headers={"cache-control": "no-store"})
 
-    async def close(self) -> None:
+    def close(self) -> None:
         for front in self._fronts.values():
             front.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _run(manager: StreamableHTTPSessionManager, *, task_status: TaskStatus[None]) -> None:
+    async with manager.run():
+        task_status.started()
+        await anyio.sleep_forever()
 
 
 async def _with_few_parts(receive: Receive) -> Receive:
@@ -211,12 +210,6 @@ async def _with_few_parts(receive: Receive) -> Receive:
         return received.popleft() if received else await receive()
 
     return again
-
-
-async def _run(manager: StreamableHTTPSessionManager, is_open: asyncio.Event) -> None:
-    async with manager.run():
-        is_open.set()
-        await asyncio.Event().wait()
 
 
 def allowed_hosts(host: str, config: HttpConfig) -> frozenset[str]:
@@ -243,14 +236,14 @@ class Guard:
         app: ASGIApp,
         tokens: Mapping[str, str],
         hosts: frozenset[str],
-        origins: tuple[str, ...] | frozenset[str],
-        page: Page | None = None,
+        origins: tuple[str, ...],
+        refusals: Refusals,
         *,
-        refusals: Refusals | None = None,
+        page: Page | None = None,
     ) -> None:
         self._app = app
         self._page = page
-        self._refusals = refusals or Refusals()
+        self._refusals = refusals
         self._tokens = Tokens(tokens)
         self._hosts = hosts
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)

@@ -7,8 +7,8 @@ import logging
 import re
 from abc import ABC, abstractmethod
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Container, Iterable, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -18,16 +18,16 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 
 from halflap.core.errors import ToolNotFoundError
-from halflap.server.passthrough.results import or_error_result
-from halflap.server.tools.execute import OUTPUT_TEMPLATE, call_directly, read_output
-from halflap.server.tools.families import own_tools
+from halflap.server.results import or_error_result
+from halflap.server.tools import own_tools
+from halflap.server.tools.execute import OUTPUT_TEMPLATE, call_directly
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from halflap.core.values import Features
     from halflap.gateway import Gateway
-    from halflap.server.passthrough.client import Client
+    from halflap.server.client import Client
     from halflap.server.tools.tool import FrontTool
 
     Definition = Mapping[str, Any]
@@ -40,6 +40,7 @@ _LISTS: Mapping[str, tuple[Any, str, str]] = {
     "resources/templates/list": ("templates", "resourceTemplates", "uriTemplate"),
 }
 """By method: the field of `Features`, the key of the result, and the key that names an entry."""
+CAPABILITIES = ("tools", "prompts", "resources", "completions", "logging")
 _PREFIX = "halflap://servers/"
 _PREFIXED = re.compile(re.escape(_PREFIX) + r"([^/]+)/(.+)", re.DOTALL)
 _VARIABLES = re.compile(r"(\{[^{}]*\})")
@@ -64,6 +65,7 @@ class Offer(ABC):
     own_tools: Mapping[str, FrontTool] = {}
     changing: tuple[str, ...] = ("tools", "prompts", "resources")
     """The lists that may change."""
+    capabilities: Container[str] = CAPABILITIES
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
@@ -80,23 +82,18 @@ class Offer(ABC):
     async def prompt(self, name: str) -> Target: ...
 
     @abstractmethod
-    async def resource(self, uri: str, principal: str) -> Target: ...
-
-    @abstractmethod
-    async def template(self, uri: str) -> Target: ...
+    async def resource(self, uri: str, principal: str) -> Target:
+        """Find the server of a resource or a template."""
 
     async def prepare(self, server: Server[Any]) -> None:
         """Make the front's server introduce itself, before its first request is answered."""
         del server
 
-    def has(self, capability: str) -> bool:
-        del capability
-        return True
-
     def input_schema(self, tool: str) -> Mapping[str, Any] | None:
         if tool in self.own_tools:
             return self.own_tools[tool].input_schema
-        schema = self.server_tools()[tool][1].get("inputSchema") if tool in self.server_tools() else None
+        _, definition = self.server_tools().get(tool, ("", {}))
+        schema = definition.get("inputSchema")
         return schema if isinstance(schema, dict) else None
 
     async def tools(self) -> dict[str, Any]:
@@ -104,23 +101,16 @@ class Offer(ABC):
         return {"tools": [*own, *(definition for _, definition in self.server_tools().values())]}
 
     async def call(self, tool: str, arguments: Mapping[str, Any], client: Client) -> dict[str, Any]:
-        own = self.own_tools.get(tool)
-        if own is not None:
-            return await or_error_result(tool, own.answer(arguments, client), passes_errors=False)
-        found = self.server_tools().get(tool)
-        if found is None:
-            more = (
-                f" Tools: {', '.join(self.own_tools)}. Call others with call_tool." if self.own_tools else ""
-            )
-            message = f"Unknown tool: {tool!r}.{more}"
+        if tool in self.own_tools:
+            answering = self.own_tools[tool].answer(arguments, client)
+            return await or_error_result(tool, answering, passes_errors=False)
+        name, _ = self.server_tools().get(tool, (None, {}))
+        if name is None:
+            own = ", ".join(self.own_tools)
+            message = f"Unknown tool: {tool!r}.{f' Tools: {own}. Call others with call_tool.' if own else ''}"
             raise MCPError(types.INVALID_PARAMS, message, {"code": ToolNotFoundError.code})
-        calling = call_directly(self.gateway, found[0], arguments, client)
-        return await or_error_result(tool, calling, passes_errors=True)
-
-    async def own_resource(self, uri: str, principal: str) -> dict[str, Any] | None:
-        """Return the content of a resource of ours; None if it is a server's."""
-        del uri, principal
-        return None
+        answering = call_directly(self.gateway, name, arguments, client)
+        return await or_error_result(tool, answering, passes_errors=True)
 
 
 class OneServer(Offer):
@@ -129,24 +119,21 @@ class OneServer(Offer):
     def __init__(self, gateway: Gateway, server: str) -> None:
         super().__init__(gateway)
         self.only: str = server
-        self._features: Features | None = None
+        self._is_prepared = False
 
     async def prepare(self, server: Server[Any]) -> None:
-        # The server behind it may have to be started for that.
-        if self._features is not None:
+        if self._is_prepared:
             return
+        # The server behind it may have to be started for that.
         features = await (await self.gateway.prepare()).passing.of_server(self.only)
         if features is None:
             reason = self.gateway.unavailable().get(self.only, "it did not answer in time.")
             raise MCPError(types.INTERNAL_ERROR, f"Server {self.only!r}: {reason}")
-        self._features = features
+        self.capabilities, self._is_prepared = features.capabilities, True
         info, stored = features.server_info, self.gateway.snapshot.servers.get(self.only)
         server.name, server.version = str(info.get("name") or self.only), str(info.get("version") or "")
         server.title, server.description = info.get("title"), info.get("description")
         server.instructions = None if stored is None else stored.instructions
-
-    def has(self, capability: str) -> bool:
-        return self._features is not None and capability in self._features.capabilities
 
     def server_tools(self) -> dict[str, tuple[str, Definition]]:
         snapshot = self.gateway.snapshot
@@ -169,9 +156,6 @@ class OneServer(Offer):
 
     async def resource(self, uri: str, principal: str) -> Target:
         del principal
-        return Target(self.only, uri)
-
-    async def template(self, uri: str) -> Target:
         return Target(self.only, uri)
 
 
@@ -257,23 +241,11 @@ class AllServers(Offer):
         return Target(server, str(entry["name"]))
 
     async def resource(self, uri: str, principal: str) -> Target:
-        """Find a resource: by its server's name, else listed by one server, else linked to, else in a template."""
+        # By its server's name, else listed by one server, else linked to, else in a template.
         features = await self._features()
         listed = [name for name, one in features.items() if any(each["uri"] == uri for each in one.resources)]
         fitting = [name for name, one in features.items() if any(_fits(each, uri) for each in one.templates)]
         return _find(uri, features, listed, sorted(self._links.get((principal, uri), ())), fitting)
-
-    async def template(self, uri: str) -> Target:
-        features = await self._features()
-        having = [
-            name
-            for name, one in features.items()
-            if any(each["uriTemplate"] == uri for each in one.templates)
-        ]
-        return _find(uri, features, having)
-
-    async def own_resource(self, uri: str, principal: str) -> dict[str, Any] | None:
-        return await read_output(self.gateway, uri, principal)
 
     async def _features(self) -> dict[str, Features]:
         return await (await self.gateway.prepare()).passing.features()
@@ -312,19 +284,18 @@ def _prompts(features: Mapping[str, Features]) -> dict[str, tuple[str, Mapping[s
     return found
 
 
+def names_of(server: str, uri: str) -> tuple[str, str]:
+    """Return the URIs by which clients may know a server's resource."""
+    return uri, _with_server(server, uri)
+
+
 def _with_server(server: str, uri: str) -> str:
     parts = (part if part.startswith("{") else quote(part, safe="") for part in _VARIABLES.split(uri))
     return f"{_PREFIX}{quote(server, safe='')}/{''.join(parts)}"
 
 
 def _fits(entry: Mapping[str, Any], uri: str) -> bool:
-    template = _template(entry["uriTemplate"])
-    return template is not None and template.match(uri) is not None
-
-
-@lru_cache(maxsize=4_096)
-def _template(text: str) -> UriTemplate | None:
-    try:
-        return UriTemplate.parse(text)
-    except InvalidUriTemplate:
-        return None
+    template = entry["uriTemplate"]
+    with suppress(InvalidUriTemplate):
+        return uri == template or UriTemplate.parse(template).match(uri) is not None
+    return False

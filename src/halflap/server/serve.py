@@ -7,19 +7,24 @@ import contextlib
 import logging
 import os
 import signal
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from mcp.server.stdio import stdio_server
 
 from halflap.config import user_config_dir
 from halflap.core.errors import HalflapError, ServerNotFoundError
 from halflap.core.values import principal_of_person
 from halflap.gateway import Gateway
 from halflap.server.front import Front
-from halflap.server.stdio import serve_stdio
 from halflap.server.tokens import Tokens, keep_token, principal_of_token
 
 if TYPE_CHECKING:
+    import anyio
+    from mcp.server.lowlevel import Server
+
     from halflap.config import Config
     from halflap.server.http import Page
 
@@ -29,7 +34,7 @@ Load: TypeAlias = "Callable[[], Config]"
 MakePage: TypeAlias = "Callable[[Gateway, Tokens, frozenset[str]], Page]"
 
 _WARM_UP_AFTER_SECONDS = 1.0
-"""The rest is loaded after the first answer, or after this long without one."""
+"""The rest is loaded after this time, in which clients usually list the tools."""
 _POLL_SECONDS = 1.0
 """How often the configuration files are checked for changes."""
 
@@ -45,7 +50,7 @@ async def run_stdio(config: Config, load: Load | None = None, *, only: str | Non
     gateway = Gateway(config)
     front = Front(gateway, only)
     front.forward_roots()
-    await _run(gateway, front, serve_stdio(front.server), load)
+    await _run(gateway, front, _serve_stdio(front.server), load)
 
 
 async def run_http(
@@ -99,6 +104,48 @@ async def run_http(
     await _run(gateway, front, serving, load)
 
 
+async def _serve_stdio(server: Server[Any]) -> None:
+    """Serve one client until it closes our stdin."""
+    # Whatever else reads stdin gets nothing; the library keeps stdout for itself, and what others print goes to stderr.
+    stdin, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    lines = cast("anyio.AsyncFile[str]", _Lines(stdin))
+    try:
+        async with stdio_server(lines) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+    except* BrokenPipeError:
+        pass  # a client that is gone is an ordinary end
+
+
+class _Lines:
+    """Lines from a descriptor of any kind, read in a thread that dies with the process.
+
+    The library's reader cannot be interrupted: a gateway told to stop would hang until its client says something more.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        threading.Thread(target=self._read, args=(descriptor,), daemon=True, name="halflap-stdin").start()
+
+    def _read(self, descriptor: int) -> None:
+        with contextlib.suppress(OSError, RuntimeError):
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                for line in file:
+                    self._loop.call_soon_threadsafe(self._lines.put_nowait, line.decode(errors="replace"))
+            self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
+
+    def __aiter__(self) -> _Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        line = await self._lines.get()
+        if line is None:
+            raise StopAsyncIteration
+        return line
+
+
 async def _run(gateway: Gateway, front: Front, serving: Awaitable[None], load: Load | None) -> None:
     """Serve until the client leaves or a signal comes, and leave nothing behind."""
     stopped = asyncio.Event()
@@ -110,7 +157,7 @@ async def _run(gateway: Gateway, front: Front, serving: Awaitable[None], load: L
         asyncio.ensure_future(serving),
         asyncio.create_task(stopped.wait()),
     ]
-    beside = [asyncio.create_task(_warm_up(gateway, front))]
+    beside = [asyncio.create_task(_warm_up(gateway))]
     if load is not None:
         beside.append(asyncio.create_task(_follow(gateway, load)))
     try:
@@ -133,10 +180,8 @@ def _told_to_stop(stopped: asyncio.Event) -> None:
     stopped.set()
 
 
-async def _warm_up(gateway: Gateway, front: Front) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_WARM_UP_AFTER_SECONDS):
-            await front.answered.wait()
+async def _warm_up(gateway: Gateway) -> None:
+    await asyncio.sleep(_WARM_UP_AFTER_SECONDS)
     try:
         await gateway.warm_up()
     except HalflapError as error:

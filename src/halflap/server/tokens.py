@@ -17,14 +17,12 @@ if TYPE_CHECKING:
 
 PRINCIPAL = "halflap.principal"
 """The key of a request's scope that holds its principal."""
-_BLANKS = b" \t"
 
 
 def bearer_token(header: bytes) -> bytes | None:
     """Return the token of an `Authorization` header; the scheme's case and the number of blanks don't matter."""
-    scheme, _, rest = header.strip(_BLANKS).replace(b"\t", b" ").partition(b" ")
-    token = rest.strip(_BLANKS)
-    return token if scheme.lower() == b"bearer" and token else None
+    scheme, *rest = header.split(maxsplit=1) or [b""]
+    return rest[0].strip() if rest and scheme.lower() == b"bearer" else None
 
 
 def principal_of_token(token: str) -> str:

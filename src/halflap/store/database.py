@@ -178,12 +178,17 @@ class Database:
             transaction.select("SELECT pg_advisory_xact_lock(:key)", key=_LOCK)
 
     def _version(self, transaction: Transaction) -> int:
-        latest = self._migrations[-1].number
+        first, latest = self._migrations[0].number, self._migrations[-1].number
         version = int(transaction.scalar("SELECT max(number) FROM halflap_version") or 0)
         if version > latest:
             raise StoreTooNewError(
                 f"The store {self.location} was written by a newer Halflap (its version is {version}, this one "
                 f"knows {latest}). Upgrade Halflap, or point `store.path` at another file."
+            )
+        if 0 < version < first:
+            raise StoreBrokenError(
+                f"The store {self.location} is from before the first release (its version is {version}, and {first} "
+                "is the first that can be read). Move the file away and start again."
             )
         return version
 
@@ -196,14 +201,12 @@ class Database:
         pending = [migration for migration in self._migrations if migration.number > version]
         if pending and version and self._file is not None:
             sqlite_file.back_up(self._file, version)
-        for migration in pending:
-            for statement in migration.statements:
+        for number, about, statements in pending:
+            for statement in statements:
                 transaction.run(statement)
-            if migration.change is not None:
-                migration.change(transaction)
             insert = "INSERT INTO halflap_version (number, at) VALUES (:number, :at)"
-            transaction.run(insert, number=migration.number, at=time.time())
-            logger.info("the store is now at version %d: %s", migration.number, migration.about)
+            transaction.run(insert, number=number, at=time.time())
+            logger.info("the store is now at version %d: %s", number, about)
 
     def _refuse_foreign(self, transaction: Transaction) -> None:
         """Raise if the file belongs to another program. A PostgreSQL database may be shared."""

@@ -1,4 +1,4 @@
-"""What was learned about tools: shapes, where values went, drift, and broken declarations."""
+"""What was learned about tools: shapes, where values went and how often, drift, and broken declarations."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ import json
 import logging
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from hashlib import sha256
 
 from halflap.core.errors import ShapeBrokenError, ShapeTooNewError, StoreAheadError, StoreTooNewError
+from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned
-from halflap.store import lineage as flows
 from halflap.store.database import Database, exclusive, transactional
 from halflap.store.records import Breach, DriftEvent, StoredShape, ToolKey, WatermarkChange
 from halflap.store.sql import Row, Transaction, columns, matching, row_of, upsert
-
-if TYPE_CHECKING:
-    from halflap.graph.lineage import Lineage
 
 __all__ = ["KnowledgeStore"]
 
@@ -24,6 +21,10 @@ logger = logging.getLogger(__name__)
 
 _VALUES = "values"
 """Flags in the installation whether values are stored, so that nothing has to read all shapes to find out."""
+_SOURCE = ("source_server", "source_tool", "source_hash")
+_TARGET = ("target_server", "target_tool", "target_hash")
+MAX_FLOWS = 200_000
+"""Flows kept per origin, so that a server with ever new field names cannot fill the disk."""
 
 
 class KnowledgeStore(Database):
@@ -37,34 +38,32 @@ class KnowledgeStore(Database):
         shapes: Mapping[ToolKey, Learned],
         *,
         lineage: Lineage | None = None,
-        watermark: str | None = None,
         observed_calls: Sequence[str] = (),
         sources: Mapping[str, WatermarkChange] | None = None,
-        check: Callable[[Mapping[str, str]], None] | None = None,
     ) -> frozenset[str]:
         """Merge what an origin learned, in one transaction with how far it has read.
 
         `observed_calls` are recorded calls that `shapes` rest on. If any of them was learned from before, nothing is
         added and those are returned: try again without them. `sources` are watermarks of what was read; if another
-        process has moved one of them, nothing is added and `StoreAheadError` is raised. `check` receives all
-        watermarks in the same transaction; if it raises, nothing is added.
+        process has moved one of them, nothing is added and `StoreAheadError` is raised.
         """
         query = "SELECT id FROM calls WHERE observed = 1 AND id IN"
         if taken := frozenset(row["id"] for row in transaction.select_in(query, observed_calls)):
             return taken
         sources = sources or {}
-        if sources or check is not None:
-            _check_watermarks(transaction, sources, check)
+        marks = _read_watermarks(transaction) if sources else {}
+        if any(marks.get(source) != change.before for source, change in sources.items()):
+            raise StoreAheadError(
+                "Another process has counted this data meanwhile. Nothing was added; run the command again."
+            )
         merged = {}
         for key, new in shapes.items():
             stored = _stored(transaction, origin, key)
             merged[key] = new if stored is None else stored.merge(new)
         _write_shapes(transaction, origin, merged)
         if lineage is not None:
-            flows.add(transaction, origin, lineage, operator.add)
-        marks = {source: change.now for source, change in sources.items()}
-        marks |= {} if watermark is None else {origin: watermark}
-        rows: list[Row] = [{"origin": name, "watermark": mark} for name, mark in marks.items()]
+            _add_lineage(transaction, origin, lineage, operator.add)
+        rows: list[Row] = [{"origin": source, "watermark": change.now} for source, change in sources.items()]
         upsert(transaction, "watermarks", rows)
         transaction.run_many(
             "UPDATE calls SET observed = 1 WHERE id = :id", [{"id": call} for call in observed_calls]
@@ -78,19 +77,23 @@ class KnowledgeStore(Database):
         origin: str,
         shapes: Mapping[ToolKey, Learned],
         lineage: Lineage | None = None,
-    ) -> None:
+    ) -> int:
         """Replace what is stored of another installation, except where that rests on more results.
 
-        An origin's knowledge only grows, so of two states the one with more results contains the other.
+        An origin's knowledge only grows, so of two states the one with more results contains the other. Returns how
+        many results are new.
         """
-        newer = {}
+        newer, count = {}, 0
         for key, new in shapes.items():
             stored = _stored(transaction, origin, key)
-            if stored is None or new.observations >= stored.observations:
+            known = 0 if stored is None else stored.observations
+            if new.observations >= known:
                 newer[key] = new
+                count += new.observations - known
         _write_shapes(transaction, origin, newer)
         if lineage is not None:
-            flows.add(transaction, origin, lineage, max)
+            _add_lineage(transaction, origin, lineage, max)
+        return count
 
     @exclusive
     def forget_learned(
@@ -100,19 +103,31 @@ class KnowledgeStore(Database):
         server: str | None = None,
         tool: str | None = None,
         *,
-        update_watermark: Callable[[str, str], str | None] | None = None,
+        watermarks: str | None = None,
     ) -> Sequence[tuple[str, ToolKey]]:
         """Delete what an origin and its sub-origins (`origin:…`) learned about tools, and return what was deleted.
 
-        `update_watermark` receives every origin and watermark in the same transaction, and returns the new watermark or
-        None to delete it. The drift of a tool goes with the last that is known about it.
+        The drift of a tool goes with the last that is known about it, and the watermarks that begin with `watermarks`
+        go, too.
         """
+        begins = "substr(origin, 1, length(:prefix)) = :prefix"
         what = {"origin": origin, "prefix": f"{origin}:", "server": server, "tool": tool}
-        within = f"{flows.of_origin(origin)} {matching(server=server, tool=tool)}"
+        source, target = (dict(zip(names, (server, tool), strict=False)) for names in (_SOURCE, _TARGET))
+        of_origin = "TRUE" if origin is None else f"(origin = :origin OR {begins})"
+        within = f"{of_origin} {matching(server=server, tool=tool)}"
         gone = transaction.select(
             f"SELECT origin, server, tool, definition_hash FROM learned WHERE {within}", **what
         )
         transaction.run(f"DELETE FROM learned WHERE {within}", **what)
+        transaction.run(
+            f"""
+            DELETE FROM lineage WHERE {of_origin}
+            AND ((TRUE {matching(**source)}) OR (TRUE {matching(**target)}))
+            """,
+            **what,
+            **source,
+            **target,
+        )
         transaction.run(
             """
             DELETE FROM drift WHERE NOT EXISTS (
@@ -120,9 +135,8 @@ class KnowledgeStore(Database):
             )
             """
         )
-        flows.forget(transaction, origin, server, tool)
-        if update_watermark is not None:
-            _update_watermarks(transaction, update_watermark)
+        if watermarks is not None:
+            transaction.run(f"DELETE FROM watermarks WHERE {begins}", prefix=watermarks)
         return [(row.pop("origin"), ToolKey(**row)) for row in gone]
 
     @exclusive
@@ -150,7 +164,12 @@ class KnowledgeStore(Database):
     @transactional
     def lineage(self, transaction: Transaction) -> Mapping[str, Lineage]:
         """Return where each origin saw values go; its tools are `ToolKey`s."""
-        return flows.read(transaction)
+        flows: dict[str, dict[Flow, Count]] = {}
+        for row in transaction.select("SELECT * FROM lineage"):
+            source, target = (ToolKey(*(row[name] for name in names)) for names in (_SOURCE, _TARGET))
+            flow = Flow(source, row["source_path"], target, row["target_path"])
+            flows.setdefault(row["origin"], {})[flow] = Count(row["times"], row["runs"])
+        return {origin: Lineage(counts) for origin, counts in sorted(flows.items())}
 
     @transactional
     def breaches(self, transaction: Transaction) -> Sequence[Breach]:
@@ -229,25 +248,32 @@ def _read_watermarks(transaction: Transaction) -> dict[str, str]:
     return {**dict.fromkeys(origins, ""), **{row["origin"]: row["watermark"] for row in marks}}
 
 
-def _update_watermarks(transaction: Transaction, change: Callable[[str, str], str | None]) -> None:
-    for row in transaction.select("SELECT origin, watermark FROM watermarks"):
-        changed = change(row["origin"], row["watermark"])
-        if changed is None:
-            transaction.run("DELETE FROM watermarks WHERE origin = :origin", origin=row["origin"])
-        else:
-            upsert(transaction, "watermarks", [{**row, "watermark": changed}])
-
-
-def _check_watermarks(
-    transaction: Transaction,
-    sources: Mapping[str, WatermarkChange],
-    check: Callable[[Mapping[str, str]], None] | None,
+def _add_lineage(
+    transaction: Transaction, origin: str, new: Lineage, combine: Callable[[int, int], int]
 ) -> None:
-    """Raise if another process has read on in one of the sources."""
-    stored = _read_watermarks(transaction)
-    if any(stored.get(source) != change.before for source, change in sources.items()):
-        raise StoreAheadError(
-            "Another process has counted this data meanwhile. Nothing was added; run the command again."
-        )
-    if check is not None:
-        check(stored)
+    """Write the flows that an origin saw; a stored count is combined with the new one."""
+    rows: dict[str, Row] = {}
+    for flow, seen in new.counts.items():
+        # The columns together are longer than what a database takes as a key.
+        key = json.dumps([origin, list(flow.source), flow.source_path, list(flow.target), flow.target_path])
+        identifier = sha256(key.encode()).hexdigest()
+        rows[identifier] = {
+            "id": identifier,
+            "origin": origin,
+            **dict(zip(_SOURCE, flow.source, strict=True)),
+            **dict(zip(_TARGET, flow.target, strict=True)),
+            "source_path": flow.source_path,
+            "target_path": flow.target_path,
+            **seen._asdict(),
+        }
+    stored = transaction.select_in("SELECT id, times, runs FROM lineage WHERE id IN", list(rows))
+    known = {row["id"] for row in stored}
+    if len(known) < len(rows):
+        count = transaction.scalar("SELECT count(*) FROM lineage WHERE origin = :origin", origin=origin)
+        room = max(0, MAX_FLOWS - count)
+        for identifier in [identifier for identifier in rows if identifier not in known][room:]:
+            del rows[identifier]
+    for row in stored:
+        for column in ("times", "runs"):
+            rows[row["id"]][column] = combine(row[column], rows[row["id"]][column])
+    upsert(transaction, "lineage", list(rows.values()))

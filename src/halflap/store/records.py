@@ -17,6 +17,7 @@ __all__ = [
     "SENT",
     "TOOL_ERROR",
     "Activity",
+    "AnyRecord",
     "Breach",
     "CallRecord",
     "DriftEvent",
@@ -129,12 +130,12 @@ class CallRecord:
     definition_hash: str
     """Empty if there is no such tool."""
     started_at: float
-    duration_ms: float | None
+    duration_ms: float | None = None
     """None while it is under way."""
-    outcome: str
+    outcome: str = SENT
     """`sent`, `ok`, `tool_error`, `cancelled`, or the code of the error."""
-    argument_bytes: int
-    result_bytes: int
+    argument_bytes: int = 0
+    result_bytes: int = 0
     breach: str | None = None
     """Where the result broke the declared output schema."""
     error: str | None = None
@@ -172,6 +173,8 @@ class RunRecord:
     cpu_ms: float | None = None
     memory_bytes: int | None = None
     sandbox: str | None = None
+    process: str | None = None
+    """Names the process that makes it; see `interrupt_runs`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,9 @@ class Breach:
     times: int
     origin: str = LIVE
     """`live` if any call through this gateway showed it, else `backfill`."""
+
+
+AnyRecord = CallRecord | RunRecord | Breach
 
 
 @dataclass(frozen=True, slots=True)

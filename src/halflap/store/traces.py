@@ -6,12 +6,11 @@ import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
 from statistics import median
 from typing import Any
 
 from halflap.core.errors import StoreError, UsageError
-from halflap.core.text import shorten
+from halflap.core.text import join
 from halflap.core.values import DSPY, SCRIPTS
 from halflap.store import sqlite_file
 from halflap.store.database import Database, transactional
@@ -22,12 +21,9 @@ __all__ = ["TraceStore"]
 
 _ROW_BYTES = 500
 """About the size of a row without its texts."""
-_BATCH = 100
-"""Rows deleted in one transaction; more make others wait longer."""
-_BATCH_BYTES = 4_000_000
-"""About how much is deleted in one transaction; SQLite overwrites it, by way of its write-ahead log."""
+_BATCH = 20
+"""Rows deleted in one transaction; more make others wait longer, since SQLite overwrites what is deleted."""
 _MAX_SUGGESTED = 5
-_MAX_LINE = 60
 _MAX_TIMED_CALLS = 20_000
 """Newest calls that the median durations rest on."""
 _VALUES = ("arguments", "result")
@@ -56,37 +52,19 @@ class TraceStore(Database):
         calls: Sequence[CallRecord] = (),
         runs: Sequence[RunRecord] = (),
         breaches: Sequence[Breach] = (),
-        process: str | None = None,
+        is_late: bool = False,
     ) -> int:
-        """Write calls, runs and breaches in one transaction; existing ones are replaced, breaches are added up.
+        """Write records in one transaction: existing calls and runs are replaced, breaches are added up.
 
         Once this returns, the records survive the end of this process. With SQLite, the last moments may not survive
-        a power failure. `process` identifies who makes the runs, for `interrupt_runs`. Returns about how many bytes
-        were written.
+        a power failure. Late records, which could not be written when they were made, do not undo how a call or run
+        ended. Returns about how many bytes were written.
         """
-        run_rows = [{**_run_row(record), "process": process} for record in runs]
-        call_rows = [_call_row(record) for record in calls]
-        upsert(transaction, "runs", run_rows)
-        upsert(transaction, "calls", call_rows)
+        run_rows, call_rows = [_run_row(record) for record in runs], [_call_row(record) for record in calls]
+        upsert(transaction, "runs", run_rows, unless=_RUN_IS_COMPLETE if is_late else "")
+        upsert(transaction, "calls", call_rows, unless=_CALL_IS_COMPLETE if is_late else "")
         transaction.run_many(_ADD_BREACH, [row_of(breach) for breach in breaches])
         return sum(row["kept_bytes"] for row in (*run_rows, *call_rows))
-
-    @transactional
-    def replay(
-        self,
-        transaction: Transaction,
-        calls: Sequence[CallRecord],
-        runs: Sequence[tuple[RunRecord, str | None]],
-        breaches: Sequence[Breach],
-    ) -> None:
-        """Write records that could not be written when they were made: each once, however often this is done.
-
-        What ended stays ended. A breach that is known already is not counted again.
-        """
-        for run, process in runs:
-            upsert(transaction, "runs", [{**_run_row(run), "process": process}], unless=_RUN_IS_COMPLETE)
-        upsert(transaction, "calls", [_call_row(call) for call in calls], unless=_CALL_IS_COMPLETE)
-        upsert(transaction, "breaches", [row_of(breach) for breach in breaches], replace=False)
 
     @transactional
     def interrupt_runs(self, transaction: Transaction, process: str, error: str) -> int:
@@ -185,9 +163,8 @@ class TraceStore(Database):
             condition = "substr(id, 1, length(:identifier)) = :identifier"
             found = _runs_like(transaction, condition, identifier, principal)
         if len(found) > 1:
-            lines = [_describe(run) for run in found[:_MAX_SUGGESTED]]
-            lines += ["… and more"] if len(found) > _MAX_SUGGESTED else []
-            raise UsageError("\n  ".join([f"{identifier!r} fits several runs. Give more of it:", *lines]))
+            names = join([run.id for run in found], limit=_MAX_SUGGESTED)
+            raise UsageError(f"{identifier!r} fits several runs, {names}. Give more of it.")
         return found[0] if found else None
 
     # Statistics
@@ -309,30 +286,15 @@ class TraceStore(Database):
     def _delete_batch(self, transaction: Transaction, before: float, running_before: float) -> Purged:
         """Delete some of the calls that began before a time or belong to a run that did, or, without such, some runs."""
         runs = f"""
-            SELECT id, kept_bytes FROM runs
-            WHERE started_at < :before AND (outcome <> 'running' OR started_at < :running_before)
+            SELECT id FROM runs WHERE started_at < :before AND (outcome <> 'running' OR started_at < :running_before)
             ORDER BY started_at, id LIMIT {_BATCH}
         """
-        calls = "SELECT id, kept_bytes FROM calls WHERE {which} ORDER BY started_at, id LIMIT {limit}"
         times = {"before": before, "running_before": running_before}
         for which in ("started_at < :before", f"run IN (SELECT id FROM ({runs}) AS old)"):
-            rows = transaction.select(calls.format(which=which, limit=_BATCH), **times)
-            if rows:
-                return Purged(calls=_delete(transaction, "calls", rows))
-        return Purged(runs=_delete(transaction, "runs", transaction.select(runs, **times)))
-
-
-def _delete(transaction: Transaction, table: str, rows: Sequence[Row]) -> int:
-    """Delete the first of these rows, and return how many."""
-    size = 0
-    chosen: list[Row] = []
-    for row in rows:
-        if chosen and size + row["kept_bytes"] > _BATCH_BYTES:
-            break
-        size += row["kept_bytes"]
-        chosen.append({"id": row["id"]})
-    transaction.run_many(f"DELETE FROM {table} WHERE id = :id", chosen)
-    return len(chosen)
+            calls = f"SELECT id FROM calls WHERE {which} ORDER BY started_at, id LIMIT {_BATCH}"
+            if gone := transaction.run(f"DELETE FROM calls WHERE id IN ({calls})", **times):
+                return Purged(calls=gone)
+        return Purged(runs=transaction.run(f"DELETE FROM runs WHERE id IN ({runs})", **times))
 
 
 def _run_row(record: RunRecord) -> Row:
@@ -366,13 +328,6 @@ def _runs_like(
     """
     rows = transaction.select(query, identifier=identifier, principal=principal)
     return [RunRecord(**row) for row in rows]
-
-
-def _describe(run: RunRecord) -> str:
-    when = datetime.fromtimestamp(run.started_at).astimezone().isoformat(" ", "seconds")
-    lines = (line.strip() for line in (run.name or run.code or "").splitlines())
-    first = next((line for line in lines if line), "")
-    return f"{run.id}  {when}  {shorten(first, _MAX_LINE)}".rstrip()
 
 
 def _slow(times: list[float]) -> float | None:

@@ -9,15 +9,15 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING
 
 import anyio
+from mcp.shared.exceptions import MCPError
 
 from halflap.core.errors import UsageError
-from halflap.core.values import CallContext, Listing, ServerEvent
-from halflap.upstream.connection import Hooks, RequestFailedError
-from halflap.upstream.definitions import list_features, list_tools
-from halflap.upstream.questions import Pending
+from halflap.core.values import ServerEvent
+from halflap.upstream.definitions import list_features
 
 if TYPE_CHECKING:
     from halflap.config import ServerConfig
+    from halflap.upstream.connection import Hooks
     from halflap.upstream.session import Session, What
 
 logger = logging.getLogger(__name__)
@@ -38,14 +38,13 @@ class Announcements:
     """Counts who watches what: the server is asked for the first, and told after the last."""
 
     def __init__(
-        self, config: ServerConfig, hooks: Hooks, on_listing: Callable[[Listing], Awaitable[None]]
+        self, config: ServerConfig, hooks: Hooks, list_tools: Callable[[Session], Awaitable[None]]
     ) -> None:
         self.has_features = asyncio.Event()
         """Set when it is known what the server offers besides tools."""
-        self._server = config.name
-        self._list_seconds = config.start_timeout_seconds
+        self._config = config
         self._hooks = hooks
-        self._on_listing = on_listing
+        self._list_tools = list_tools
         self._changed_lists: set[What] = set()
         self._list_changed = asyncio.Event()
         self._watched = Counter[str]()
@@ -59,7 +58,7 @@ class Announcements:
             self._changed_lists.add(what)
             self._list_changed.set()
         elif uri in self._watched:
-            self._hooks.on_event(ServerEvent(self._server, what, uri))
+            self._hooks.on_event(ServerEvent(self._config.name, what, uri))
 
     async def follow(self, session: Session) -> None:
         """List and watch until the session ends."""
@@ -77,23 +76,24 @@ class Announcements:
             changed, self._changed_lists = self._changed_lists, set()
             if "tools" in changed:
                 try:
-                    with anyio.fail_after(self._list_seconds):
-                        await self._on_listing(await list_tools(session, self._server))
+                    await self._list_tools(session)
                 except Exception:  # noqa: BLE001 -- the old listing stays; the next request lists again
-                    logger.warning("server %r announced changed tools but did not list them", self._server)
-                self._hooks.on_event(ServerEvent(self._server, "tools"))
+                    logger.warning(
+                        "server %r announced changed tools but did not list them", self._config.name
+                    )
+                self._hooks.on_event(ServerEvent(self._config.name, "tools"))
             if changed - {"tools"}:
                 await self._list_features(session, changed)
             await anyio.sleep(rest)
             rest = min(2 * rest, _MAX_REST_SECONDS) if self._list_changed.is_set() else _REST_SECONDS
 
     async def _list_features(self, session: Session, changed: Collection[What]) -> None:
-        with anyio.move_on_after(self._list_seconds):
-            are_new = await self._hooks.on_features(self._server, await list_features(session))
+        with anyio.move_on_after(self._config.start_timeout_seconds):
+            are_new = await self._hooks.on_features(self._config.name, await list_features(session))
             self.has_features.set()
             for what in ("prompts", "resources"):
                 if are_new or what in changed:
-                    self._hooks.on_event(ServerEvent(self._server, what))
+                    self._hooks.on_event(ServerEvent(self._config.name, what))
 
     # Resources
 
@@ -113,13 +113,13 @@ class Announcements:
         """Ask a server of the older era for log messages from this level; the newer era asks with each request."""
         self._log_level = level
         if session is not None and not session.is_modern and session.capabilities.logging is not None:
-            await session.request("logging/setLevel", {"level": level}, Pending(CallContext()))
+            await session.send("logging/setLevel", {"level": level})
 
     async def _subscribe(self, method: str, uri: str, session: Session) -> None:
         if session.is_modern:
             self._watched_changed.set()
         else:
-            await session.request(method, {"uri": uri}, Pending(CallContext()))
+            await session.send(method, {"uri": uri})
 
     async def _keep_watching(self, session: Session) -> None:
         """Watch on a new session what was watched before."""
@@ -128,8 +128,8 @@ class Announcements:
                 await self.set_log_level(self._log_level, session)
             for uri in () if session.is_modern else list(self._watched):
                 await self._subscribe("resources/subscribe", uri, session)
-        except RequestFailedError as failed:
-            logger.debug("a subscription was not renewed: %s", failed.message)
+        except MCPError:
+            logger.debug("a subscription was not renewed", exc_info=True)
         while session.is_modern:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._listen, session)

@@ -1,19 +1,26 @@
-"""What is known about one connection: which requests were delivered, and why it failed."""
+"""One connection: which requests were delivered, and why it failed, with a message that says what to do."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from halflap.upstream.json_rpc import MALFORMED
 
 if TYPE_CHECKING:
-    from mcp.shared.exceptions import MCPError
+    from pathlib import Path
 
+    from halflap.config import ServerConfig
     from halflap.core.values import Features, Listing, ServerEvent
+    from halflap.upstream.log import ServerLog
     from halflap.upstream.questions import ListRoots
+    from halflap.upstream.signin import CredentialStore
 
 # JSON-RPC error codes of our own, put in place of an answer that cannot come. They never leave this package.
 NOT_SENT = -32950
@@ -24,11 +31,18 @@ REFUSED = -32952
 """The server wants credentials, and did not look at the request."""
 UNUSABLE = -32953
 """Something answered that cannot be used, such as a web page, or more than `MAX_MESSAGE_BYTES`."""
-OWN_CODES = frozenset({NOT_SENT, LOST, REFUSED, UNUSABLE})
 
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 """Of one message, and of one listing: they have to fit in memory."""
 TOO_LARGE = f"it answered with more than {MAX_MESSAGE_BYTES >> 20} MiB."
+_SESSION_CLOSED = "Connection closed"
+_STREAM_CLOSED = "SSE stream"
+_EVENT_TOO_LARGE = "SSE stream failed"
+"""How the SDK's messages begin when no answer can come any more; servers use the same code for their own errors."""
+_MAX_MESSAGE = 500
+_LINES_READ = 60
+_LINES_SHOWN = 3
+_ERROR_LINE = re.compile(r"error|exception|fatal|panic", re.IGNORECASE)
 
 Trouble = Literal[
     "misconfigured",
@@ -52,27 +66,48 @@ class Failure(NamedTuple):
     message: str
 
 
-@dataclass(eq=False)
-class RequestFailedError(Exception):
+class StartFailedError(Exception):
+    """There is nothing to talk to."""
+
+    def __init__(self, trouble: Trouble, message: str) -> None:
+        super().__init__(message)
+        self.failure = Failure(trouble, message)
+
+
+class RequestFailedError(MCPError):
     """A request was answered with an error, or not at all. Never leaves this package."""
 
-    code: int
-    message: str
-    lost: bool = False
-    """No answer will come."""
-    session_lost: bool = False
-    """No other request can be sent on this session either."""
-    may_have_arrived: bool = True
-    data: Any = None
-    """What the server said besides the message."""
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        data: Any = None,
+        *,
+        lost: bool = False,
+        session_lost: bool = False,
+        may_have_arrived: bool = True,
+    ) -> None:
+        super().__init__(code, message, data)
+        self.lost = lost
+        """No answer will come."""
+        self.session_lost = session_lost
+        """No other request can be sent on this session either."""
+        self.may_have_arrived = may_have_arrived
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """What the gateway does for its servers."""
+    """What the gateway provides for its servers."""
 
     version: str
     """Halflap's own."""
+    log_folder: Path | None
+    redact: Callable[[str], str]
+    credentials: CredentialStore
+    last_versions: Mapping[str, str | None]
+    """The protocol version that each server spoke last time."""
+    in_process: Mapping[str, Any]
+    """The server objects of the transport `memory`."""
     list_roots: ListRoots
     on_listing: Callable[[Listing], Awaitable[None]]
     on_features: Callable[[str, Features], Awaitable[bool]]
@@ -100,7 +135,6 @@ class Connection:
     """The first lines on a server's stdout that are not messages, as long as there are no messages."""
     ready: bool = False
     """The server listed its tools; when it is stopped, it gets time to exit by itself."""
-    pid: int | None = None
     only_sse: bool = False
     """The answer to a POST is one that only the older HTTP transport gives."""
 
@@ -113,32 +147,90 @@ class Connection:
 
     def request_failed(self, error: MCPError, request_id: int) -> RequestFailedError:
         """Translate the SDK's error: whether an answer can still come, and whether the request was delivered."""
-        if error.code == UNUSABLE:
-            return RequestFailedError(types.INTERNAL_ERROR, error.message)
-        if error.code == types.CONNECTION_CLOSED and error.message.startswith(_EVENT_TOO_LARGE):
-            return RequestFailedError(types.INTERNAL_ERROR, TOO_LARGE)
-        if is_closed(error):
-            # Over HTTP, a single request's stream can close alone.
-            session_lost = error.message.startswith(_SESSION_CLOSED)
-            arrived = self.may_have_arrived(request_id)
-            return RequestFailedError(error.code, error.message, True, session_lost, arrived)
+        code, message = error.code, error.message
+        if code == types.CONNECTION_CLOSED and message.startswith(_EVENT_TOO_LARGE):
+            return RequestFailedError(UNUSABLE, TOO_LARGE)
+        if not _is_answer(error) and code == types.CONNECTION_CLOSED:
+            # The SDK says no more than that it is closed. Over HTTP, a single request's stream can close alone.
+            return RequestFailedError(
+                LOST,
+                message if self.failure is None else self.failure.message,
+                lost=True,
+                session_lost=message.startswith(_SESSION_CLOSED),
+                may_have_arrived=self.may_have_arrived(request_id),
+            )
         return RequestFailedError(
-            error.code,
-            error.message,
-            lost=error.code in {NOT_SENT, LOST},
-            session_lost=error.code == NOT_SENT,
-            may_have_arrived=error.code not in {NOT_SENT, REFUSED},
-            data=error.error.data,
+            code,
+            message,
+            error.data,
+            lost=code in {NOT_SENT, LOST},
+            session_lost=code == NOT_SENT,
+            may_have_arrived=code not in {NOT_SENT, REFUSED},
         )
 
 
-_SESSION_CLOSED = "Connection closed"
-_STREAM_CLOSED = "SSE stream"
-_EVENT_TOO_LARGE = "SSE stream failed"
-"""How the SDK's messages begin when no answer can come any more; servers use the same code for their own errors."""
+def _is_answer(error: MCPError) -> bool:
+    """Return whether a server answered with an error, as opposed to the SDK or our transport that got no answer."""
+    if error.code == types.CONNECTION_CLOSED:
+        return not error.message.startswith((_SESSION_CLOSED, _STREAM_CLOSED))
+    return error.code not in {NOT_SENT, LOST, REFUSED, UNUSABLE}
 
 
-def is_closed(error: MCPError) -> bool:
-    """Return whether the SDK reports a closed connection, as opposed to an error that the server answered."""
-    is_ours = error.message.startswith((_SESSION_CLOSED, _STREAM_CLOSED))
-    return error.code == types.CONNECTION_CLOSED and is_ours
+def explain(error: BaseException, server: ServerConfig, connection: Connection, log: ServerLog) -> Failure:
+    """Return why a server could not be started, connected to or listed."""
+    cause = _first_cause(error)
+    text = str(cause) or type(cause).__name__
+    if isinstance(cause, StartFailedError):
+        return cause.failure
+    seconds = f"{server.start_timeout_seconds:g} s"
+    if isinstance(cause, TimeoutError) and connection.noise:
+        return Failure(
+            "not-mcp",
+            f"it does not seem to speak MCP over stdio: within {seconds} it answered nothing, and wrote to its "
+            f"stdout: {' | '.join(connection.noise)}",
+        )
+    # A server that refused us may answer other requests with other errors.
+    is_refused = connection.failure is not None and connection.failure.trouble == "sign-in-needed"
+    # What the server answered comes first: that its process ended after that was our doing.
+    if isinstance(cause, TimeoutError):
+        hint = "If it needs longer, set `start_timeout_seconds` for it."
+        failure = Failure("start-timeout", f"it was not ready within {seconds}. {hint}")
+    elif isinstance(cause, MCPError) and _is_answer(cause) and not is_refused:
+        answer = log.show(text, _MAX_MESSAGE).rstrip(".")
+        failure = Failure("answered-an-error", f"it answered with an error: {answer} (code {cause.code}).")
+        if text.startswith(MALFORMED):
+            failure = Failure("answer-unusable", f"{answer}.")
+    elif isinstance(cause, ValueError | RuntimeError | TypeError | LookupError):
+        # Of a failed validation, the first line counts the problems.
+        first_line = text.splitlines()[0].rstrip(".")
+        failure = Failure("answer-unusable", f"its answer cannot be used: {first_line}.")
+    else:
+        trouble: Trouble = "not-reached" if server.command is None else "process-ended"
+        failure = connection.failure or Failure(trouble, f"{text}.")
+    return _with_log(failure, server, log)
+
+
+def _with_log(failure: Failure, server: ServerConfig, log: ServerLog) -> Failure:
+    """Add what the process wrote."""
+    if server.command is None:
+        return failure
+    shown = telling_lines(log.recent(_LINES_READ))
+    end = f"Its log: {' | '.join(shown)}" if shown else "It wrote nothing to stderr."
+    return Failure(failure.trouble, f"{failure.message} {end}")
+
+
+def telling_lines(lines: Sequence[str]) -> list[str]:
+    """Return the few lines that tell most about why a process ended: the first ones with an error, and the last."""
+    written = [line for line in lines if line.strip()]
+    errors = [line for line in written if _ERROR_LINE.search(line)][: _LINES_SHOWN - 1]
+    if len(written) <= _LINES_SHOWN or not errors:
+        return written[-_LINES_SHOWN:]
+    return errors if written[-1] in errors else [*errors, written[-1]]
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """Return the first exception of a group that is not a mere cancellation."""
+    while isinstance(error, BaseExceptionGroup):
+        inner = [one for one in error.exceptions if isinstance(one, Exception)]
+        error = inner[0] if inner else error.exceptions[0]
+    return error

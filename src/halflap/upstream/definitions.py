@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
@@ -15,8 +17,6 @@ from halflap.core.values import Features, Listing
 from halflap.upstream.connection import MAX_MESSAGE_BYTES
 
 if TYPE_CHECKING:
-    import mcp_types as types
-
     from halflap.upstream.session import Session
 
 logger = logging.getLogger(__name__)
@@ -33,15 +33,16 @@ _MAX_SHOWN = 100
 _TOO_LONG = (
     f"its list is longer than {_MAX_TOOLS:,} tools or {MAX_MESSAGE_BYTES >> 20} MiB; the rest was left out"
 )
+_MAX_TTL_MS = 1e12
 
 
 async def list_tools(session: Session, server: str) -> Listing:
-    """Return the usable tools of a server, and note which arguments the newer era wants as HTTP headers, too."""
-    listed = _Listed([], None)
+    """Return the usable tools of a server, and note in the session how they have to be called."""
+    listed = _Listed()
     if session.capabilities.tools is not None:
         listed = await _list(session, "tools/list", "tools", _MAX_TOOLS, MAX_MESSAGE_BYTES)
     tools: dict[str, Mapping[str, Any]] = {}
-    again, warnings, headers = [], [], {}
+    again, warnings = [], []
     for definition in listed.entries:
         if not _is_named(definition, "name"):
             warnings.append("a tool without a name was left out")
@@ -56,20 +57,24 @@ async def list_tools(session: Session, server: str) -> Listing:
             warnings.append(f"tool {shown!r} has no input schema; any arguments are accepted")
         tool = _completed(definition)
         if session.is_modern:
-            problem, headers[name] = _param_headers(tool["inputSchema"])
+            problem, session.argument_headers[name] = _argument_headers(tool["inputSchema"])
             if problem is not None:
                 warnings.append(f"tool {shown!r} was left out: {visible(problem, 2 * _MAX_SHOWN)}")
                 continue
         tools[name] = tool
-    session.send_as_headers(headers)
+    session.task_tools = frozenset(name for name, tool in tools.items() if _needs_task(tool))
     info = session.server_info
+    about = ""
+    if info is not None:
+        more = ", ".join(filter(None, (info.title, info.description)))
+        about = ": ".join(filter(None, (f"{info.name} {info.version}".strip(), more)))
     return Listing(
         server=server,
         tools=tuple(tools.values()),
         instructions=(session.instructions or "")[:_MAX_INSTRUCTIONS] or None,
         protocol_version=session.protocol_version,
-        server_info=None if info is None else _describe(info),
-        ttl_seconds=listed.ttl_seconds,
+        server_info=about[:_MAX_SERVER_INFO] or None,
+        ttl_seconds=None if listed.ttl_seconds == math.inf else listed.ttl_seconds,
         again=tuple(again),
         warnings=(*warnings, _TOO_LONG) if listed.is_cut else tuple(warnings),
     )
@@ -77,7 +82,7 @@ async def list_tools(session: Session, server: str) -> Listing:
 
 def _completed(definition: Mapping[str, Any]) -> dict[str, Any]:
     """Return a definition whose parts have the types that they should have."""
-    tool = {"inputSchema": {"type": "object"}, "description": "", **definition}
+    tool = {"inputSchema": None, "description": "", **definition}
     if not isinstance(tool["inputSchema"], dict):
         tool["inputSchema"] = {"type": "object"}
     if not isinstance(tool["description"], str):
@@ -87,10 +92,9 @@ def _completed(definition: Mapping[str, Any]) -> dict[str, Any]:
     return tool
 
 
-def _describe(info: types.Implementation) -> str:
-    name = f"{info.name} {info.version}".strip()
-    more = ", ".join(part for part in (info.title, info.description) if part)
-    return (f"{name}: {more}" if more else name)[:_MAX_SERVER_INFO]
+def _needs_task(tool: Mapping[str, Any]) -> bool:
+    execution = tool.get("execution")
+    return isinstance(execution, dict) and execution.get("taskSupport") == "required"
 
 
 async def list_features(session: Session) -> Features:
@@ -120,34 +124,36 @@ async def list_features(session: Session) -> Features:
     )
 
 
-class _Listed(NamedTuple):
-    entries: list[Any]
-    ttl_seconds: float | None
+@dataclass(slots=True)
+class _Listed:
+    entries: list[Any] = field(default_factory=list)
+    ttl_seconds: float = math.inf
     """How long they stay valid: the shortest time of any page."""
     is_cut: bool = False
 
 
 async def _list(session: Session, method: str, key: str, most: int, most_bytes: int) -> _Listed:
     """Return the entries of all pages, up to a number and a size."""
-    entries: list[Any] = []
-    seconds: list[float] = []
+    found = _Listed()
     cursors: set[str] = set()
     params: dict[str, Any] = {}
     for _ in range(_MAX_PAGES):
         page = await session.send(method, params)
-        listed, ttl, cursor = page.get(key), page.get("ttlMs"), page.get("nextCursor")
+        entries, ttl, cursor = page.get(key), page.get("ttlMs"), page.get("nextCursor")
         if isinstance(ttl, int | float) and not isinstance(ttl, bool) and ttl >= 0:
-            seconds.append(min(ttl, 1e12) / 1000)
-        for entry in listed if isinstance(listed, list) else ():
+            found.ttl_seconds = min(min(ttl, _MAX_TTL_MS) / 1000, found.ttl_seconds)
+        for entry in entries if isinstance(entries, list) else ():
             most_bytes -= _size(entry)
-            if len(entries) == most or most_bytes < 0:
-                return _Listed(entries, min(seconds, default=None), is_cut=True)
-            entries.append(entry)
+            if len(found.entries) == most or most_bytes < 0:
+                found.is_cut = True
+                return found
+            found.entries.append(entry)
         if not isinstance(cursor, str) or cursor in cursors:
-            return _Listed(entries, min(seconds, default=None))
+            return found
         cursors.add(cursor)
         params = {"cursor": cursor}
-    return _Listed(entries, min(seconds, default=None), is_cut=True)
+    found.is_cut = True
+    return found
 
 
 def _size(entry: Any) -> int:
@@ -161,7 +167,7 @@ def _is_named(entry: Any, key: str) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get(key), str) and entry[key] != ""
 
 
-def _param_headers(schema: Mapping[str, Any]) -> tuple[str | None, dict[tuple[str, ...], str]]:
+def _argument_headers(schema: Mapping[str, Any]) -> tuple[str | None, dict[tuple[str, ...], str]]:
     """Return what is wrong with the `x-mcp-header`s of a schema, and the map of them."""
     try:
         problem = find_invalid_x_mcp_header(schema)

@@ -1,15 +1,18 @@
-"""Read JSON-RPC messages leniently, so that a malformed answer is an error of the one call that waits for it."""
+"""Read what servers send: bodies up to a limit, and messages so leniently that a malformed one costs only its own call."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 import pydantic_core
 
 from halflap.core.json_bounds import MAX_PARTS, TooManyPartsError, check_parts
+
+if TYPE_CHECKING:
+    import httpx2
 
 MALFORMED = "it answered something that is not the protocol"
 _UNREADABLE = "its answer cannot be read: it is nested too deeply or has a number with too many digits"
@@ -17,6 +20,22 @@ _TOO_MANY = f"its answer cannot be read: it has more than {MAX_PARTS:,} values. 
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18})\s*[,}]')
 _ENVELOPE_BYTES = 200
 """Where the id of an unreadable answer is looked for: this much at its start and at its end."""
+
+
+class TooLargeError(Exception):
+    """A body is larger than the limit."""
+
+
+async def read_body(response: httpx2.Response, most: int) -> None:
+    """Read a body up to a limit, before its client reads it without one; with 0, leave it unread and empty."""
+    body = bytearray()
+    if most:
+        async for part in response.aiter_bytes():
+            body += part
+            if len(body) > most:
+                raise TooLargeError(f"more than {most >> 20} MiB")
+    await response.aclose()
+    response._content = bytes(body)  # noqa: SLF001 -- there is no public way
 
 
 def read_message(line: bytes) -> types.JSONRPCMessage | None:

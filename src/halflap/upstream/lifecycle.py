@@ -6,7 +6,6 @@ import asyncio
 import logging
 import math
 import random
-from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context
 from dataclasses import dataclass, replace
@@ -14,14 +13,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
+# The SDK offers its in-memory transport only through its own `Client`, which validates results as a whole.
+from mcp.client._memory import InMemoryTransport
+
 from halflap.core.errors import SignInNeededError, UpstreamUnavailableError
 from halflap.upstream.announcements import Announcements
-from halflap.upstream.connection import Connection, Failure, Hooks, Trouble
+from halflap.upstream.connection import (
+    Connection,
+    Failure,
+    Hooks,
+    Trouble,
+    explain,
+)
 from halflap.upstream.definitions import list_tools
-from halflap.upstream.failure import explain, explain_timeout
+from halflap.upstream.http import http_streams
 from halflap.upstream.questions import Questions
 from halflap.upstream.session import Session
-from halflap.upstream.transports import InMemoryTransport, http_streams, stdio_streams
+from halflap.upstream.stdio import stdio_streams
 
 if TYPE_CHECKING:
     from halflap.config import ServerConfig
@@ -35,13 +43,16 @@ State = Literal["idle", "starting", "ready", "reconnecting", "failed", "needs-si
 
 _RECONNECTS = 6
 """Reconnect attempts before giving up; the next call tries again."""
-_BACKOFF_SECONDS = 0.25
-_MAX_BACKOFF_SECONDS = 30.0
+_BACKOFF_SECONDS = 0.5
+"""Wait before the second attempt to reconnect; it doubles with each further one."""
+_RETRY_SECONDS = 2.0
+"""A server that could not be started is not started again for this long."""
 _STABLE_SECONDS = 30.0
 """Connections stable for this long reset the retry counter."""
 _CLOSE_SECONDS = 8.0
 """How long a server may take to stop; its guardian needs six of them at most."""
 _SHUTTING_DOWN = "Halflap is shutting down."
+_DISABLED = "it is disabled in the configuration. Remove `disabled` to use it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +67,6 @@ class Status:
     start_seconds: float | None = None
     protocol_version: str | None = None
     server_info: str | None = None
-    pid: int | None = None
     starts: int = 0
     warnings: tuple[str, ...] = ()
 
@@ -64,55 +74,36 @@ class Status:
 class Lifecycle:
     """A single task (`_keep_connected`) owns the connection. Callers wait for `_current`, the future of its session."""
 
-    def __init__(
-        self,
-        config: ServerConfig,
-        hooks: Hooks,
-        log: ServerLog,
-        *,
-        last_version: str | None,
-        in_process: Any,
-        sign_in: SignIn | None,
-    ) -> None:
+    def __init__(self, config: ServerConfig, hooks: Hooks, log: ServerLog, sign_in: SignIn | None) -> None:
         self.sign_in = sign_in
         """None where the server can't ask for one, or has a token in its configuration."""
-        self.listing: Listing | None = None
-        """The newest list of tools."""
-        self.task_tools: frozenset[str] = frozenset()
-        """Those that only run as tasks."""
-        self.status = Status(
-            config.name, "disabled" if config.disabled else "idle", protocol_version=last_version
-        )
-        if config.broken is not None and not config.disabled:
-            self._set("failed", reason=config.broken, trouble="misconfigured")
-        self.announcements = Announcements(config, hooks, self.keep)
+        self._blocked = _DISABLED if config.disabled else config.broken
+        """Why it is not started at all."""
+        state: State = "disabled" if config.disabled else "failed" if self._blocked else "idle"
+        self.status = Status(config.name, state, protocol_version=hooks.last_versions.get(config.name))
+        if state == "failed":
+            self._set(reason=self._blocked, trouble="misconfigured")
+        self.announcements = Announcements(config, hooks, self._list_tools)
         self._config = config
         self._hooks = hooks
         self._log = log
-        self._in_process = in_process
-        """The server object, where the transport is `memory`."""
+        self._listing: Listing | None = None
         self._transport: str = config.transport
         self._current: asyncio.Future[Session] | None = None
         self._owner: asyncio.Task[None] | None = None
-        self._is_closed = False
-        self._failed_starts = 0
         self._next_try = 0.0
 
     @property
     def is_ready(self) -> bool:
         return self.status.state == "ready"
 
-    def _set(self, state: State, **fields: Any) -> None:
-        self.status = replace(self.status, state=state, **fields)
+    def _set(self, **fields: Any) -> None:
+        self.status = replace(self.status, **fields)
 
     async def session(self, deadline: float | None = None) -> Session:
         """Return the live session; starts the server, or waits for it to reconnect, if necessary."""
-        if self._config.disabled:
-            raise self._unavailable("it is disabled in the configuration. Remove `disabled` to use it.")
-        if self._config.broken is not None:
-            raise self._unavailable(self._config.broken)
-        if self._is_closed:
-            raise self._unavailable(_SHUTTING_DOWN)
+        if self._blocked is not None:
+            raise self._unavailable(self._blocked)
         if self._current is None:
             wait = self._next_try - anyio.current_time()
             if wait > 0:
@@ -132,36 +123,28 @@ class Lifecycle:
         current = self._current
         if current is not None and current.done() and not current.exception() and current.result() is session:
             self._current = _future()
-            self._set("reconnecting", pid=None)
+            self._set(state="reconnecting")
         session.connection.closed.set()
 
     async def list(self) -> Listing:
         """Return the tools as they are now; starts the server if necessary."""
         was_ready = self.is_ready
         session = await self.session()
-        if was_ready or self.listing is None:
-            seconds = self._config.start_timeout_seconds
+        if was_ready:
             try:
-                with anyio.fail_after(seconds):
-                    await self.keep(await list_tools(session, self._config.name))
-            except TimeoutError:
-                hint = "If it needs longer, raise `start_timeout_seconds` for it."
-                message = f"it did not list its tools within {seconds:g} s. {hint}"
-                raise UpstreamUnavailableError(self._config.name, message) from None
+                await self._list_tools(session)
             except Exception as error:
                 failure = explain(error, self._config, session.connection, self._log)
-                raise UpstreamUnavailableError(
-                    self._config.name, self._log.redact(failure.message)
-                ) from error
-        assert self.listing is not None
-        return self.listing
+                raise self._unavailable(self._log.redact(failure.message)) from error
+        assert self._listing is not None
+        return self._listing
 
-    async def keep(self, listing: Listing) -> None:
-        """Take a new list of tools."""
-        self.listing = listing
-        self.task_tools = frozenset(str(one["name"]) for one in listing.tools if _needs_task(one))
-        self.status = replace(
-            self.status,
+    async def _list_tools(self, session: Session) -> None:
+        """List the tools, and keep the list."""
+        with anyio.fail_after(self._config.start_timeout_seconds):
+            listing = await list_tools(session, self._config.name)
+        self._listing = listing
+        self._set(
             protocol_version=listing.protocol_version,
             server_info=listing.server_info,
             warnings=listing.warnings,
@@ -172,13 +155,13 @@ class Lifecycle:
 
     async def close(self) -> None:
         """Stop the server: gracefully if it is ready, at once if it is still starting."""
-        self._is_closed = True
+        self._blocked = _SHUTTING_DOWN
         if self._owner is not None and not self._owner.done():
             self._owner.cancel()
             _, pending = await asyncio.wait([self._owner], timeout=_CLOSE_SECONDS)
             for stuck in pending:
                 stuck.cancel()
-            self._set("idle", pid=None)
+            self._set(state="idle")
         if self._current is not None and not self._current.done():
             self._current.set_exception(self._unavailable(_SHUTTING_DOWN))
 
@@ -205,14 +188,14 @@ class Lifecycle:
             losses = 1 if ready_seconds is not None and ready_seconds >= _STABLE_SECONDS else losses + 1
             if losses > _RECONNECTS:
                 break
-            self._set("reconnecting")
+            self._set(state="reconnecting")
             logger.info("server %r: %s Reconnecting.", self._config.name, self._reason)
             if losses > 1:
-                await asyncio.sleep(_backoff(losses - 1))
-        self._set("needs-sign-in" if self.status.trouble == "sign-in-needed" else "failed")
-        if self.status.state == "failed":
-            self._failed_starts += 1
-        self._next_try = anyio.current_time() + _backoff(self._failed_starts)
+                jitter = random.uniform(0.5, 1.0)  # noqa: S311 -- no secret
+                await asyncio.sleep(_BACKOFF_SECONDS * 2 ** (losses - 2) * jitter)
+        is_refused = self.status.trouble == "sign-in-needed"
+        self._set(state="needs-sign-in" if is_refused else "failed")
+        self._next_try = anyio.current_time() + (0.0 if is_refused else _RETRY_SECONDS)
         waiting, self._current = self._current, None
         if waiting is not None and not waiting.done():
             waiting.set_exception(self._unavailable(self._reason))
@@ -221,53 +204,45 @@ class Lifecycle:
         """Connect once and stay until the connection ends. Return how long it was ready, None if never."""
         start = anyio.current_time()
         ready_at: float | None = None
-        failure: Failure | None = None
         state: State = "reconnecting" if self.status.state == "reconnecting" else "starting"
-        self._set(state, starts=self.status.starts + 1)
+        self._set(state=state, starts=self.status.starts + 1)
         self._log.start_process()
         questions = Questions(
             self._hooks.list_roots, enabled=self._config.questions, is_local=self._config.url is None
         )
-        with anyio.CancelScope(deadline=start + self._config.start_timeout_seconds) as scope:
-            try:
+        on_change, version = self.announcements.on_change, self._hooks.version
+        failure = Failure("not-reached", "the connection was lost.")
+        try:
+            with anyio.fail_after(self._config.start_timeout_seconds) as scope:
                 async with (
                     self._streams(connection) as streams,
-                    Session(
-                        streams, connection, questions, self.announcements.on_change, self._hooks.version
-                    ) as session,
+                    Session(streams, connection, questions, on_change, version) as session,
                 ):
                     await session.agree(self._config.protocol, self.status.protocol_version)
-                    await self.keep(await list_tools(session, self._config.name))
+                    await self._list_tools(session)
                     scope.deadline = math.inf
                     ready_at = anyio.current_time()
-                    self._set_ready(session, ready_at - start)
-                    await self._serve(session)
-            except Exception as error:  # noqa: BLE001 -- a server may fail in any way, but only for itself
-                failure = explain(error, self._config, connection, self._log)
-        if failure is None and ready_at is None and scope.cancelled_caught:
-            failure = explain_timeout(self._config, connection, self._log)
-        failure = failure or connection.failure or Failure("not-reached", "the connection was lost.")
-        reason = self._log.redact(failure.message)
-        self.status = replace(self.status, pid=None, reason=reason, trouble=failure.trouble)
+                    self._transport = "http" if self._transport == "auto" else self._transport
+                    await self._serve(session, ready_at - start)
+            failure = connection.failure or failure
+        except Exception as error:  # noqa: BLE001 -- a server may fail in any way, but only for itself
+            failure = explain(error, self._config, connection, self._log)
+        self._set(reason=self._log.redact(failure.message), trouble=failure.trouble)
         return None if ready_at is None else anyio.current_time() - ready_at
 
     def _streams(self, connection: Connection) -> AbstractAsyncContextManager[Any]:
         if self._transport == "stdio":
             return stdio_streams(self._config, connection, self._log)
         if self._transport == "memory":
-            return InMemoryTransport(self._in_process)
+            return InMemoryTransport(self._hooks.in_process[self._config.name])
         return http_streams(self._config, connection, self.sign_in, is_sse=self._transport == "sse")
 
-    def _set_ready(self, session: Session, seconds: float) -> None:
-        self._transport = "http" if self._transport == "auto" else self._transport
-        self._failed_starts = 0
+    async def _serve(self, session: Session, start_seconds: float) -> None:
+        """Hand out a ready session until it ends."""
         session.connection.ready = True
-        self._set("ready", reason=None, trouble=None, start_seconds=seconds, pid=session.connection.pid)
+        self._set(state="ready", reason=None, trouble=None, start_seconds=start_seconds)
         if self._current is not None and not self._current.done():
             self._current.set_result(session)
-
-    async def _serve(self, session: Session) -> None:
-        """Stay with a ready session until it ends."""
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self.announcements.follow, session)
@@ -277,19 +252,8 @@ class Lifecycle:
             self.give_up(session)
 
 
-def _needs_task(tool: Mapping[str, Any]) -> bool:
-    execution = tool.get("execution")
-    return isinstance(execution, dict) and execution.get("taskSupport") == "required"
-
-
 def _future() -> asyncio.Future[Session]:
     future: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
     # There may be no caller when it fails; asyncio complains about exceptions that are never retrieved.
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
     return future
-
-
-def _backoff(failures: int) -> float:
-    """Return a wait that doubles with each failure, with jitter."""
-    longest: float = min(_MAX_BACKOFF_SECONDS, _BACKOFF_SECONDS * 2 ** min(failures, 16))
-    return longest * random.uniform(0.5, 1.0)  # noqa: S311 -- jitter, not a secret

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -31,8 +32,7 @@ class ServerLog:
         """Removes secrets, from the file as from what is shown."""
         self._recent = b""
         self._unfinished = b""
-        """What waits for the end of its line: half a secret would not be recognised."""
-        self._is_skipping = False
+        """What waits for the end of its line or of a private key: half a secret would not be recognised."""
         self._window = -_WINDOW_SECONDS
         self._in_window = 0
         self._lock = threading.Lock()
@@ -43,31 +43,24 @@ class ServerLog:
 
     def append(self, data: bytes) -> None:
         """Add what the server wrote. If the file cannot be written, the log continues in memory."""
+        finished = b""
         with self._lock:
             self._recent = (self._recent + data)[-_MEMORY_BYTES:]
-            self._write(self._finished(data))
+            for part in data.splitlines(keepends=True):
+                self._unfinished = (self._unfinished + part)[: _MEMORY_BYTES + 1]
+                if part.endswith(b"\n") and not _is_part_of_key(self._unfinished):
+                    finished += self._finish()
+            self._write(finished)
 
     def end(self) -> None:
         """Write what the server left unfinished."""
         with self._lock:
-            rest, self._unfinished, self._is_skipping = self._unfinished, b"", False
+            rest = self._finish()
             self._write(rest if rest.endswith(b"\n") else rest + b"\n" if rest else b"")
 
-    def _finished(self, data: bytes) -> bytes:
-        """Return the lines that are complete now, except those of a private key that is not."""
-        text = self._unfinished + data
-        if self._is_skipping:
-            _, newline, text = text.partition(b"\n")
-            self._is_skipping = not newline
-        end = text.rfind(b"\n") + 1
-        key = text.rfind(b"-----BEGIN", 0, end)
-        if key >= 0 and len(text) - key <= _MEMORY_BYTES and b"-----END" not in text[key:end]:
-            end = key
-        finished, self._unfinished = text[:end], text[end:]
-        if len(self._unfinished) > _MEMORY_BYTES:
-            self._unfinished, self._is_skipping = b"", True
-            finished += _LONG_LINE
-        return finished
+    def _finish(self) -> bytes:
+        lines, self._unfinished = self._unfinished, b""
+        return lines if len(lines) <= _MEMORY_BYTES else _LONG_LINE
 
     def _write(self, data: bytes) -> None:
         if self.path is None or not data:
@@ -79,23 +72,15 @@ class ServerLog:
             return
         if self._in_window > _FILE_BYTES:
             data = _FLOOD
-        text = self.redact(data.decode(errors="replace"))
+        text = self.redact(data.decode(errors="replace")).encode(errors="replace")[-_FILE_BYTES:]
         try:
-            self._append_to_file(self.path, text.encode(errors="replace"))
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.path.exists() and self.path.stat().st_size + len(text) > _FILE_BYTES:
+                self.path.replace(self.path.with_suffix(".log.1"))
+            with open(self.path, "ab", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+                file.write(text)
         except OSError:
             self.path = None
-
-    def _append_to_file(self, path: Path, data: bytes) -> None:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            if os.fstat(descriptor).st_size + len(data) > _FILE_BYTES:
-                path.replace(path.with_suffix(".log.1"))
-                os.close(descriptor)
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            os.write(descriptor, data[-_FILE_BYTES:])
-        finally:
-            os.close(descriptor)
 
     def show(self, text: str, longest: int) -> str:
         """Return a message of the server, redacted and cut: in this order, since redaction would miss half a secret."""
@@ -109,12 +94,8 @@ class ServerLog:
         """Return the last lines of the current process or, if it wrote nothing, of the file."""
         data = self._recent
         if not data and self.path is not None:
-            try:
-                with self.path.open("rb") as file:
-                    file.seek(max(0, self.path.stat().st_size - _MEMORY_BYTES))
-                    data = file.read()
-            except OSError:
-                data = b""
+            with suppress(OSError):
+                data = self.path.read_bytes()[-_MEMORY_BYTES:]
         return self._lines(data, lines)
 
     def _lines(self, data: bytes, count: int) -> list[str]:
@@ -123,6 +104,11 @@ class ServerLog:
             data = data.split(b"\n" if b"\n" in data[:-1] else b" ", 1)[-1]
         text = self.redact(clean(data.decode(errors="replace"), 2 * _MEMORY_BYTES))
         return [line[:_MAX_LINE] for line in text.splitlines()[-count:]]
+
+
+def _is_part_of_key(lines: bytes) -> bool:
+    start = lines.rfind(b"-----BEGIN")
+    return start >= 0 and b"-----END" not in lines[start:] and len(lines) <= _MEMORY_BYTES
 
 
 def _file_name(server: str) -> str:

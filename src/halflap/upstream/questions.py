@@ -7,7 +7,6 @@ if all requests in flight come from one client, and otherwise the server gets an
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,12 +23,9 @@ if TYPE_CHECKING:
 
     ListRoots = Callable[[ClientChannel | None], Awaitable[list[dict[str, Any]]]]
 
-__all__ = ["ELICIT", "ROOTS", "SAMPLE", "Pending", "Questions"]
-
 logger = logging.getLogger(__name__)
 
 ELICIT, SAMPLE, ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
-_CAPABILITY = {ELICIT: "elicitation", SAMPLE: "sampling", ROOTS: "roots"}
 _MAX_OPEN = 32
 """How many questions and messages of one server may be on their way to clients at the same time."""
 _MAX_PER_CALL = 100
@@ -41,19 +37,17 @@ class Pending:
     """A client's request while a server works on it, however many messages that takes."""
 
     context: CallContext
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    seconds: float = math.inf
+    seconds: float
     """Its time limit, which progress restarts; it is paused while the server waits for an answer."""
-    end: float = math.inf
+    end: float
     """When it ends in any case."""
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    start: float = field(default_factory=anyio.current_time)
     asked: int = 0
     """How many questions the server has asked."""
 
     def restart_clock(self) -> None:
         self.scope.deadline = min(anyio.current_time() + self.seconds, self.end)
-
-    def stop_clock(self) -> None:
-        self.scope.deadline = self.end
 
     async def on_progress(self, progress: float, total: float | None, message: str | None) -> None:
         self.restart_clock()
@@ -90,24 +84,14 @@ class Questions:
 
     def capabilities(self, context: CallContext) -> dict[str, Any]:
         """Return what a server of the newer era may ask during a request."""
-        client = context.client if self._enabled else None
-        offered = {} if client is None else {**client.capabilities}
+        client = self._client(context)
         # Configured roots are always there to ask for.
-        return {**offered, "roots": {}}
-
-    def shares_roots(self, client: ClientChannel | None) -> bool:
-        """Return whether the client's own roots are for this server."""
-        return (
-            client is not None
-            and self._enabled
-            and "roots" in client.capabilities
-            and (client.is_local or not self._is_local)
-        )
+        return {**({} if client is None else client.capabilities), "roots": {}}
 
     def can_forward(self, requests: Mapping[str, Any], cause: Pending) -> bool:
         """Return whether the client may answer these requests by itself: our roots come before its own."""
         asks_roots = any(one["method"] == ROOTS for one in requests.values())
-        return not asks_roots or self.shares_roots(cause.context.client)
+        return not asks_roots or self._with_roots(self._client(cause.context)) is not None
 
     async def answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer a request that a server of the older era sent; raises `ClientRefusedError`."""
@@ -122,33 +106,26 @@ class Questions:
         self, requests: Mapping[str, Mapping[str, Any]], cause: Pending | None
     ) -> dict[str, Mapping[str, Any]]:
         """Return the answers to a server's requests by key; the configured roots come before the client's own."""
-        client = None if cause is None else cause.context.client
-        roots = {key for key, one in requests.items() if one["method"] == ROOTS}
-        others = {key: one for key, one in requests.items() if key not in roots}
-        if others:
-            if client is None or not self._enabled:
+        client = None if cause is None else self._client(cause.context)
+        others = {key: one for key, one in requests.items() if one["method"] != ROOTS}
+        for one in others.values():
+            if client is None:
                 raise ClientRefusedError(types.METHOD_NOT_FOUND, "There is no client that can be asked.")
-            for one in others.values():
-                _check_supported(one, client.capabilities)
-        with self._counted(cause, len(requests)):
-            answers: dict[str, Mapping[str, Any]] = {}
-            if roots:
-                listed = await self._list_roots(client if self.shares_roots(client) else None)
-                answers |= {key: {"roots": listed} for key in roots}
-            if others and client is not None:
-                answers |= await client.ask(others)
-            return answers
-
-    @contextmanager
-    def _counted(self, cause: Pending | None, questions: int) -> Iterator[None]:
-        if self._open >= _MAX_OPEN or (cause is not None and cause.asked + questions > _MAX_PER_CALL):
+            _check_supported(one, client.capabilities)
+        if self._open >= _MAX_OPEN or (cause is not None and cause.asked + len(requests) > _MAX_PER_CALL):
             raise ClientRefusedError(types.INVALID_REQUEST, "Too many questions.")
         self._open += 1
         if cause is not None:
-            cause.asked += questions
-            cause.stop_clock()
+            cause.asked += len(requests)
+            cause.scope.deadline = cause.end
         try:
-            yield
+            answers: dict[str, Mapping[str, Any]] = {}
+            if roots := requests.keys() - others.keys():
+                listed = {"roots": await self._list_roots(self._with_roots(client))}
+                answers = dict.fromkeys(roots, listed)
+            if others and client is not None:
+                answers |= await client.ask(others)
+            return answers
         finally:
             self._open -= 1
             if cause is not None:
@@ -157,12 +134,24 @@ class Questions:
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Pass a log message or the end of an elicitation on, if its cause is known."""
         cause = self._cause()
-        client = None if cause is None else cause.context.client
-        if client is None or not self._enabled or self._open >= _MAX_OPEN:
+        client = None if cause is None else self._client(cause.context)
+        if client is None or self._open >= _MAX_OPEN:
             logger.debug("dropped %s: it has no client", method)
             return
-        with self._counted(None, 0):
+        self._open += 1
+        try:
             await client.notify(method, params)
+        finally:
+            self._open -= 1
+
+    def _client(self, context: CallContext) -> ClientChannel | None:
+        return context.client if self._enabled else None
+
+    def _with_roots(self, client: ClientChannel | None) -> ClientChannel | None:
+        """Return the client if its own roots are for this server."""
+        if client is None or "roots" not in client.capabilities:
+            return None
+        return client if client.is_local or not self._is_local else None
 
     def _cause(self) -> Pending | None:
         """Return the request that the message being handled belongs to."""
@@ -177,16 +166,12 @@ class Questions:
 def _check_supported(request: Mapping[str, Any], capabilities: Mapping[str, Any]) -> None:
     """Raise unless the client declared that it can be asked this."""
     method = request["method"]
-    declared = capabilities.get(_CAPABILITY.get(method, method))
+    declared = capabilities.get("elicitation" if method == ELICIT else "sampling")
     if declared is None:
         raise ClientRefusedError(types.METHOD_NOT_FOUND, f"The client does not support {method}.")
-    if method != ELICIT:
-        return
     params = request.get("params")
     mode = params.get("mode", "form") if isinstance(params, dict) else "form"
     # Without any mode named, a form is meant.
-    modes = {
-        key for key in ("form", "url") if isinstance(declared, dict) and declared.get(key) is not None
-    } or {"form"}
-    if mode not in modes:
+    modes = [one for one in ("form", "url") if isinstance(declared, dict) and declared.get(one) is not None]
+    if method == ELICIT and mode not in (modes or ["form"]):
         raise ClientRefusedError(types.INVALID_PARAMS, f"The client does not support elicitation by {mode}.")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import itertools
 import logging
-import math
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import mcp_types as types
+from mcp.client import session as client_session
 from mcp.client._probe import negotiate_auto
 from mcp.client.session import ClientSession
-from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, listen
+from mcp.client.subscriptions import SubscriptionLost, listen
+from mcp.shared import jsonrpc_dispatcher
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
@@ -21,8 +22,8 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from pydantic_core import to_jsonable_python
 
 from halflap.core.errors import ClientRefusedError
-from halflap.core.values import CallContext, Progress
-from halflap.upstream.connection import REFUSED, Connection, RequestFailedError
+from halflap.core.values import CallContext
+from halflap.upstream.connection import Connection, RequestFailedError
 from halflap.upstream.questions import ELICIT, ROOTS, SAMPLE, Pending, Questions
 
 if TYPE_CHECKING:
@@ -32,12 +33,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_PROBE_SECONDS = 3.0
+client_session.DISCOVER_TIMEOUT_SECONDS = 3.0
 """How long a server may take to answer `server/discover` before `initialize` is tried as well.
 
 Some servers of the older era do not answer a method that they don't know. A slow one of the newer era answers
 `initialize` with an error that names the versions it speaks.
 """
+jsonrpc_dispatcher._ABANDON_WRITE_TIMEOUT = 0.3  # noqa: SLF001 -- there is no setting
+"""How long a cancelled call may take to notify the server: one that reads nothing blocks even that."""
 _CANCEL_SECONDS = 1.0
 _MAX_ROUNDS = 10
 """How often a server may ask for input before it answers one request."""
@@ -50,7 +53,6 @@ _CHANGES: Mapping[str, What] = {
     "notifications/resources/updated": "updated",
 }
 _FOR_CLIENTS = ("notifications/message", "notifications/elicitation/complete")
-_NO_CLIENT = CallContext()
 
 
 class _Dispatcher(JSONRPCDispatcher[TransportContext]):
@@ -84,7 +86,8 @@ class Session(ClientSession):
         self.connection = connection
         self._questions = questions
         self._on_change = on_change
-        self._probe_seconds = math.inf
+        self.task_tools: frozenset[str] = frozenset()
+        """Tools that only run as tasks, in the older era."""
         self._request_ids = itertools.count(1_000_001)
         """Far from the SDK's own ids, which count from 1."""
         super().__init__(
@@ -94,32 +97,22 @@ class Session(ClientSession):
 
     async def agree(self, protocol: Literal["auto", "legacy", "modern"], last_version: str | None) -> None:
         """Agree on a protocol version, trying the era of `last_version` first: the one the server spoke last time."""
-        if protocol == "modern":
-            await self.discover()
-        elif protocol == "legacy":
-            await self.initialize()
-        elif last_version not in HANDSHAKE_PROTOCOL_VERSIONS:
-            self._probe_seconds = _PROBE_SECONDS
+        if protocol == "auto" and last_version not in HANDSHAKE_PROTOCOL_VERSIONS:
             await negotiate_auto(self)
-        else:
-            try:
+            return
+        try:
+            if protocol != "modern":
                 await self.initialize()
-            except MCPError as error:
-                if error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
-                    raise
-                await self.discover()
-
-    async def send_discover(self, version: str) -> dict[str, Any]:
-        seconds, self._probe_seconds = self._probe_seconds, math.inf
-        with anyio.move_on_after(seconds):
+        except MCPError as error:
+            if protocol == "legacy" or error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
+                raise
+        while self.protocol_version is None:
+            # A server may take long to start.
             try:
-                return await super().send_discover(version)
+                await self.discover()
             except MCPError as error:
-                if error.code != REFUSED:
+                if error.code != types.REQUEST_TIMEOUT:
                     raise
-                # It wants a sign-in, whatever era it is of: `initialize` would only get another answer.
-                raise PermissionError(error.message) from error
-        raise MCPError(types.REQUEST_TIMEOUT, "it did not answer server/discover in time")
 
     @property
     def is_modern(self) -> bool:
@@ -140,45 +133,44 @@ class Session(ClientSession):
             roots=types.RootsCapability(list_changed=True),
         )
 
-    def send_as_headers(self, arguments: dict[str, dict[tuple[str, ...], str]]) -> None:
-        """Note which arguments of which tools the newer era wants as HTTP headers, too."""
-        self._x_mcp_header_maps = arguments
+    @property
+    def argument_headers(self) -> dict[str, dict[tuple[str, ...], str]]:
+        """Which arguments of which tools the newer era wants as HTTP headers, too."""
+        return self._x_mcp_header_maps
 
     async def request(self, method: str, params: Mapping[str, Any], pending: Pending) -> dict[str, Any]:
         """Send a client's request and return the raw result; `RequestFailedError` if there is none.
 
         A server of the newer era may answer with questions. They are asked, or returned if the client takes them so.
         """
+        if method == "tools/call" and params["name"] in self.task_tools and not self.is_modern:
+            return await self._run_task(params, pending)
         forwarded = pending.context.forwarded
         sent = {**params}
         if forwarded is not None:
             sent |= _given(forwarded.answers, forwarded.state)
         for _ in range(_MAX_ROUNDS):
-            raw = await self.send(method, sent, pending, pending.on_progress)
+            raw = await self.send(method, sent, pending)
             if raw.get("resultType") != "input_required":
                 return raw
             questions = raw.get("inputRequests") or {}
             if not self.is_modern or not _are_questions(questions):
                 message = "it asked for input in a form that is not the protocol's"
                 raise RequestFailedError(types.INTERNAL_ERROR, message)
-            if (
-                forwarded is not None
-                and forwarded.takes_questions
-                and self._questions.can_forward(questions, pending)
-            ):
+            takes_questions = forwarded is not None and forwarded.takes_questions
+            if takes_questions and self._questions.can_forward(questions, pending):
                 return raw
             try:
                 answers = await self._questions.ask(questions, pending)
             except ClientRefusedError as refused:
                 message = f"it asked for input, which it cannot get: {refused.message}"
                 raise RequestFailedError(types.INVALID_REQUEST, message) from refused
-            state = raw.get("requestState")
-            sent = {**params, **_given(answers, state if isinstance(state, str) else None)}
+            sent = {**params, **_given(answers, raw.get("requestState"))}
         raise RequestFailedError(
             types.INTERNAL_ERROR, f"it asked for more input {_MAX_ROUNDS} times in a row"
         )
 
-    async def run_task(self, params: Mapping[str, Any], pending: Pending) -> dict[str, Any]:
+    async def _run_task(self, params: Mapping[str, Any], pending: Pending) -> dict[str, Any]:
         """Call a tool that only runs as a task (2025-11-25), and wait for its result."""
         created = await self.send("tools/call", {**params, "task": {}}, pending)
         task = created.get("task")
@@ -194,25 +186,19 @@ class Session(ClientSession):
             raise
 
     async def send(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        pending: Pending | None = None,
-        progress: Progress | None = None,
+        self, method: str, params: Mapping[str, Any], pending: Pending | None = None
     ) -> dict[str, Any]:
         """Send a request; without `pending` it is one of our own, and no client can be asked anything for it."""
         request_id = next(self._request_ids)
         with nullcontext() if pending is None else self._questions.in_flight(pending):
             try:
                 message = {"method": method, "params": to_jsonable_python({**params})}
-                options = self._stamped(message, _NO_CLIENT if pending is None else pending.context)
+                options = self._stamped(message, CallContext() if pending is None else pending.context)
                 options["request_id"] = request_id
-                if progress is not None:
-                    options["on_progress"] = progress
+                if pending is not None:
+                    options["on_progress"] = pending.on_progress
                 return await self._dispatcher.send_raw_request(method, message["params"], options)
             except MCPError as error:
-                if pending is None:
-                    raise
                 raise self.connection.request_failed(error, request_id) from error
             except (ValueError, RecursionError) as error:
                 text = f"the arguments cannot be written as JSON: {error}"
@@ -223,9 +209,12 @@ class Session(ClientSession):
 
     def _stamped(self, message: dict[str, Any], context: CallContext) -> CallOptions:
         """Add to a request what the protocol wants, and what its client sent along."""
-        meta = {} if context.forwarded is None else {**context.forwarded.meta}
-        meta = {key: value for key, value in meta.items() if not key.startswith(_RESERVED)}
-        meta.pop("progressToken", None)
+        meta = {} if context.forwarded is None else context.forwarded.meta
+        meta = {
+            key: value
+            for key, value in meta.items()
+            if key != "progressToken" and not key.startswith(_RESERVED)
+        }
         message["params"]["_meta"] = meta
         options: CallOptions = {}
         self._stamp(message, options)
@@ -245,23 +234,17 @@ class Session(ClientSession):
     async def listen(self, uris: Collection[str]) -> None:
         """Subscribe to changes of lists and of these resources in the newer era, until the server ends it."""
         offered = self.capabilities
-        tools, prompts, resources = (
-            one is not None and bool(one.list_changed)
-            for one in (offered.tools, offered.prompts, offered.resources)
-        )
-        if not (uris or tools or prompts or resources):
+        lists = {
+            f"{kind}_list_changed": bool(getattr(getattr(offered, kind), "list_changed", False))
+            for kind in ("tools", "prompts", "resources")
+        }
+        if not (uris or any(lists.values())):
             return
         try:
-            async with listen(
-                self,
-                tools_list_changed=tools,
-                prompts_list_changed=prompts,
-                resources_list_changed=resources,
-                resource_subscriptions=list(uris),
-            ) as changes:
+            async with listen(self, resource_subscriptions=list(uris), **lists) as changes:  # type: ignore[arg-type]
                 async for _ in changes:
                     pass  # each of them arrives as a notification, too
-        except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
+        except (SubscriptionLost, MCPError, TimeoutError):
             logger.debug("the subscription to changes ended", exc_info=True)
 
     async def _on_request(
@@ -285,9 +268,9 @@ class Session(ClientSession):
             await super()._on_notify(dctx, method, params)
 
 
-def _given(answers: Mapping[str, Any] | None, state: str | None) -> dict[str, Any]:
-    given = {"inputResponses": answers, "requestState": state}
-    return {key: value for key, value in given.items() if value is not None}
+def _given(answers: Mapping[str, Any] | None, state: Any) -> dict[str, Any]:
+    answered = {} if answers is None else {"inputResponses": answers}
+    return answered | ({"requestState": state} if isinstance(state, str) else {})
 
 
 def _are_questions(value: Any) -> bool:

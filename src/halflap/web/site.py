@@ -147,7 +147,7 @@ class Visit:
         """Return the context of calls on this person's behalf, with the same rules as over MCP."""
         unconfirmed = "it was not confirmed on the page"
         context = CallContext(self.session.principal, confirmations=confirmed, unconfirmed=unconfirmed)
-        return self.gateway.parts.executor.under_rule(context)
+        return self.gateway.parts.programs.under_rules(context)
 
     def expect_calls_allowed(self) -> None:
         if not self.may_call:

@@ -19,7 +19,27 @@ class Answer(BaseModel):
 
     def response(self) -> dict[str, Any]:
         """Return it as JSON."""
-        return self.model_dump(mode="json", by_alias=True)
+        return self.model_dump(mode="json")
+
+
+FailureKind = Literal["option_to_complete", "proper_completion", "dead_task", "unbounded"]
+
+
+class Failure(Answer):
+    """One way in which a workflow is unsound."""
+
+    kind: FailureKind
+    message: str
+    trace: list[str]
+    """Task ids of the case that shows it"""
+    marking: dict[str, int] = Field(exclude=True)
+    """The tokens then: conditions by id, and `a -> b` for the one between two tasks."""
+    task: str | None = Field(default=None, exclude=True)
+    """The dead task."""
+
+    @property
+    def sentence(self) -> str:
+        return f"After {', '.join(self.trace)}: {self.message}" if self.trace else self.message
 
 
 # Comparison -------------------------------------------------------------------------------------------
@@ -66,8 +86,6 @@ class Verdict(Answer):
     """Why it did not pass"""
     footprint_compatibility: Share | None
     """Share of footprint cells that agree; null if unknown"""
-    directly_follows_similarity: Share | None
-    """Share of common pairs of activities that directly follow each other"""
     behavioral_equivalence: bool | None
     """Whether the traces are the same; null if unknown"""
     counterexample: Counterexample | None
@@ -86,10 +104,6 @@ class Verdict(Answer):
     conclusive: bool
     inconclusive_because: list[str]
 
-    @property
-    def passed(self) -> bool:
-        return self.validation_passed
-
 
 # Scores -----------------------------------------------------------------------------------------------
 
@@ -104,8 +118,8 @@ class Advice(Answer):
     why: str
 
 
-class Times(Answer):
-    """What the performance was computed from."""
+class Measured(Answer):
+    """How long cases take, and what they cost; null where that is unknown."""
 
     critical_path: float | None
     """Seconds, if everything waited only for the data it needs"""
@@ -118,10 +132,24 @@ class Times(Answer):
     """How the times were found"""
     standard_error: float | None
     """Of a simulated makespan, in seconds"""
+
+
+class Times(Measured):
+    """What the performance was computed from."""
+
     assumed_durations: list[str]
     """Tasks without a duration, which count as 1"""
     unknown_data: list[str]
     """Tasks that do not declare what they read and write"""
+    problem: str | None = Field(default=None, exclude=True)
+    """Why the times are unknown."""
+
+    @property
+    def score(self) -> float | None:
+        """The critical path divided by the makespan."""
+        if self.critical_path is None or self.expected_makespan is None:
+            return None
+        return min(1.0, self.critical_path / self.expected_makespan) if self.expected_makespan else 1.0
 
 
 class Measure(Answer):
@@ -131,20 +159,11 @@ class Measure(Answer):
     score: Share
 
 
-class Failed(Answer):
-    """One way in which a workflow is unsound."""
-
-    kind: str
-    message: str
-    trace: list[str]
-    """Task ids of the case that shows it"""
-
-
 class RuleResult(Answer):
     """Whether one rule of the workflow holds."""
 
     kind: str
-    tasks: list[str]
+    tasks: tuple[str, ...]
     holds: bool | None
     """Null if unknown"""
     message: str | None
@@ -157,7 +176,7 @@ class Compliance(Answer):
 
     sound: bool | None
     """Null if unknown"""
-    failures: list[Failed]
+    failures: list[Failure]
     rules: list[RuleResult]
 
 
@@ -189,29 +208,14 @@ class Scores(Answer):
 # Optimisation -----------------------------------------------------------------------------------------
 
 
-class Metrics(Answer):
+class Metrics(Measured):
     """One workflow, measured."""
 
-    expected_makespan: float | None
-    """Mean seconds of a case"""
-    method: str | None
-    """How the makespan was found"""
-    critical_path: float | None
-    """Seconds, if everything waited only for the data it needs"""
     performance: float | None
     """Critical path divided by makespan"""
-    expected_cost: float | None
-    max_parallel: int | None
-    """Tasks that can be under way at once"""
     size: int
+    """Tasks, conditions and flows"""
     total_score: float
-
-
-class Pareto(Metrics):
-    """A workflow of which no other is better in everything."""
-
-    chosen: bool
-    workflow: dict[str, Any]
 
 
 class Change(Answer):
@@ -221,14 +225,7 @@ class Change(Answer):
     description: str
     keeps_traces: bool
     gain: dict[str, float | None]
-    """Seconds, cost, size and score gained"""
-
-
-class BeforeAndAfter(Answer):
-    """The original and the result."""
-
-    before: Metrics
-    after: Metrics
+    """Seconds, size and score gained"""
 
 
 class Optimization(Answer):
@@ -236,12 +233,11 @@ class Optimization(Answer):
 
     optimized_workflow: dict[str, Any]
     """The workflow, in the form it was given; the original if nothing better was found"""
+    net: Any = Field(exclude=True)
     optimization_target: Target
     changed: bool
     transformations: list[Change]
-    metrics: BeforeAndAfter
-    pareto_front: list[Pareto]
-    """Workflows of which none is better in time, cost and size"""
+    metrics: dict[Literal["before", "after"], Metrics]
     engine: Literal["gepa", "beam"]
     seed: int
     """The same seed gives the same answer"""

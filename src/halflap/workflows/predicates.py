@@ -1,7 +1,7 @@
 """Predicates: when a flow out of a split is taken.
 
 Python's expressions, restricted to comparisons, logic, arithmetic, values and dotted names; `true`, `false` and `null` are values as in JSON.
-Anything else is refused, so a predicate can neither call nor assign nor look up anything.
+Anything else is refused, so a predicate can neither call nor assign nor look up anything. Only what is true or false decides.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable
 from keyword import kwlist
 
 from halflap.core.errors import WorkflowError
@@ -36,28 +35,22 @@ Path = tuple[str, ...]
 
 def parse(text: str) -> ast.expr:
     """Parse a predicate; a `WorkflowError` says what is wrong with it."""
+    what = f"The predicate {shorten(text, 80)!r} is invalid."
     try:
         with warnings.catch_warnings(action="ignore"):
             marked = _NOT_RESERVED.sub(lambda one: one[1] or f"{one[0]}{_MARK}", text[:_LONGEST].strip())
             found = ast.parse(marked, mode="eval").body
         nodes = list(ast.walk(found))
-        _check_length(len(text), len(nodes))
         for node in nodes:
             _check(node)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        reason = (
-            f"{error.msg[:1].upper()}{error.msg[1:]}. {_HINT}"
-            if isinstance(error, SyntaxError)
-            else str(error)
-        )
-        what = f"The predicate {shorten(text, 80)!r} is invalid."
-        raise WorkflowError([("", reason or "It cannot be read.")], what) from None
+    except SyntaxError as error:
+        raise WorkflowError([("", f"{error.msg[:1].upper()}{error.msg[1:]}. {_HINT}")], what) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise WorkflowError([("", str(error) or "It cannot be read.")], what) from None
+    if len(text) > _LONGEST or len(nodes) > _MAX_NODES:
+        message = f"It is too long: at most {_LONGEST} characters and {_MAX_NODES} parts are allowed."
+        raise WorkflowError([("", message)], what)
     return found
-
-
-def _check_length(characters: int, nodes: int) -> None:
-    if characters > _LONGEST or nodes > _MAX_NODES:
-        raise ValueError(f"It is too long: at most {_LONGEST} characters and {_MAX_NODES} parts are allowed.")
 
 
 def _check(node: ast.AST) -> None:
@@ -70,8 +63,6 @@ def _check(node: ast.AST) -> None:
     elif not isinstance(node, _ALLOWED):
         what = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
         raise ValueError(f"{shorten(what, 80)} is not allowed. {_HINT}")  # noqa: TRY004 -- it is reported, not raised
-    elif isinstance(node, ast.Compare) and len(node.ops) > 1:
-        raise ValueError("Comparisons cannot be chained; write `a < b and b < c`.")
     elif isinstance(node, ast.Attribute) and _path(node.value) is None:
         raise ValueError(f"Only names may have dots. {_HINT}")
 
@@ -97,62 +88,36 @@ def names(expression: ast.expr) -> frozenset[Path]:
 # As Python --------------------------------------------------------------------------------------------
 
 PRELUDE = """
-def _is(value, kind, text):
-    # A truth value is no number.
-    fits = isinstance(value, bool) if kind == 'true or false' else isinstance(value, (int, float)) and not isinstance(value, bool)
-    if fits:
+def _true(value, text):
+    if isinstance(value, bool):
         return value
-    raise ValueError(f"The predicate {text!r} cannot be decided: {value!r} is not {kind}.")
-
-
-def _same(left, right):
-    return isinstance(left, bool) == isinstance(right, bool) and left == right
-
-
-def _ordered(left, right, text):
-    if not (isinstance(left, str) and isinstance(right, str)):
-        _is(left, 'a number', text)
-        _is(right, 'a number', text)
-    return (left > right) - (left < right)
+    raise ValueError(f"The predicate {text!r} cannot be decided: {value!r} is not true or false.")
 """.strip()
-"""Functions that a program with predicates begins with."""
+"""What a program with predicates begins with."""
 
 
-def to_python(node: ast.expr, name: Callable[[Path], ast.expr]) -> ast.expr:
-    """Return an expression that is true or false, or raises where types do not fit. It calls `PRELUDE`."""
+def to_python(node: ast.expr, said: str) -> ast.expr:
+    """Return an expression that is true or false, or raises. It calls `PRELUDE`, and `_look(path, said)` for names."""
     if isinstance(node, ast.BoolOp):
-        return ast.BoolOp(node.op, [to_python(one, name) for one in node.values])
+        return ast.BoolOp(node.op, [to_python(one, said) for one in node.values])
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return ast.UnaryOp(node.op, to_python(node.operand, name))
+        return ast.UnaryOp(node.op, to_python(node.operand, said))
     if isinstance(node, ast.Compare):
-        (op,), ends = node.ops, [_value(one, name) for one in (node.left, *node.comparators)]
-        if isinstance(op, ast.Eq | ast.NotEq):
-            same = _call("_same", *ends)
-            return same if isinstance(op, ast.Eq) else ast.UnaryOp(ast.Not(), same)
-        return ast.Compare(_call("_ordered", *ends, _text(node)), [op], [ast.Constant(0)])
-    return _call("_is", _value(node, name), ast.Constant("true or false"), _text(node))
+        left, *others = (_value(one, said) for one in (node.left, *node.comparators))
+        return ast.Compare(left, node.ops, others)
+    text = ast.unparse(node).replace(_MARK, "")
+    return ast.Call(ast.Name("_true", ast.Load()), [_value(node, said), ast.Constant(text)], [])
 
 
-def _value(node: ast.expr, name: Callable[[Path], ast.expr]) -> ast.expr:
+def _value(node: ast.expr, said: str) -> ast.expr:
     path = _path(node)
     if path is not None:
-        return name(path)
+        steps: list[ast.expr] = [ast.Constant(step) for step in path]
+        return ast.Call(ast.Name("_look", ast.Load()), [ast.List(steps, ast.Load()), ast.Constant(said)], [])
     if isinstance(node, ast.Name):
         return ast.Constant(_CONSTANTS[node.id])
     if isinstance(node, ast.BinOp):
-        return ast.BinOp(_number(node.left, name), node.op, _number(node.right, name))
+        return ast.BinOp(_value(node.left, said), node.op, _value(node.right, said))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return ast.UnaryOp(node.op, _number(node.operand, name))
-    return node if isinstance(node, ast.Constant) else to_python(node, name)
-
-
-def _number(node: ast.expr, name: Callable[[Path], ast.expr]) -> ast.expr:
-    return _call("_is", _value(node, name), ast.Constant("a number"), _text(node))
-
-
-def _call(function: str, *arguments: ast.expr) -> ast.expr:
-    return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
-
-
-def _text(node: ast.expr) -> ast.expr:
-    return ast.Constant(ast.unparse(node).replace(_MARK, ""))
+        return ast.UnaryOp(node.op, _value(node.operand, said))
+    return node if isinstance(node, ast.Constant) else to_python(node, said)

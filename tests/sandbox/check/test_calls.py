@@ -9,6 +9,7 @@ import pytest
 
 from halflap.sandbox.check.inside import system_calls as calls
 from halflap.sandbox.jail.inside import seccomp
+from halflap.sandbox.jail.inside.syscalls import table
 from sandbox.jail.bpf import ALLOW, ARCHES, KILL, verdict
 
 PLAIN = {
@@ -63,9 +64,9 @@ class Filtered:
     """What becomes of calls on one machine."""
 
     def __init__(self, machine: str) -> None:
-        self.numbers = seccomp.table(machine) or {}
+        self.numbers = table(machine)
         self._arch = ARCHES[machine]
-        self._ty = seccomp.build(machine, calls.TY).code
+        self._ty = seccomp.build(machine, calls.TY)
 
     def ty(self, name: str, *arguments: int) -> str | int:
         return verdict(self._ty, self._arch, self.numbers[name], arguments)

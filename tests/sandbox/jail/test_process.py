@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from halflap.config import ExecutionConfig
+from halflap.sandbox.functions import ToolError
 from halflap.sandbox.jail import protocol
 from halflap.sandbox.jail.process import SandboxProcess
 from halflap.sandbox.jail.protocol import frame
-from halflap.sandbox.sandbox import Program, ToolRefusal
+from halflap.sandbox.sandbox import Host, Program
 from support import PATIENCE
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from halflap.sandbox.jail.fork_server import Child
     from halflap.sandbox.sandbox import Ending
 
-FAILURE = {"type": "ToolError", "message": "no", "traceback": "ToolError: no\n"}
+OK = {"outcome": "ok", "error": "", "cpu_seconds": 0.1, "memory_bytes": 1}
+FAILURE = OK | {"outcome": "failed", "error": "ToolError: no\n"}
 
 
-class _Leaver:
+class _Leaver(Host):
     """A host that is the child, too: it says its last words and leaves while a call of its own is answered."""
 
     def __init__(self, channel: socket.socket, *words: bytes) -> None:
@@ -37,7 +39,7 @@ class _Leaver:
         del name, arguments
         self._channel.sendall(b"".join(self._words))
         self._channel.close()
-        raise ToolRefusal("no")
+        raise ToolError("no")
 
     def output(self, data: bytes) -> bool:
         self.printed += data
@@ -68,7 +70,7 @@ async def _last_words(*words: bytes) -> tuple[Ending, bytes]:
     process = SandboxProcess(cast("Child", child), ExecutionConfig(max_value_bytes=1_000))
     host = _Leaver(child.theirs, *words)
     order = json.dumps({"name": "any", "arguments": {}}).encode()
-    child.theirs.sendall(frame(protocol.READY))
+    child.theirs.sendall(protocol.READY)
     await process.locked()
     child.theirs.sendall(frame(protocol.CALL, protocol.NUMBER.pack(1), order))
     async with asyncio.timeout(PATIENCE):
@@ -81,7 +83,11 @@ async def _last_words(*words: bytes) -> tuple[Ending, bytes]:
     ("words", "outcome", "printed"),
     [
         ([frame(protocol.DONE, json.dumps(FAILURE).encode())], "failed", b""),
-        ([frame(protocol.OUTPUT, b"line\n")] * 500 + [frame(protocol.DONE, b"null")], "ok", b"line\n" * 500),
+        (
+            [frame(protocol.OUTPUT, b"line\n")] * 500 + [frame(protocol.DONE, json.dumps(OK).encode())],
+            "ok",
+            b"line\n" * 500,
+        ),
         ([frame(protocol.OUTPUT, b"x")], "misused", b"x"),
     ],
     ids=["failed", "printed much", "without a word"],

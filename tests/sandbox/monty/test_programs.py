@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.sandbox.monty.failure import MODULES
-from halflap.sandbox.sandbox import Entry, Failure
 from sandboxing import Stage
 
 if TYPE_CHECKING:
@@ -18,26 +17,26 @@ if TYPE_CHECKING:
     Play = Callable[..., tuple[Ending, Stage]]
 
 
-def failure_of(played: tuple[Ending, Stage]) -> Failure:
-    assert played[0].failure is not None
-    return played[0].failure
+def failure_of(played: tuple[Ending, Stage]) -> Ending:
+    assert played[0].outcome == "failed"
+    return played[0]
 
 
-@pytest.mark.parametrize("value", ["{1, 2}", "float('nan')", "lambda: 1", "b'x'"])
+@pytest.mark.parametrize("value", ["{1, 2}", "float('nan')", "b'x'"])
 def test_arguments_that_json_has_not_are_refused(play: Play, value: str) -> None:
     ending, stage = play(f"await mcp__shop__sales(region={value})")
-    assert (failure_of((ending, stage)).type, stage.called) == ("TypeError", [])
+    assert ("TypeError" in failure_of((ending, stage)).error, stage.called) == (True, [])
 
 
 def test_an_argument_without_a_name_is_refused_with_the_signature(play: Play) -> None:
-    assert "(region: str)" in failure_of(play("await mcp__shop__sales('north', 1)")).message
+    assert "(region: str)" in failure_of(play("await mcp__shop__sales('north', 1)")).error
 
 
 def test_arguments_that_are_too_large_are_a_tool_error(play: Play) -> None:
     played = play("await mcp__shop__sales(region='x' * 2_000)", max_value_bytes=1_000)
     failure = failure_of(played)
-    assert (failure.type, played[1].called) == ("ToolError", [])
-    assert "execution.max_value_bytes" in failure.message
+    assert ("ToolError" in failure.error, played[1].called) == (True, [])
+    assert "execution.max_value_bytes" in failure.error
 
 
 def test_a_tool_error_is_none_of_pythons_own_errors(play: Play) -> None:
@@ -46,8 +45,7 @@ def test_a_tool_error_is_none_of_pythons_own_errors(play: Play) -> None:
             "try:\n    await mcp__shop__broken()\nexcept (ValueError, RuntimeError, OSError, LookupError):\n    pass"
         )
     )
-    assert (failure.type, failure.message) == ("ToolError", "the shop is closed")
-    assert failure.traceback.endswith("\nToolError: the shop is closed\n")
+    assert failure.error.endswith("\nToolError: the shop is closed\n")
 
 
 def test_gathered_calls_and_sleeps_run_at_the_same_time(play: Play) -> None:
@@ -82,19 +80,23 @@ def test_a_result_that_is_nested_too_deeply_is_a_tool_error(play: Play) -> None:
                 value = [value]
             return value
 
-    assert failure_of(play("print(len(await mcp__shop__rows()))", stage=Deep())).type == "ToolError"
+    assert (
+        failure_of(play("print(len(await mcp__shop__rows()))", stage=Deep()))
+        .error.rpartition("\n  ")[2]
+        .count("ToolError")
+    )
 
 
 def test_input_is_refused_with_what_to_do(play: Play) -> None:
     failure = failure_of(play("name = input('Who? ')"))
-    assert failure.message.startswith("input() is not available")
-    assert "line 1, in <module>\n    name = input" in failure.traceback
+    assert "input() is not available" in failure.error
+    assert "line 1, in <module>\n    name = input" in failure.error
 
 
 def test_what_a_program_left_behind_no_other_finds(play: Play) -> None:
     play("secret = 'of the first'")
     failure = failure_of(play("print(secret)"))
-    assert (failure.type, failure.unknown) == ("NameError", "secret")
+    assert failure.undefined == "secret"
 
 
 def test_a_traceback_has_the_programs_own_lines(play: Play) -> None:
@@ -103,7 +105,7 @@ def test_a_traceback_has_the_programs_own_lines(play: Play) -> None:
             "def inner(d):\n    return d['ü'] + d['b']\n\ndef outer():\n    return inner({'ü': 1})\n\nouter()"
         )
     )
-    assert [line for line in failure.traceback.splitlines() if "~" not in line] == [
+    assert [line for line in failure.error.splitlines() if "~" not in line] == [
         "Traceback (most recent call last):",
         '  File "program.py", line 7, in <module>',
         "    outer()",
@@ -118,8 +120,7 @@ def test_a_traceback_has_the_programs_own_lines(play: Play) -> None:
 def test_a_syntax_error_has_its_line_and_nothing_is_called(play: Play) -> None:
     played = play("await mcp__shop__rows()\nx = = 1")
     failure = failure_of(played)
-    assert failure.type == "SyntaxError"
-    assert failure.traceback.startswith('  File "program.py", line 2\n    x = = 1\n')
+    assert failure.error.startswith('  File "program.py", line 2\n    x = = 1\n')
     assert played[1].called == []
 
 
@@ -139,12 +140,12 @@ def test_what_monty_cannot_run_is_told_with_what_to_do(play: Play, code: str, ad
     failure = failure_of(play(code))
     assert "monty" in (failure.hint or "")
     assert advice in (failure.hint or "")
-    assert failure.unknown is None
+    assert failure.undefined is None
 
 
 def test_the_modules_that_are_named_are_there(play: Play) -> None:
     ending, _ = play(f"import {MODULES}")
-    assert ending.outcome == "ok", ending.failure
+    assert ending.outcome == "ok", ending.error
 
 
 # Scripts ---------------------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ def test_the_modules_that_are_named_are_there(play: Play) -> None:
 
 def test_main_is_called_with_its_arguments_and_its_value_comes_out(play: Play) -> None:
     code = "async def main(region, b=2):\n    return {'got': (await mcp__shop__sales(region=region))['region'], 'b': b}"
-    ending, _ = play(code, entry=Entry("script__x", {"region": "it's"}))
+    ending, _ = play(code, arguments={"region": "it's"})
     assert (ending.outcome, ending.value) == ("ok", {"got": "it's", "b": 2})
 
 
@@ -160,12 +161,11 @@ def test_main_is_called_with_its_arguments_and_its_value_comes_out(play: Play) -
     ("body", "said"),
     [
         ("return 1 / 0", "line 2, in main"),
-        ("return {1, 2}", "main() may return only what JSON can hold"),
+        ("return {1, 2}", "The value of main()"),
         ("return 'x' * 5000", "execution.max_value_bytes"),
-        ("return __name__", "`__name__`"),
     ],
 )
 def test_a_script_that_fails_shows_no_line_of_ours(play: Play, body: str, said: str) -> None:
-    failure = failure_of(play(f"def main():\n    {body}", entry=Entry("script__x"), max_value_bytes=1_000))
-    assert said in failure.traceback
-    assert "_halflap" not in failure.traceback
+    failure = failure_of(play(f"def main():\n    {body}", arguments={}, max_value_bytes=1_000))
+    assert said in failure.error
+    assert "_halflap" not in failure.error

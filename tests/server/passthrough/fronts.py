@@ -151,5 +151,31 @@ async def http_client(url: str, who: str, mode: str, **options: Any) -> AsyncIte
         yield client
 
 
+@asynccontextmanager
+async def before(
+    home: Path, server: Any, mode: str, person: Person | None = None, **each: Any
+) -> AsyncIterator[Client]:
+    """Connect a client to the front of one server, `s`."""
+    options = (person or Person()).options
+    async with (
+        gateway_of(home, {"s": server}, **each) as gateway,
+        Client(Front(gateway, "s").server, mode=mode, **options) as client,
+    ):
+        yield client
+
+
+@asynccontextmanager
+async def two_people(home: Path, server: Any, mode: str) -> AsyncIterator[tuple[Client, Client]]:
+    """Connect Ann and Bob over HTTP to the front of one server."""
+    options = Person().options
+    async with gateway_of(home, {"features": server}) as gateway, over_http(gateway) as address:
+        url = f"{address}/servers/features/mcp"
+        async with (
+            http_client(url, "ann", mode, **options) as ann,
+            http_client(url, "bob", mode, **options) as bob,
+        ):
+            yield ann, bob
+
+
 def text_of(result: Any) -> str:
     return "".join(getattr(block, "text", "") for block in result.content)

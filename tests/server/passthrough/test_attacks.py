@@ -13,11 +13,19 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from halflap.server import Front
-from halflap.server.passthrough import requests
-from halflap.server.passthrough.requests import MAX_OPEN_EACH
+from halflap.server import Front, requests
+from halflap.server.requests import MAX_OPEN_EACH
 from halflap.upstream.definitions import MAX_ENTRIES
-from server.passthrough.fronts import TOKENS, Person, gateway_of, http_client, over_http, text_of
+from server.passthrough.fronts import (
+    TOKENS,
+    Person,
+    before,
+    gateway_of,
+    http_client,
+    over_http,
+    text_of,
+    two_people,
+)
 from servers.features import build
 from servers.wire import Wire, said
 from support import PATIENCE, SERVERS, comes
@@ -78,10 +86,7 @@ async def test_what_a_server_says_without_a_call_reaches_nobody(home: Path) -> N
         return said("done")
 
     ann = Person()
-    async with (
-        gateway_of(home, {"wire": Wire(call)}) as gateway,
-        Client(Front(gateway, "wire").server, mode=OLD, **ann.options) as client,
-    ):
+    async with before(home, Wire(call), OLD, ann) as client:
         await client.call_tool("use", {})
 
         async def is_refused() -> bool:
@@ -128,10 +133,7 @@ async def test_a_server_may_ask_a_hundred_questions_in_one_call_and_no_more(home
         return said("never refused")
 
     ann = Person()
-    async with (
-        gateway_of(home, {"wire": Wire(call)}) as gateway,
-        Client(Front(gateway, "wire").server, mode=OLD, **ann.options) as client,
-    ):
+    async with before(home, Wire(call), OLD, ann) as client:
         assert "Too many" in text_of(await client.call_tool("use", {}))
     assert len(ann.asked) == 100
 
@@ -151,10 +153,7 @@ async def test_a_flood_of_announced_changes_does_not_make_a_flood_of_listings(
 
     wire = Wire(call)
     ann = Person()
-    async with (
-        gateway_of(home, {"wire": wire}) as gateway,
-        Client(Front(gateway, "wire").server, mode=OLD, **ann.options) as client,
-    ):
+    async with before(home, wire, OLD, ann) as client:
         await client.call_tool("use", {})
     # After each there is a rest, twice as long as the one before.
     assert wire.counts["tools/list"] < 20
@@ -212,68 +211,48 @@ ANSWER: Any = {"elicitation/create": types.ElicitResult(action="accept", content
 
 async def test_a_parked_call_belongs_to_its_principal_and_to_its_request(home: Path) -> None:
     server, _ = build(legacy=True)
-    options = Person().options
-    async with gateway_of(home, {"features": server}) as gateway, over_http(gateway) as address:
-        url = f"{address}/servers/features/mcp"
-        async with (
-            http_client(url, "ann", NEW, **options) as ann,
-            http_client(url, "bob", NEW, **options) as bob,
-        ):
-            first = await ask_first(ann)
-            assert isinstance(first, types.InputRequiredResult)
-            state = first.request_state
-            for thief, arguments in ((bob, {"message": "Who?"}), (ann, {"message": "Another?"})):
-                with pytest.raises(MCPError, match="requestState"):
-                    await thief.session.call_tool(
-                        "test_elicitation", arguments, input_responses=ANSWER, request_state=state
-                    )
-            done = await ask_first(ann, input_responses=ANSWER, request_state=state)
-            assert '"username": "Eve"' in text_of(done)
+    async with two_people(home, server, NEW) as (ann, bob):
+        first = await ask_first(ann)
+        assert isinstance(first, types.InputRequiredResult)
+        state = first.request_state
+        for thief, arguments in ((bob, {"message": "Who?"}), (ann, {"message": "Another?"})):
             with pytest.raises(MCPError, match="requestState"):
-                await ask_first(ann, input_responses=ANSWER, request_state=state)
+                await thief.session.call_tool(
+                    "test_elicitation", arguments, input_responses=ANSWER, request_state=state
+                )
+        done = await ask_first(ann, input_responses=ANSWER, request_state=state)
+        assert '"username": "Eve"' in text_of(done)
+        with pytest.raises(MCPError, match="requestState"):
+            await ask_first(ann, input_responses=ANSWER, request_state=state)
 
 
 async def test_the_state_of_a_server_is_only_taken_from_the_client_that_got_it(home: Path) -> None:
     server, _ = build()
-    options = Person().options
-    async with gateway_of(home, {"features": server}) as gateway, over_http(gateway) as address:
-        url = f"{address}/servers/features/mcp"
-        async with (
-            http_client(url, "ann", NEW, **options) as ann,
-            http_client(url, "bob", NEW, **options) as bob,
+    async with two_people(home, server, NEW) as (ann, bob):
+        tool = "test_input_required_result_request_state"
+        first = await ann.session.call_tool(tool, {}, allow_input_required=True)
+        assert isinstance(first, types.InputRequiredResult)
+        yes: Any = {"confirm": types.ElicitResult(action="accept", content={"ok": True})}
+        for thief, state in (
+            (bob, first.request_state),
+            (ann, "one.0"),
+            (ann, f"{first.request_state}x"),
         ):
-            tool = "test_input_required_result_request_state"
-            first = await ann.session.call_tool(tool, {}, allow_input_required=True)
-            assert isinstance(first, types.InputRequiredResult)
-            yes: Any = {"confirm": types.ElicitResult(action="accept", content={"ok": True})}
-            for thief, state in (
-                (bob, first.request_state),
-                (ann, "one.0"),
-                (ann, f"{first.request_state}x"),
-            ):
-                with pytest.raises(MCPError):
-                    await thief.session.call_tool(tool, {}, input_responses=yes, request_state=state)
-            done = await ann.session.call_tool(
-                tool, {}, input_responses=yes, request_state=first.request_state
-            )
-            assert text_of(done) == "state-ok"
+            with pytest.raises(MCPError):
+                await thief.session.call_tool(tool, {}, input_responses=yes, request_state=state)
+        done = await ann.session.call_tool(tool, {}, input_responses=yes, request_state=first.request_state)
+        assert text_of(done) == "state-ok"
 
 
 async def test_a_client_can_leave_only_a_few_calls_waiting_for_its_answer(home: Path) -> None:
     server, _ = build(legacy=True)
-    options = Person().options
-    async with gateway_of(home, {"features": server}) as gateway, over_http(gateway) as address:
-        url = f"{address}/servers/features/mcp"
-        async with (
-            http_client(url, "ann", NEW, **options) as ann,
-            http_client(url, "bob", NEW, **options) as bob,
-        ):
-            for _ in range(MAX_OPEN_EACH):
-                assert isinstance(await ask_first(ann), types.InputRequiredResult)
-            with pytest.raises(MCPError, match="Too many"):
-                await ask_first(ann)
-            # Another one's place is not taken by that.
-            assert isinstance(await ask_first(bob), types.InputRequiredResult)
+    async with two_people(home, server, NEW) as (ann, bob):
+        for _ in range(MAX_OPEN_EACH):
+            assert isinstance(await ask_first(ann), types.InputRequiredResult)
+        with pytest.raises(MCPError, match="Too many"):
+            await ask_first(ann)
+        # Another one's place is not taken by that.
+        assert isinstance(await ask_first(bob), types.InputRequiredResult)
 
 
 async def test_a_parked_call_ends_when_its_client_does_not_come_back(
@@ -288,10 +267,7 @@ async def test_a_parked_call_ends_when_its_client_does_not_come_back(
         finally:
             ended.set()
 
-    async with (
-        gateway_of(home, {"wire": Wire(call)}) as gateway,
-        Client(Front(gateway, "wire").server, mode=NEW, **Person().options) as client,
-    ):
+    async with before(home, Wire(call), NEW) as client:
         parked = await client.session.call_tool("use", {}, allow_input_required=True)
         assert isinstance(parked, types.InputRequiredResult)
         async with asyncio.timeout(PATIENCE):
@@ -304,10 +280,7 @@ async def test_a_parked_call_ends_when_its_client_does_not_come_back(
 
 async def test_a_question_that_is_answered_wrongly_is_asked_again(home: Path) -> None:
     server, _ = build(legacy=True)
-    async with (
-        gateway_of(home, {"features": server}) as gateway,
-        Client(Front(gateway, "features").server, mode=NEW, **Person().options) as client,
-    ):
+    async with before(home, server, NEW) as client:
         first = await ask_first(client)
         assert isinstance(first, types.InputRequiredResult)
         wrong: Any = {"something else": ANSWER["elicitation/create"]}

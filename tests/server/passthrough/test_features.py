@@ -12,8 +12,17 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from halflap.server import Front
-from halflap.server.passthrough.results import conform
-from server.passthrough.fronts import Person, aggregate, gateway_of, http_client, over_http, single, text_of
+from halflap.server.results import conform
+from server.passthrough.fronts import (
+    Person,
+    aggregate,
+    before,
+    gateway_of,
+    http_client,
+    over_http,
+    single,
+    text_of,
+)
 from servers.features import build
 from servers.memory import Memory, definition
 from servers.wire import Wire, said
@@ -73,10 +82,7 @@ async def test_the_front_of_one_server_says_what_the_server_says(home: Path) -> 
 async def test_what_a_server_lacks_is_not_declared(home: Path) -> None:
     wire = Wire(capabilities={"tasks": {"list": {}}, "extensions": {"io.modelcontextprotocol/tasks": {}}})
     for mode in (OLD, "auto"):
-        async with (
-            gateway_of(home, {"wire": wire}) as gateway,
-            Client(Front(gateway, "wire").server, mode=mode) as client,
-        ):
+        async with before(home, wire, mode) as client:
             declared = client.server_capabilities.model_dump(exclude_none=True)
             assert declared.keys() == {"tools"}
 
@@ -148,10 +154,7 @@ async def test_a_client_that_cannot_be_asked_is_not(home: Path, legacy: bool) ->
 async def test_a_server_whose_questions_are_switched_off_asks_nobody(home: Path) -> None:
     server, _ = build(legacy=True)
     person = Person()
-    async with (
-        gateway_of(home, {"features": server}, questions=False) as gateway,
-        Client(Front(gateway, "features").server, mode=OLD, **person.options) as client,
-    ):
+    async with before(home, server, OLD, person, questions=False) as client:
         with pytest.raises(MCPError, match="no client"):
             await client.call_tool("test_elicitation", {"message": "?"})
         assert json.loads(text_of(await client.call_tool("test_roots", {}))) == []
@@ -264,10 +267,7 @@ async def test_a_tool_that_needs_a_task_is_run_as_one(home: Path) -> None:
     answers: dict[str, Any] = {"tools/call": create, "tasks/result": result}
     wire = Wire(tool={"execution": {"taskSupport": "required"}}, **answers)
     for mode in (OLD, "auto"):
-        async with (
-            gateway_of(home, {"wire": wire}) as gateway,
-            Client(Front(gateway, "wire").server, mode=mode, **Person().options) as client,
-        ):
+        async with before(home, wire, mode) as client:
             (tool,) = (await client.list_tools()).tools
             assert tool.execution is None
             assert '"p": "Ann"' in text_of(await client.call_tool("use", {}))

@@ -7,7 +7,8 @@ search takes time linear in it.
 """
 
 from halflap.calls.redact.configured import configured_secrets
+from halflap.calls.redact.record import redact_record, without_values
 from halflap.calls.redact.redactor import Redactor
 from halflap.calls.redact.scan import MARK
 
-__all__ = ["MARK", "Redactor", "configured_secrets"]
+__all__ = ["MARK", "Redactor", "configured_secrets", "redact_record", "without_values"]

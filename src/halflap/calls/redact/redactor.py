@@ -25,6 +25,16 @@ __all__ = ["Redactor"]
 
 _CUT = " [cut]"
 _SHORTEST_ENCODED = 8
+_MAX_DEPTH = 100
+_MAX_JSON_LEVELS = 4
+"""Levels of JSON texts within JSON texts that are read; the record of a call is the first."""
+_LARGE_NUMBER = 1_000
+"""Smaller numbers under a secret name are kept: they are counts more often than secrets."""
+_NAME_KEYS = words("name key header field label id variable option element selector placeholder target")
+_VALUE_KEYS = words("value values text")
+_SHORT_KEY = 64
+_PUNCTUATION = len('"",')
+_SCALAR_BYTES = 8
 
 
 class Redactor:
@@ -33,12 +43,12 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets for form in _written_forms(secret[:OVERLAP])}
         self._known = sorted(filter(None, forms), key=len, reverse=True)
-        self.short = lru_cache(maxsize=1_000)(self.plain)
+        self.short = lru_cache(maxsize=1_000)(self.part)
         """Redacts keys: they repeat, so the answers are kept."""
 
     def value(self, value: Any) -> Any:
         """Return a JSON value with the same keys, types and lengths, without its secrets."""
-        return _Walk(self, None).walk(value)
+        return _Walk(self).walk(value)
 
     def value_within(self, value: Any, limit: int) -> tuple[Any, bool]:
         """Return a JSON value without its secrets, cut to about `limit` bytes, and whether it was cut."""
@@ -47,24 +57,17 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return a text without its secrets. One that is JSON is read as JSON."""
-        safe: str = _Walk(self, None).walk(text)
+        safe: str = self.value(text)
         return safe
 
-    def plain(self, text: str) -> str:
-        """Return a text, or part of one, without its secrets."""
-        return _without(text, self._find(text))
+    def part(self, text: str, length: int | None = None) -> str:
+        """Return the beginning of a text without its secrets; none is cut in half at its end."""
+        read = text if length is None else text[: length + OVERLAP]
+        return _without(text[:length], [*self._find_known(read), *find_secrets(read)])
 
     def code(self, code: str) -> str:
         """Return a program without the secrets in its literals and comments."""
         return _without(code, [*self._find_known(code), *find_in_code(code)])
-
-    def beginning(self, text: str, length: int) -> str:
-        """Return the beginning of a text without its secrets; none is cut in half at its end."""
-        spans = self._find(text[: length + OVERLAP])
-        return _without(text[:length], [(start, min(end, length)) for start, end in spans if start < length])
-
-    def _find(self, text: str) -> list[Span]:
-        return [*self._find_known(text), *find_secrets(text)]
 
     def _find_known(self, text: str) -> Iterator[Span]:
         for secret in self._known:
@@ -94,35 +97,22 @@ def _written_forms(secret: str) -> Iterator[str]:
 def _without(text: str, spans: list[Span]) -> str:
     parts, at = [], -1
     for start, end in sorted(spans):
+        if start >= len(text):
+            break
         if start > at:
             parts += [text[max(at, 0) : start], MARK]
         at = max(at, end)
     return "".join([*parts, text[at:]]) if parts else text
 
 
-# JSON values
-
-_MAX_DEPTH = 100
-_MAX_JSON_LEVELS = 3
-"""Levels of JSON texts within JSON texts that are read."""
-_LARGE_NUMBER = 1_000
-"""Smaller numbers under a secret name are kept: they are counts more often than secrets."""
-_NAME_KEYS = words("name key header field label id variable option element selector placeholder target")
-_VALUE_KEYS = words("value values text")
-_SHORT_KEY = 64
-_PUNCTUATION = len('"",')
-_SCALAR_BYTES = 8
-_NOT_JSON = object()
-
-
 class _Walk:
-    """One pass over a value, with what is left of its size limit."""
+    """One pass over a JSON value, with what is left of its size limit."""
 
-    def __init__(self, redactor: Redactor, limit: int | None) -> None:
-        self._redactor = redactor
-        self._left = float("inf") if limit is None else limit
-        self._json_levels = _MAX_JSON_LEVELS
+    def __init__(self, redactor: Redactor, limit: float = float("inf")) -> None:
         self.was_cut = False
+        self._redactor = redactor
+        self._left = limit
+        self._json_levels = _MAX_JSON_LEVELS
 
     def walk(self, value: Any, kind: Sensitivity = "no", depth: int = 0) -> Any:
         """Return the value without its secrets; `kind` follows from the name above it."""
@@ -141,19 +131,19 @@ class _Walk:
     def _string(self, text: str, kind: Sensitivity, depth: int) -> str:
         if is_secret_text(kind, text):
             return self._spend(MARK)
-        read = _read_json(text) if self._json_levels else _NOT_JSON
-        if read is _NOT_JSON:
-            return self._spend(self._cut(text))
+        read = _read_json(text) if self._json_levels else None
+        if read is None:
+            return self._spend(self._plain(text))
         self._json_levels -= 1
         safe = self.walk(read, depth=depth)
         self._json_levels += 1
         return text if safe == read else _written_like(text, safe)
 
-    def _cut(self, text: str) -> str:
+    def _plain(self, text: str) -> str:
         if len(text) <= self._left:
-            return self._redactor.plain(text)
+            return self._redactor.part(text)
         self.was_cut = True
-        return self._redactor.beginning(text, max(int(self._left), 0)) + _CUT
+        return self._redactor.part(text, max(int(self._left), 0)) + _CUT
 
     def _mapping(self, value: Mapping[Any, Any], kind: Sensitivity, depth: int) -> dict[str, Any]:
         kept: dict[str, Any] = {}
@@ -165,17 +155,13 @@ class _Walk:
             below = kind if kind == "secret" else sensitivity(name)
             if is_pair and name.lower() in _VALUE_KEYS:
                 below = "secret"
-            safe = self._key(name, kept)
-            kept[safe] = self.walk(member, below, depth + 1)
+            is_short = len(name) <= min(self._left, _SHORT_KEY)
+            safe = unique = self._spend(self._redactor.short(name) if is_short else self._plain(name))
+            number = 2
+            while unique in kept:
+                unique, number = f"{safe} {number}", number + 1
+            kept[unique] = self.walk(member, below, depth + 1)
         return kept
-
-    def _key(self, key: str, taken: Mapping[str, Any]) -> str:
-        is_short = len(key) <= min(self._left, _SHORT_KEY)
-        safe = self._spend(self._redactor.short(key) if is_short else self._cut(key))
-        name, number = safe, 2
-        while name in taken:
-            name, number = f"{safe} {number}", number + 1
-        return name
 
     def _list(self, value: Sequence[Any], kind: Sensitivity, depth: int) -> list[Any]:
         kept: list[Any] = []
@@ -209,14 +195,14 @@ def _is_secret_pair(value: Mapping[Any, Any]) -> bool:
 
 
 def _read_json(text: str) -> Any:
-    """Parse a text that is one JSON object or array without duplicate keys."""
+    """Parse a text that is one JSON object or array without duplicate keys; None if it is not."""
     stripped = text.strip()
     if stripped[:1] + stripped[-1:] not in {"{}", "[]"}:
-        return _NOT_JSON
+        return None
     try:
         return json.loads(stripped, object_pairs_hook=_unique)
     except (ValueError, RecursionError):
-        return _NOT_JSON
+        return None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator
 
 from halflap.calls.redact.table import SHAPES, TOKENS, Sensitivity, is_random, sensitivity, words
+from halflap.core.text import REDACTED as MARK
 
 __all__ = ["MARK", "OVERLAP", "Span", "find_in_code", "find_secrets", "is_secret_field", "is_secret_text"]
 
 Span = tuple[int, int]
 
-MARK = "[redacted]"
-"""What replaces a secret."""
 _PART, OVERLAP = 1 << 16, 1 << 14
 """A search blocks all threads, so texts are searched in parts. A secret longer than the overlap may be missed."""
 

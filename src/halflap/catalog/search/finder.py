@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
     from halflap.catalog.catalog import Catalog
     from halflap.catalog.search.index import Index
-    from halflap.catalog.search.semantic import Embedding
     from halflap.catalog.snapshot import Snapshot
     from halflap.core.values import Tool
     from halflap.schema import ToolSchema
@@ -67,11 +65,6 @@ class Finder:
             hits.append(Hit(found.name, clean(line, _MAX_LINE), signature, round(found.score, 4)))
         return hits
 
-    @cached_property
-    def _embedding(self) -> Embedding | None:
-        found: Embedding | None = import_module("halflap.catalog.search.semantic").Embedding.load()
-        return found
-
     def _build(self, snapshot: Snapshot) -> Index:
         # Imported in the thread: it takes a while, and not every gateway is asked to search.
         document_of = import_module("halflap.catalog.search.document").document_of
@@ -81,5 +74,5 @@ class Finder:
         }
         tools = (snapshot.tools[name] for name in snapshot.callable)
         documents = [document_of(tool, texts.get(tool.server, "")) for tool in tools]
-        index: Index = import_module("halflap.catalog.search.index").Index(documents, self._embedding)
+        index: Index = import_module("halflap.catalog.search.index").Index(documents)
         return index

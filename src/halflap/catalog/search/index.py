@@ -1,9 +1,8 @@
 """The search index: named tools first, then the tools that fit the words of the query best.
 
 Words are ranked by BM25F. A word also finds its kin: longer words that begin with it, and its inflections. The last word may
-be unfinished, so that search works while a user types. Words that follow each other as in the tool's name count a little
-more, which tells `pdf_to_text` from `text_to_pdf`. And a tool gains from the best tool of its server, because a task that
-needs one of them mostly needs the others too.
+be unfinished, so that search works while a user types. And a tool gains from the best tool of its server, because a task
+that needs one of them mostly needs the others too.
 
 Scores go from 0 to 1 and are comparable within one answer only:
 
@@ -12,33 +11,42 @@ Scores go from 0 to 1 and are comparable within one answer only:
     0.98          one of the two, or "server tool", apart from case, separators, quotes and arguments
     0.97          the query mentions the name with separators, as only names are written
     0.95          a name of several words with one typo
-    up to 0.90    by words: the best tool has the share of the query's weight that it covers (or, with
-                  `halflap[semantic]`, its similarity in meaning if that is more), the others less
+    up to 0.90    by words: the best tool has the share of the query's weight that it covers, the others less
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from itertools import pairwise
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 from halflap.catalog.search.document import MAX_NAME, Document
-from halflap.catalog.search.names import Names
-from halflap.catalog.search.semantic import Embedding, SemanticIndex
 from halflap.catalog.search.terms import Terms
-from halflap.catalog.search.words import terms, words
+from halflap.catalog.search.words import letters, terms, words
 
 MAX_FOUND = 100
 _MAX_QUERY = 2_000
 _MAX_QUERY_TERMS = 64
 _MAX_CORRECTED = 4
-_MAX_SEMANTIC_TEXT = 500
-_BY_WORDS = 0.9
 _KIN_SHARE = 0.5
-_PAIR_SHARE = 0.1
 _NEIGHBOUR_SHARE = 0.5
+
+# The scores that are explained above.
+_EXACT = 1.0
+_ORIGINAL = 0.99
+_SAME_LETTERS = 0.98
+_MENTIONED = 0.97
+_TYPO = 0.95
+_BY_WORDS = 0.9
+
+_ARGUMENTS = re.compile(r"\([^()]*\)\W*$")
+_TOKEN = re.compile(r"[\w@.:/-]+")
+_SEPARATOR = re.compile(r"[^\W_][_@.:/-]+[^\W_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +60,15 @@ class Found:
 class Index:
     """An inverted index over one catalogue. Immutable; build it in a thread, since that takes time."""
 
-    def __init__(self, documents: Iterable[Document], embedding: Embedding | None = None) -> None:
+    def __init__(self, documents: Iterable[Document]) -> None:
         # The tools of a server are numbered consecutively, so that a server is a range.
         self._documents = sorted(documents, key=lambda document: (document.server, document.name))
         self._servers: dict[str, range] = {}
-        self._pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
         for number, document in enumerate(self._documents):
             first = self._servers.get(document.server, range(number, number)).start
             self._servers[document.server] = range(first, number + 1)
-            for pair in pairwise(terms(document.original_name[:MAX_NAME])):
-                self._pairs[pair].append(number)
         self._terms = Terms(self._documents)
         self._names = Names(self._documents)
-        texts = [] if embedding is None else [_summary(document) for document in self._documents]
-        self._semantic = None if embedding is None else SemanticIndex(embedding, texts)
 
     def search(self, query: str, limit: int = 10, server: str | None = None) -> list[Found]:
         """Return at most `limit` tools, best first, equally good ones by name."""
@@ -92,20 +95,13 @@ class Index:
                 kin = self._terms.completions(term)
             for number, gain in self._gains(term, kin, among):
                 covered[number] += gain
-        for pair in set(pairwise(asked)):
-            for number in self._pairs.get(pair, ()):
-                if number in among:
-                    covered[number] += _PAIR_SHARE * sum(map(self._terms.weight, pair))
         fits = self._with_neighbours(covered)
-        if self._semantic is None:
-            least = nlargest(limit, fits)[-1]
-            best, nearest = {number: fit for number, fit in enumerate(fits) if fit and fit >= least}, 0.0
-        else:
-            best, nearest = self._semantic.best(fits, query, among, limit)
+        least = nlargest(limit, fits)[-1]
+        best = {number: fit for number, fit in enumerate(fits) if fit and fit >= least}
         if not best:
             return {}
         strength = max(covered[number] for number in best) / sum(map(self._terms.weight, asked))
-        scale = _BY_WORDS * min(1.0, max(nearest, strength)) / max(best.values())
+        scale = _BY_WORDS * min(1.0, strength) / max(best.values())
         return {number: round(scale * fit, 4) for number, fit in best.items()}
 
     def _gains(self, term: str, kin: list[str], among: range) -> Iterable[tuple[int, float]]:
@@ -139,7 +135,50 @@ class Index:
         return fits
 
 
-def _summary(document: Document) -> str:
-    """Return the text that is embedded for a tool."""
-    name = " ".join(words(f"{document.server} {document.original_name}"[:MAX_NAME], wholes=False))
-    return f"{name}. {document.title} {document.description[:_MAX_SEMANTIC_TEXT]}"
+class Names:
+    """Recognises tool names in queries, however they are written."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._exact = {document.name: number for number, document in enumerate(documents)}
+        self._originals: dict[str, set[int]] = defaultdict(set)
+        self._letters: dict[str, set[int]] = defaultdict(set)
+        self._single_words: set[str] = set()
+        for number, document in enumerate(documents):
+            server, original = document.server[:MAX_NAME], document.original_name[:MAX_NAME]
+            self._originals[document.original_name].add(number)
+            # The namespaced name is not always made of server and tool: a name that is taken gets a suffix.
+            for name in (original, f"{server} {original}", document.name[:MAX_NAME]):
+                self._letters[letters(name)].add(number)
+            if len(words(original, wholes=False)) == 1:
+                self._single_words.add(letters(original))
+        self._letters.pop("", None)
+        self._keys = list(self._letters)
+
+    def match(self, query: str) -> dict[int, float]:
+        """Score the tools whose name the query is, contains, or nearly is."""
+        asked = query.strip()
+        scores = dict.fromkeys(self._mentioned(asked), _MENTIONED)
+        whole = _ARGUMENTS.sub("", asked) if len(asked) <= 2 * MAX_NAME else ""
+        scores |= dict.fromkeys(self._letters.get(letters(whole), ()), _SAME_LETTERS)
+        for name in (query, asked):
+            scores |= dict.fromkeys(self._originals.get(name, ()), _ORIGINAL)
+        exact = self._exact.get(query, self._exact.get(asked))
+        if exact is not None:
+            scores[exact] = _EXACT
+        return scores or dict.fromkeys(self._mistyped(whole), _TYPO)
+
+    def _mentioned(self, sentence: str) -> Iterator[int]:
+        """Find tools named by words that can hardly be anything but a name: this_one, server.this-one."""
+        for token in _TOKEN.findall(sentence):
+            name = token.rstrip(".:/-")[:MAX_NAME]
+            # An e-mail is no mention of the tool `email`.
+            if _SEPARATOR.search(name) and letters(name) not in self._single_words:
+                yield from self._letters.get(letters(name), ())
+
+    def _mistyped(self, name: str) -> Iterator[int]:
+        """Find tools named by several words, one typo away; of separate words, the first has to be right."""
+        written = words(name, wholes=False)
+        if len(written) > 1:
+            verb = written[0] if len(name.split()) > 1 else ""  # `get user` is not `set_user`
+            for near, _, _ in process.extract(letters(name), self._keys, scorer=OSA.distance, score_cutoff=1):
+                yield from self._letters[near] if near.startswith(verb) else ()

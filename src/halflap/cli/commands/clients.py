@@ -59,43 +59,43 @@ def init(
     found, unreadable = gather([place for place in places if place.file != target], scope)
     plan = plan_import(found, own, scope)
     counts = Counter(one.place.describe(scope.home) for one in found)
-    lines = [f"Found {plural(number, 'server')}: {where}" for where, number in counts.items()]
-    lines += [f"Skipped: {problem}" for problem in unreadable]
-    lines += [
-        f"Not imported: {one.label} of {one.place.describe(scope.home)}: {reason}"
-        for one, reason in plan.refused
-    ]
-    lines += [f"Note: {text}" for text in plan.notes]
-    if lines:
-        note("\n".join(lines))
+    for where, number in counts.items():
+        note(f"Found {plural(number, 'server')}: {where}")
+    for problem in unreadable:
+        note(f"Skipped: {problem}")
+    for one, reason in plan.refused:
+        note(f"Not imported: {one.label} of {one.place.describe(scope.home)}: {reason}")
+    for text in plan.notes:
+        note(f"Note: {text}")
     written = bool(plan.new) and _write_import(own, plan, scope, invocation, yes=yes, dry_run=dry_run)
     sign_in = [name for name, one in plan.new.items() if one.signs_in and not one.disabled]
     if written:
         note(f"Written: {target}")
-    elif not plan.new and plan.present:
-        note(f"Nothing new: {target} stays as it is.")
     elif not plan.new:
-        note("No MCP servers to import. Add one: halflap add NAME -- COMMAND")
+        nothing = "No MCP servers to import. Add one: halflap add NAME -- COMMAND"
+        note(f"Nothing new: {target} stays as it is." if plan.present else nothing)
     if sign_in:
-        note(
-            f"Sign-in may be needed: {', '.join(map(one_line, sign_in))}. `halflap doctor` checks them; "
-            "`halflap login NAME` signs in."
-        )
+        note(f"Sign-in may be needed: {', '.join(map(one_line, sign_in))}. `halflap login NAME` signs in.")
     if written:
         note("Next: `halflap doctor` checks the servers; `halflap install CLIENT` adds Halflap to a client.")
     if invocation.as_json:
-        added = [
-            {"name": name, "disabled": one.disabled, "comments": list(one.notes)}
-            for name, one in plan.new.items()
-        ]
-        present = [
-            {"name": name, "client": one.place.client.slug, "file": str(one.place.file)}
-            for name, one in plan.present
-        ]
-        kept_out = [{"name": one.name, "reason": reason} for one, reason in plan.refused]
-        data = {"file": str(target), "written": written, "added": added, "present": present}
-        more = {"kept_out": kept_out, "sign_in": sign_in, "unreadable": unreadable, "notes": plan.notes}
-        print_json({**data, **more})
+        data = {
+            "file": str(target),
+            "written": written,
+            "added": [
+                {"name": name, "disabled": one.disabled, "comments": list(one.notes)}
+                for name, one in plan.new.items()
+            ],
+            "present": [
+                {"name": name, "client": one.place.client.slug, "file": str(one.place.file)}
+                for name, one in plan.present
+            ],
+            "kept_out": [{"name": one.name, "reason": reason} for one, reason in plan.refused],
+            "sign_in": sign_in,
+            "unreadable": unreadable,
+            "notes": plan.notes,
+        }
+        print_json(data)
 
 
 def _write_import(own: OwnConfig, plan: Import, scope: Scope, invocation: Invocation, **how: bool) -> bool:
@@ -133,12 +133,7 @@ def _without_secrets(path: Path, entries: Mapping[str, dict[str, Any]]) -> tuple
 @command(shared=("config", "json"))
 def install(
     invocation: Invocation,
-    client: Annotated[
-        str,
-        Argument(
-            metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.", autocompletion=lambda: list(CLIENTS)
-        ),
-    ],
+    client: Annotated[str, Argument(metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.")],
     move: Annotated[bool, Option("--move", help="Remove the servers that Halflap has, too.")] = False,
     undo_it: Annotated[bool, Option("--undo", help="Restore the client's original file.")] = False,
     yes: YesOption = False,

@@ -44,7 +44,7 @@ _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 @command()
 async def doctor(
     invocation: Invocation,
-    servers: Annotated[list[str] | None, Argument(help="Only these servers.", show_default=False)] = None,
+    servers: Annotated[list[str] | None, Argument(help="Only these servers.")] = None,
     log: Annotated[bool, Option("--log", help="Show the last lines of each server's stderr.")] = False,
 ) -> None:
     """Check everything, and show what is wrong and what to do.
@@ -196,10 +196,7 @@ def _facts(examined: Mapping[str, Any]) -> dict[str, Any]:
 @command(shared=("json",))
 def explain(
     invocation: Invocation,
-    code: Annotated[
-        str | None,
-        Argument(help="A code, as in `Error [tool-not-found]`; without it, all are listed."),
-    ] = None,
+    code: Annotated[str | None, Argument(help="A code, as in `Error [usage]`; all without one.")] = None,
 ) -> None:
     """Explain the code of an error, or of something that doctor found."""
     texts = explanations()

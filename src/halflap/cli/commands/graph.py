@@ -34,8 +34,7 @@ async def show_graph(
     invocation: Invocation,
     tool: Annotated[str | None, Option("--tool", "-t", help="Only links of this tool.")] = None,
     form: Annotated[
-        Literal["mermaid", "dot"] | None,
-        Option("--format", "-f", help="Draw a diagram instead of a table.", show_default=False),
+        Literal["mermaid", "dot"] | None, Option("--format", "-f", help="Draw a diagram.")
     ] = None,
 ) -> None:
     """Show which results can be which arguments: as a table, a diagram or data."""
@@ -93,21 +92,13 @@ async def explain(invocation: Invocation, source: ToolArgument, target: ToolArgu
 @command()
 async def suggest(
     invocation: Invocation,
-    goal: Annotated[
-        list[str] | None, Argument(help="Words to search for, in any language.", show_default=False)
-    ] = None,
-    want: Annotated[
-        list[str] | None,
-        Option("--want", "-w", metavar="TOOL_OR_FIELD", help="Plan for a tool or a field; may be repeated."),
-    ] = None,
+    goal: Annotated[list[str] | None, Argument(help="Words to search for, in any language.")] = None,
+    want: Annotated[list[str] | None, Option("--want", "-w", help="Plan for this tool or field.")] = None,
     have: Annotated[
-        list[str] | None,
-        Option("--have", metavar="NAME=VALUE", help="A value; NAME alone for one you'll supply later."),
+        list[str] | None, Option(metavar="NAME=VALUE", help="A value; NAME alone if it comes later.")
     ] = None,
     may_change: Annotated[bool, Option("--may-change", help="Allow steps that change something.")] = False,
-    limit: Annotated[
-        int | None, Option("--limit", "-n", min=1, max=10, help="Maximum number of suggestions.")
-    ] = None,
+    limit: Annotated[int | None, Option("--limit", "-n", min=1, max=10, help="Maximum number.")] = None,
     program: Annotated[bool, Option("--program", help="Print the best one's program alone.")] = False,
     net: Annotated[bool, Option("--net", help="Print the best one as a workflow alone.")] = False,
 ) -> None:

@@ -35,15 +35,14 @@ _MIN_GAIN = 0.05
 @command()
 async def lint(
     invocation: Invocation,
-    servers: Annotated[list[str] | None, Argument(help="Only these servers.", show_default=False)] = None,
+    servers: Annotated[list[str] | None, Argument(help="Only these servers.")] = None,
     file: Annotated[
-        Path | None, Option("--file", "-f", help="Lint definitions in a file; - for stdin.")
+        Path | None, Option("--file", "-f", help="Lint a file of definitions; - for stdin.")
     ] = None,
     suggest: Annotated[bool, Option("--suggest", help="Draft missing output schemas from results.")] = False,
     everything: Annotated[bool, Option("--all", "-a", help="Show every finding with its fix.")] = False,
     fail_on: Annotated[
-        Literal["error", "warning", "info", "never"] | None,
-        Option("--fail-on", help="Override lint.fail_on.", show_default=False),
+        Literal["error", "warning", "info", "never"] | None, Option(help="Override lint.fail_on.")
     ] = None,
 ) -> None:
     """Lint MCP servers for what makes tools hard to compose.

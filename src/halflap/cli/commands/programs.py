@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -20,28 +21,29 @@ from halflap.cli.options import (
     YesOption,
     confirmed,
     given_arguments,
+    read_at_most,
 )
 from halflap.cli.output import note, one_line, outline, print_json, working
 from halflap.core.environment import install_command
 from halflap.core.errors import UsageError
 from halflap.core.text import plural
 from halflap.core.values import DSPY, Tool
-from halflap.dspy.key import redacted
-from halflap.dspy.library import Library, SavedProgram
-from halflap.dspy.optimize import Progress, read_examples
+from halflap.dspy.library import Library
 from halflap.dspy.optimize import optimize as optimize_program
+from halflap.dspy.optimize import read_examples
 from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
-    from halflap.dspy.programs import LoadedProgram
+    from halflap.dspy.library import SavedProgram
 
 programs = group("programs", "List, show, run, export and optimise saved DSPy programs.")
 _SHARED = ("config", "json")
 _MAX_REASON = 1_000
+_MAX_WIRING = 1_000_000
 NameArgument = Annotated[
     str, Argument(help="The program's name.", callback=lambda name: name.removeprefix(f"{DSPY}__"))
 ]
-ReplaceOption = Annotated[bool, Option("--replace", help="Replace an existing program of that name.")]
+ForceOption = Annotated[bool, Option("--force", help="Replace an existing program of that name.")]
 
 
 async def _list(invocation: Invocation) -> None:
@@ -53,11 +55,12 @@ async def _list(invocation: Invocation) -> None:
         "total_count": len(found),
         "broken": [{"name": name, "reason": reason} for name, reason in broken.items()],
     }
-    lines = [
-        line
-        for one in found.values()
-        for line in (_heading(one), f"      {one_line(one.saved.spec.description)}")
-    ]
+    lines: list[str] = []
+    for one in found.values():
+        spec = one.spec
+        score = "" if spec.validation_score is None else f", validation score {spec.validation_score:g}"
+        counts = f"{plural(len(spec.predictors), 'predictor')}, optimizer {spec.optimizer}{score}"
+        lines += [one_line(f"{spec.name} {spec.version}  {counts}"), f"      {one_line(spec.description)}"]
     for name, reason in broken.items():
         reasons = (one_line(one, _MAX_REASON) for one in reason.splitlines() if one.strip())
         lines += [one_line(name), *(f"      [broken] {one}" for one in reasons)]
@@ -71,25 +74,17 @@ programs.callback(invoke_without_command=True)(command(shared=_SHARED, default=T
 programs.command(name="list")(command(shared=_SHARED)(_list))
 
 
-def _heading(program: LoadedProgram) -> str:
-    spec = program.saved.spec
-    score = "" if spec.validation_score is None else f", validation score {spec.validation_score:g}"
-    counts = f"{plural(len(spec.predictors), 'predictor')}, optimizer {spec.optimizer}{score}"
-    return one_line(f"{spec.name} {spec.version}  {counts}")
-
-
 @programs.command()
 @command(shared=_SHARED)
 async def info(invocation: Invocation, name: NameArgument) -> None:
     """Show a DSPy program: inputs and outputs, predictors and origin."""
     async with invocation.gateway() as gateway:
-        loaded = await gateway.parts.dspy.find(name)
-    made, data = loaded.saved.spec, loaded.info()
-    tool = Tool(f"{DSPY}__{made.name}", DSPY, made.name, "", made.input_schema, made.output_schema)
-    called = {one.name: list(one.tools) for one in made.predictors if one.tools}
-    invocation.show(
-        data, [parse_schema(tool).format_compact(), *outline({**data, "may call": called or None})]
-    )
+        program = await gateway.parts.dspy.find(name)
+    spec, data = program.spec, program.info()
+    tool = Tool(f"{DSPY}__{spec.name}", DSPY, spec.name, "", spec.input_schema, spec.output_schema)
+    called = {one.name: list(one.tools) for one in spec.predictors if one.tools}
+    signature = parse_schema(tool).format_compact()
+    invocation.show(data, [signature, *outline({**data, "may call": called or None})])
 
 
 @programs.command()
@@ -106,13 +101,13 @@ async def run(
     It uses the model of `programs.lm`. With --json, they include the times of the run.
     """
     async with invocation.gateway() as gateway:
-        schema = (await gateway.parts.dspy.find(name)).saved.spec.input_schema
+        dspy, programs = gateway.parts.dspy, gateway.parts.programs
+        schema = (await dspy.find(name)).spec.input_schema
         given = given_arguments(arguments, json_arguments, schema)
-        context = confirmed(
-            await gateway.parts.executor.dspy_needing_confirmation(name), f"{DSPY}__{name}", yes=yes
-        )
+        tool = f"{DSPY}__{name}"
+        context = confirmed(await programs.destructive_within(tool), tool, yes=yes)
         with working(f"Running {one_line(name)}"):
-            result = await gateway.parts.executor.execute_dspy(name, given, context)
+            result = await dspy.execute(name, given, context)
     if not invocation.as_json:
         metadata = result.pop("_metadata")
         cached = "; all answers were cached" if metadata["cache_hit"] else ""
@@ -124,21 +119,13 @@ async def run(
 @command()
 def export(
     invocation: Invocation,
-    what: Annotated[
-        str,
-        Argument(
-            metavar="MODULE:OBJECT", help="A dspy.Module in a Python module, found from this folder on."
-        ),
-    ],
+    what: Annotated[str, Argument(metavar="MODULE:OBJECT", help="A dspy.Module, found from this folder on.")],
     name: Annotated[str, Argument(help="Its name: lower-case letters, digits and _.")],
-    version: Annotated[str, Option("--version", help="Its version.")] = "1.0.0",
+    version: Annotated[str, Option(help="Its version.")] = "1.0.0",
     wiring: Annotated[
-        Path | None,
-        Option(
-            "--wiring", metavar="FILE", help="A JSON file that says which field feeds which, if not by name."
-        ),
+        Path | None, Option(metavar="FILE", help="JSON that says which field feeds which.")
     ] = None,
-    replace: ReplaceOption = False,
+    force: ForceOption = False,
 ) -> None:
     """Save a dspy.Module as a DSPy program.
 
@@ -152,8 +139,11 @@ def export(
 
     config = invocation.config()
     library = Library(config.programs.root)
-    library.check_new(name, replace=replace)
-    wires = None if wiring is None else _read_wiring(wiring)
+    library.check_new(name, force=force)
+    try:
+        wires = None if wiring is None else json.loads(read_at_most(wiring, _MAX_WIRING))
+    except ValueError as error:
+        raise UsageError(f"{wiring} is not JSON: {error}.") from None
 
     async def listed() -> dict[str, Tool]:
         async with invocation.gateway(config) as gateway:
@@ -162,21 +152,10 @@ def export(
 
     # The module's own output goes to stderr.
     with redirect_stdout(sys.stderr), working(f"Exporting {one_line(what)}"):
-        try:
-            module = load_object(what, Path.cwd())
-            made = describe(module, name, tools=asyncio.run(listed()), wiring=wires, version=version)
-        except UsageError as error:
-            # The user's own code may say anything, also the model's key.
-            raise UsageError(redacted(str(error), config.programs.lm)) from None
-        stored = library.save(made, replace=replace)
-    invocation.report(_saved_data(stored), f"Written: {stored.name} {version}, in {stored.path}")
-
-
-def _read_wiring(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} can't be read as JSON: {error}") from None
+        module = load_object(what, Path.cwd())
+        made = describe(module, name, tools=asyncio.run(listed()), wiring=wires, version=version)
+        data = _saved_data(library, library.save(made, force=force))
+    invocation.report(data, f"Written: {name} {version}, in {data['path']}")
 
 
 @programs.command()
@@ -184,68 +163,55 @@ def _read_wiring(path: Path) -> Any:
 async def optimize(
     invocation: Invocation,
     name: NameArgument,
-    train: Annotated[
-        Path,
-        Option("--train", metavar="FILE", help="Examples, one JSON object a line: inputs and right outputs."),
-    ],
-    metric: Annotated[
-        str,
-        Option("--metric", help="How answers are scored: exact, exact:FIELD, or your own module:function."),
-    ],
+    train: Annotated[Path, Option(metavar="FILE", help="JSON lines with inputs and right outputs.")],
+    metric: Annotated[str, Option(help="Compare: exact, exact:FIELD, or module:function.")],
     optimizer: Annotated[
         Literal["BootstrapFewShot", "GEPA"],
-        Option("--optimizer", help="BootstrapFewShot adds examples, GEPA rewrites the prompts."),
+        Option(help="BootstrapFewShot adds examples, GEPA rewrites the prompts."),
     ] = "BootstrapFewShot",
-    held_out: Annotated[
-        float, Option("--held-out", min=0.01, max=0.99, help="The share of examples to measure with.")
-    ] = 0.3,
-    budget: Annotated[
-        int | None,
-        Option("--budget", min=1, help="Maximum number of answers that GEPA may score.", show_default=False),
-    ] = None,
-    save_as: Annotated[
-        str | None,
-        Option("--save-as", metavar="NAME", help="Name of the result; by default NAME_optimized."),
-    ] = None,
-    replace: ReplaceOption = False,
+    budget: Annotated[int | None, Option(min=1, help="How many answers GEPA may score.")] = None,
+    save_as: Annotated[str | None, Option(metavar="NAME", help="By default NAME_optimized.")] = None,
+    force: ForceOption = False,
     yes: YesOption = False,
 ) -> None:
     """Optimise a DSPy program over examples.
 
-    The result is saved with its score. Old and new are scored on held-out examples. Nothing is saved if the new one
-    scores lower.
+    The result is saved with its score. Old and new are scored on three tenths of the examples, which are held out.
+    Nothing is saved if the new one scores lower.
     """
     config = invocation.config()
     library = Library(config.programs.root)
-    stored = library.read().find(name)
-    new_name = save_as or f"{stored.name}_optimized"
-    examples = read_examples(train, stored.spec)
+    program = library.find(name)
+    new_name = save_as or f"{name}_optimized"
+    examples = read_examples(train, program.spec)
     try:
         async with invocation.gateway(config) as gateway:
-            running = gateway.parts.dspy
-            tools = await gateway.parts.executor.dspy_needing_confirmation(stored.name)
-            context = gateway.parts.executor.under_rule(confirmed(tools, f"{DSPY}__{stored.name}", yes=yes))
-            if running.code_of(f"{DSPY}__{stored.name}"):
+            dspy, programs = gateway.parts.dspy, gateway.parts.programs
+            await dspy.look()
+            tool = f"{DSPY}__{name}"
+            tools = await programs.destructive_within(tool)
+            context = programs.under_rules(confirmed(tools, tool, yes=yes))
+            if program.spec.tools:
                 await gateway.settle()
             with working("Optimising") as update:
 
-                def on_progress(at: Progress) -> None:
-                    if at.score is not None:
-                        note(f"{at.phase.capitalize()}: scored {at.score:g} on {at.total} held-out examples")
+                def on_progress(at: Mapping[str, Any]) -> None:
+                    phase = at["phase"].capitalize()
+                    if "score" in at:
+                        note(f"{phase}: scored {at['score']:g} on {plural(at['total'], 'held-out example')}")
                     else:
-                        update(f"{at.phase.capitalize()}, {at.done} of {at.total}")
+                        update(f"{phase}, {at['done']} of {at['total']}")
 
                 found = await optimize_program(
-                    stored,
+                    program,
                     library,
-                    running.runner,
+                    dspy.runner,
                     name=new_name,
-                    replace=replace,
-                    call=running.call_tool,
+                    force=force,
+                    call=dspy.call_tool,
                     examples=examples,
                     metric=metric,
                     optimizer=optimizer,
-                    held_out=held_out,
                     budget=budget,
                     context=context,
                     progress=on_progress,
@@ -255,16 +221,16 @@ async def optimize(
         note("Stopped; nothing was saved.")
         raise
     scores = {key: value for key, value in asdict(found).items() if key != "saved"}
-    data = {"name": None} if found.saved is None else _saved_data(found.saved)
-    text = f"Saved: {new_name}, in {found.saved.path}" if found.saved else "Not saved: it scored lower."
+    data = {"name": None} if found.saved is None else _saved_data(library, found.saved)
+    text = f"Saved: {new_name}, in {data['path']}" if found.saved else "Not saved: it scored lower."
     invocation.report({**data, **scores}, "\n".join([text, *outline(scores)]))
 
 
-def _saved_data(stored: SavedProgram) -> dict[str, Any]:
+def _saved_data(library: Library, saved: SavedProgram) -> dict[str, Any]:
     return {
-        "name": stored.name,
-        "version": stored.spec.version,
-        "source_hash": stored.source_hash,
-        "validation_score": stored.spec.validation_score,
-        "path": str(stored.path),
+        "name": saved.name,
+        "version": saved.spec.version,
+        "source_hash": saved.source_hash,
+        "validation_score": saved.spec.validation_score,
+        "path": str(library.file(saved.name)),
     }

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from halflap.gateway import Gateway
     from halflap.sandbox.check.finding import Checked
     from halflap.sandbox.run.report import Execution
-    from halflap.scripts import Script
+    from halflap.scripts import Definition, Script
 
 scripts = group("scripts", "List, save, show and remove scripts (saved programs).")
 _SHARED = ("config", "json")
@@ -49,8 +49,7 @@ NameArgument = Annotated[str, Argument(help="The script's name.")]
 async def run(
     invocation: Invocation,
     what: Annotated[
-        str,
-        Argument(metavar="FILE_OR_NAME", help="A Python file, the name of a saved script, or - for stdin."),
+        str, Argument(metavar="FILE_OR_NAME", help="A Python file, a saved script, or - for stdin.")
     ],
     arguments: ArgumentsOption = None,
     json_arguments: JsonArgumentsOption = None,
@@ -64,30 +63,32 @@ async def run(
     if what == json_arguments == "-":
         raise UsageError("Only one of the program and its arguments can come from stdin.")
     is_file = what == "-" or os.sep in what or what.endswith(".py") or Path(what).is_file()
-    code = _read_code(what, follow=True) if is_file else None
+    code = _read_code(what) if is_file else None
     config = invocation.config()
     if not config.servers:
         note(f"No server is configured yet, so the program has no tools. {NO_SERVER_ADVICE}")
     async with invocation.gateway(config) as gateway:
         name = what.removeprefix(_PREFIX)
-        program = (await gateway.scripts.find(name)).code if code is None else code
+        script = None if code is not None else await gateway.scripts.find(name)
+        program = code if script is None else script.code
+        assert program is not None
         with working("Starting servers"):
             await list_unlisted(gateway, program)
         if check:
             with working("Checking"):
                 checked = await gateway.check(program)
-            is_ok = checked.ok and checked.skipped is None
-            _show_check(invocation, checked, is_ok=is_ok)
+            is_ok = _show_check(invocation, checked)
         else:
-            if code is None:
-                definition = (await gateway.scripts.find(name)).definition
-            else:
-                with _about(name):
-                    definition = await asyncio.to_thread(read_definition, code, as_file=True)
+            with _about(name):
+                definition = script.definition if script else await asyncio.to_thread(_as_file, program)
             given = given_arguments(arguments, json_arguments, definition.input_schema)
             is_ok = await _run(invocation, gateway, name, code, given, yes=yes)
     if not is_ok:
         raise Exit(1)
+
+
+def _as_file(code: str) -> Definition:
+    return read_definition(code, as_file=True)
 
 
 async def _run(
@@ -119,21 +120,16 @@ def _report(invocation: Invocation, execution: Execution) -> None:
             | ({"detail": call.detail} if call.detail else {})
             for call in execution.calls
         ]
+        about = {"run": execution.run, "outcome": execution.outcome, "code": execution.code}
+        found = {"output": execution.output, "value": execution.value, "error": execution.error or None}
+        costs = {
+            "duration_ms": round(execution.duration_ms, 1),
+            "cpu_ms": None if execution.cpu_ms is None else round(execution.cpu_ms, 1),
+            "memory_bytes": execution.memory_bytes,
+            "sandbox": execution.sandbox,
+        }
         print_json(
-            {
-                "run": execution.run,
-                "outcome": execution.outcome,
-                "code": execution.code,
-                "output": execution.output,
-                "value": execution.value,
-                "error": execution.error or None,
-                "calls": calls,
-                "shown": [dict(block) for block in execution.shown],
-                "duration_ms": round(execution.duration_ms, 1),
-                "cpu_ms": None if execution.cpu_ms is None else round(execution.cpu_ms, 1),
-                "memory_bytes": execution.memory_bytes,
-                "sandbox": execution.sandbox,
-            }
+            {**about, **found, "calls": calls, "shown": [dict(block) for block in execution.shown], **costs}
         )
         return
     output = execution.output
@@ -146,14 +142,14 @@ def _report(invocation: Invocation, execution: Execution) -> None:
         print_json(execution.value)
 
 
-def _show_check(invocation: Invocation, checked: Checked, *, is_ok: bool) -> None:
+def _show_check(invocation: Invocation, checked: Checked) -> bool:
+    """Return whether the program would run."""
+    is_ok = checked.ok and checked.skipped is None
     found = {"mistake": checked.mistakes, "doubt": checked.doubts}
     data = {f"{word}s": [{"code": one.code, **asdict(one)} for one in some] for word, some in found.items()}
     lines = [f"{word}: {one}" for word, some in found.items() for one in some]
     if lines or invocation.as_json:
         invocation.show({"ok": is_ok, **data, "skipped": checked.skipped}, lines)
-    if invocation.as_json:
-        return
     if checked.skipped is not None:
         note(f"The program could not be checked: {checked.skipped}.")
     elif not lines:
@@ -162,11 +158,12 @@ def _show_check(invocation: Invocation, checked: Checked, *, is_ok: bool) -> Non
         counts = " and ".join(plural(len(some), word) for word, some in found.items() if some)
         after = "It would not run." if checked.mistakes else "It would run; doubts are shown if it fails."
         note(f"{counts}. {after}")
+    return is_ok
 
 
-def _read_code(file: str, *, follow: bool = False) -> str:
+def _read_code(file: str) -> str:
     with _about(file):
-        return decode(sys.stdin.buffer.read()) if file == "-" else read_file(Path(file), follow=follow)
+        return decode(sys.stdin.buffer.read()) if file == "-" else read_file(Path(file))
 
 
 @contextmanager
@@ -184,26 +181,24 @@ def _about(file: str) -> Iterator[None]:
 async def list_scripts(invocation: Invocation) -> None:
     """List the saved scripts, and broken ones with the reason. `halflap run NAME` runs one."""
     async with invocation.gateway() as gateway:
-        saved = await gateway.scripts.saved()
-        blocked, held = gateway.snapshot.blocked, gateway.snapshot.held
-    rows = [_described(script) for script in saved.scripts.values()]
+        saved, snapshot = await gateway.scripts.saved(), gateway.snapshot
+    rows = [_described(script) for script in saved.valid.values()]
     for row in rows:
-        if row["tool"] in blocked:
-            row["blocked"] = blocked[row["tool"]]
-        if row["tool"] in held:
+        if row["tool"] in snapshot.blocked:
+            row["blocked"] = snapshot.blocked[row["tool"]]
+        if row["tool"] in snapshot.held:
             row["held"] = True
     rows += [{"name": one_line(name), "broken": reason} for name, reason in saved.broken.items()]
     rows.sort(key=lambda row: str(row["name"]))
-    if rows or invocation.as_json:
-        invocation.show(rows, [line for row in rows for line in _script_lines(row)])
+    lines: list[str] = []
+    for row in rows:
+        mark = next((f"[{word}] " for word in ("broken", "blocked", "held") if word in row), "")
+        about = f"      {mark}{one_line(row.get('broken') or row['description'])}".rstrip()
+        lines += [row.get("signature", row["name"]), about]
+    if lines or invocation.as_json:
+        invocation.show(rows, lines)
     else:
         note("No scripts are saved yet. Save one: halflap scripts save NAME FILE")
-
-
-def _script_lines(row: dict[str, Any]) -> Iterator[str]:
-    mark = next((f"[{word}] " for word in ("broken", "blocked", "held") if word in row), "")
-    yield row.get("signature", row["name"])
-    yield f"      {mark}{one_line(row.get('broken') or row['description'])}".rstrip()
 
 
 def _described(script: Script) -> dict[str, Any]:

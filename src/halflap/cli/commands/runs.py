@@ -108,8 +108,7 @@ async def show(
 async def purge(
     invocation: Invocation,
     older_than: Annotated[
-        str | None,
-        Option("--older-than", metavar="AGE", help="Delete runs older than this: 30m, 12h, 7d, 4w."),
+        str | None, Option(metavar="AGE", help="Delete older runs: 30m, 12h, 7d, 4w.")
     ] = None,
     everything: Annotated[bool, Option("--all", help="Delete all runs.")] = False,
     yes: YesOption = False,
@@ -133,7 +132,7 @@ async def purge(
 
 
 def _run_data(run: RunRecord) -> dict[str, Any]:
-    data = {key: value for key, value in asdict(run).items() if key not in {"output", "calls"}}
+    data = {key: value for key, value in asdict(run).items() if key not in {"output", "calls", "process"}}
     return _camel({**data, "started_at": _moment(run.started_at), "call_count": run.calls})
 
 

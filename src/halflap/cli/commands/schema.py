@@ -11,12 +11,9 @@ from typer import Argument, Exit, Option
 
 from halflap.cli.command import INTERRUPTED, Invocation, command, group, on_interrupt
 from halflap.cli.options import (
-    ServerOption,
     ToolArgument,
     YesOption,
-    check_server,
     confirm,
-    list_unlisted,
     read_at_most,
     resolve,
     write_text,
@@ -29,9 +26,7 @@ from halflap.cli.output import (
     outline,
     print_lines,
     visible,
-    warn_about_servers,
     working,
-    write,
 )
 from halflap.core.errors import BackfillError, ShapeBrokenError, UsageError
 from halflap.core.text import join, plural
@@ -50,7 +45,7 @@ _MB = 1_000_000
 _LEARNED_KEYS = ("outputSchema", "observedSchema", "observations", "confidence", "lastObserved", "drift")
 
 schema = group("schema", "Show, share and forget what is known about tools' results.")
-OptionalTool = Annotated[str | None, Argument(help="Only this tool.", show_default=False)]
+OptionalTool = Annotated[str | None, Argument(help="Only this tool.")]
 
 
 @schema.command()
@@ -106,7 +101,7 @@ async def forget(
     invocation: Invocation,
     name: OptionalTool = None,
     server: Annotated[str | None, Option("--server", "-s", help="All tools of this server.")] = None,
-    origin: Annotated[str | None, Option("--origin", help="Only from live, backfill or import.")] = None,
+    origin: Annotated[str | None, Option(help="Only from live, backfill or import.")] = None,
     yes: YesOption = False,
 ) -> None:
     """Forget what was learned about a tool, a server, or from an origin."""
@@ -138,9 +133,7 @@ async def forget(
 @command(shared=("config", "verbose"))
 async def export_learned(
     invocation: Invocation,
-    file: Annotated[
-        Path | None, Argument(help="The file to write; by default stdout.", show_default=False)
-    ] = None,
+    file: Annotated[Path | None, Argument(help="The file to write; by default stdout.")] = None,
 ) -> None:
     """Write what was learned, for another gateway to import.
 
@@ -183,38 +176,16 @@ async def import_learned(
     invocation.report(counts, new + own)
 
 
-@schema.command()
-@command(shared=("config", "verbose"))
-async def stubs(invocation: Invocation, name: OptionalTool = None, server: ServerOption = None) -> None:
-    """Write the tools as typed Python functions.
-
-    The check before a run uses the same. In a file __builtins__.pyi next to a program, ty and Pyright use them.
-    """
-    config = invocation.config()
-    check_server(config, server)
-    async with invocation.gateway(config) as gateway:
-        with working("Listing the servers' tools"):
-            await list_unlisted(gateway)
-        warn_about_servers(gateway, server)
-        name = None if name is None else await resolve(gateway, name)
-        write(await gateway.parts.tools.stubs(server, name), exact=True)
-
-
 @command(shared=("config", "json"))
 async def backfill(
     invocation: Invocation,
     sources: Annotated[
-        list[str],
-        Argument(metavar="SOURCE…", help="Files, folders or patterns; - for stdin; store for own records."),
+        list[str], Argument(metavar="SOURCE…", help="Files or folders; - for stdin; store: own records.")
     ],
     server: Annotated[
-        str | None,
-        Option("--server", "-s", metavar="NAME", help="The server of tools that a log names without one."),
+        str | None, Option("--server", "-s", metavar="NAME", help="The server of tools that have none.")
     ] = None,
-    jobs: Annotated[
-        int | None,
-        Option("--jobs", "-j", min=1, max=1024, help="Number of processes; by default the number of cores."),
-    ] = None,
+    jobs: Annotated[int | None, Option("--jobs", "-j", min=1, max=1024, help="Number of processes.")] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would be learned; store nothing.")] = False,
 ) -> None:
     """Learn what tools return from logs.
@@ -264,7 +235,6 @@ def _lines(summary: Summary) -> Iterator[str]:
         {
             "new schemas": summary.schemas("new"),
             "changed schemas": summary.schemas("changed"),
-            "drift": f"{len(summary.drift)}, see halflap schema drift" if summary.drift else None,
             "sources counted before": summary.count("known") or None,
             "servers not configured yet": unknown,
         }

@@ -31,12 +31,8 @@ _SHARED = ("config", "verbose")
 @command(shared=_SHARED)
 async def serve(
     invocation: Invocation,
-    http: Annotated[
-        str | None, Option("--http", metavar="HOST:PORT", help="Serve over HTTP instead of stdio.")
-    ] = None,
-    only: Annotated[
-        str | None, Option("--only", metavar="NAME", help="Serve one server as it is, under its own names.")
-    ] = None,
+    http: Annotated[str | None, Option(metavar="HOST:PORT", help="Serve over HTTP instead of stdio.")] = None,
+    only: Annotated[str | None, Option(metavar="NAME", help="Serve one server as it is.")] = None,
 ) -> None:
     """Run the MCP server.
 
@@ -62,11 +58,9 @@ async def serve(
 @command(shared=_SHARED)
 async def web(
     invocation: Invocation,
-    http: Annotated[
-        str, Option("--http", metavar="HOST:PORT", help="Where the page is served, or will be.")
-    ] = _ADDRESS,
+    http: Annotated[str, Option(metavar="HOST:PORT", help="Where the page is served.")] = _ADDRESS,
     browser: Annotated[
-        bool, Option("--browser/--no-browser", help="Open a browser, or only print the link.")
+        bool, Option("--browser/--no-browser", help="Open it, or only print the link.")
     ] = True,
 ) -> None:
     """Open the web page.

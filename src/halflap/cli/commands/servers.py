@@ -10,7 +10,7 @@ import shlex
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.clients.documents import Document
     from halflap.clients.imports import OwnConfig
-    from halflap.config import ProjectFile, ServerConfig
+    from halflap.config import ServerConfig
     from halflap.gateway import Gateway
     from halflap.upstream import Redirect, SignIn
 
@@ -49,8 +49,7 @@ _VARIABLE = re.compile(r"(?<!\$)\$\{(?:env:)?(\w+)")
 _PREDEFINED = {"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"}
 NameArgument = Annotated[str, Argument(help="The server's name.")]
 PersonOption = Annotated[
-    str | None,
-    Option("--for", metavar="NAME", help="Whose sign-in it is, if several people share the gateway."),
+    str | None, Option("--for", metavar="NAME", help="Whose sign-in, if several people share it.")
 ]
 
 
@@ -59,12 +58,9 @@ def add(
     invocation: Invocation,
     name: NameArgument,
     target: Annotated[
-        list[str],
-        Argument(metavar="URL | -- COMMAND...", help="A URL, or after -- the command that starts it."),
+        list[str], Argument(metavar="URL | -- COMMAND...", help="A URL, or the command that starts it.")
     ],
-    env: Annotated[
-        list[str] | None, Option("--env", "-e", metavar="KEY=VALUE", help="An environment variable.")
-    ] = None,
+    env: Annotated[list[str] | None, Option("--env", "-e", metavar="KEY=VALUE", help="A variable.")] = None,
     headers: Annotated[
         list[str] | None, Option("--header", "-H", metavar="NAME=VALUE", help="A header, for a URL.")
     ] = None,
@@ -86,9 +82,9 @@ def add(
         raise UsageError(problem)
     form = _form(own, name) if name in own.servers else "mcpServers"
     _write(own, lambda document: document.put((form, name), entry))
-    note(f"Added {name!r} to {own.file.path}. Check it: halflap doctor {shlex.quote(name)}")
-    if invocation.as_json:
-        print_json({"file": str(own.file.path), "name": name, "entry": entry})
+    data = {"file": str(own.file.path), "name": name, "entry": entry}
+    check = f"Check it: halflap doctor {shlex.quote(name)}"
+    invocation.report(data, f"Added {name!r} to {own.file.path}. {check}")
 
 
 def _entry(target: list[str], env: list[str] | None, headers: list[str] | None) -> dict[str, Any]:
@@ -163,14 +159,11 @@ def _write(own: OwnConfig, edit: Callable[[Document], None]) -> None:
 @command(shared=_SHARED)
 async def trust(
     invocation: Invocation,
-    file: Annotated[
-        Path | None, Argument(help="A project file; by default those in this folder.", show_default=False)
-    ] = None,
+    file: Annotated[Path | None, Argument(help="A project file; by default those in this folder.")] = None,
     yes: YesOption = False,
     revoke: Annotated[bool, Option("--revoke", help="Stop trusting the file.")] = False,
     tools: Annotated[
-        list[str] | None,
-        Option("--tool", metavar="NAME", help="Accept this tool's changed definition instead."),
+        list[str] | None, Option("--tool", metavar="NAME", help="Accept this tool's changed definition.")
     ] = None,
 ) -> None:
     """Trust this folder's project file, so that its servers can start.
@@ -183,32 +176,23 @@ async def trust(
             raise UsageError("--tool can't be combined with a file or --revoke.")
         async with invocation.gateway() as gateway:
             done = await _accept(gateway, tools, yes=yes)
-    elif revoke:
-        done = [_revoke(path) for path in ([file] if file is not None else _here())]
     else:
-        done = [_trust(one, yes=yes) for one in _project_files(file)]
+        done = [_revoke(path) if revoke else _trust(path, yes=yes) for path in _project_files(file)]
     if invocation.as_json:
         print_json(done)
 
 
-def _here() -> list[Path]:
-    found = [Path.cwd() / name for name in PROJECT_FILES if os.path.lexists(name)]
-    if not found:
-        raise UsageError(f"There is no {join(PROJECT_FILES, 'or')} in this folder. Name the file.")
-    return found
-
-
-def _project_files(file: Path | None) -> Sequence[ProjectFile]:
+def _project_files(file: Path | None) -> list[Path]:
+    """Return the named file, or those in this folder."""
+    names = join(PROJECT_FILES, "or")
     if file is not None and file.name not in PROJECT_FILES:
         raise UsageError(
-            f"{file} is not a project file; those are named {join(PROJECT_FILES, 'or')}. Your own file needs no trust: "
-            "pass it with --config."
+            f"{file} is not a project file; those are named {names}. Your own file needs no trust: pass it with --config."
         )
-    found = find_project_files(None if file is None else file.parent)
-    named = [one for one in found if file is None or one.path.name == file.name]
-    for path in [] if named else [file] if file is not None else _here():
-        preview(path)  # Raises what is wrong with a file that can't be read.
-    return named
+    found = [Path(name).absolute() for name in PROJECT_FILES if os.path.lexists(name)]
+    if file is None and not found:
+        raise UsageError(f"There is no {names} in this folder. Name the file.")
+    return found if file is None else [file]
 
 
 def _revoke(path: Path) -> dict[str, Any]:
@@ -217,7 +201,9 @@ def _revoke(path: Path) -> dict[str, Any]:
     return {"file": str(path), "state": "new", "revoked": known}
 
 
-def _trust(file: ProjectFile, *, yes: bool) -> dict[str, Any]:
+def _trust(path: Path, *, yes: bool) -> dict[str, Any]:
+    preview(path)  # Raises what is wrong with the file.
+    file = next(one for one in find_project_files(path.parent) if one.path.name == path.name)
     servers = preview(file.path, digest=file.digest)
     done = {"file": str(file.path), "state": "trusted", "servers": [server.name for server in servers]}
     if file.state == "trusted":
@@ -310,10 +296,8 @@ async def login(
         loop = asyncio.get_running_loop()
         threading.Thread(target=_read_answers, args=(redirect, loop), daemon=True).start()
 
-    credentials = await sign_in.sign_in(show)
-    if invocation.as_json:
-        print_json({"server": name, **credentials.signed_in.to_json()})
-    note(f"Signed in to {name!r}: {describe_sign_in(credentials.signed_in.to_json())}.")
+    data = (await sign_in.sign_in(show)).to_json()
+    invocation.report({"server": name, **data}, f"Signed in to {name!r}: {describe_sign_in(data)}.")
 
 
 @command(shared=_SHARED)
@@ -347,16 +331,14 @@ def _sign_in(invocation: Invocation, name: str, person: str | None) -> SignIn:
 
 def _read_answers(redirect: Redirect, loop: asyncio.AbstractEventLoop) -> None:
     """Read pasted addresses until one is the answer; in a thread, which may wait for input forever."""
-    for line in sys.stdin:
-        if not line.strip():
-            continue
-        if asyncio.run_coroutine_threadsafe(_take(redirect, line), loop).result():
+
+    async def take(line: str) -> bool:
+        return redirect.accept(line)
+
+    for line in filter(str.strip, sys.stdin):
+        if asyncio.run_coroutine_threadsafe(take(line), loop).result():
             return
         note("This is not the address that the sign-in ended at. It begins with " + redirect.uri)
-
-
-async def _take(redirect: Redirect, line: str) -> bool:
-    return redirect.accept(line)
 
 
 def _has_display() -> bool:

@@ -14,10 +14,8 @@ from halflap.cli.command import Invocation, command
 from halflap.cli.options import (
     ArgumentsOption,
     JsonArgumentsOption,
-    LimitOption,
     ServerOption,
     ToolArgument,
-    check_server,
     given_arguments,
     list_unlisted,
     resolve,
@@ -35,8 +33,9 @@ from halflap.cli.output import (
     working,
     write,
 )
+from halflap.core.errors import ServerNotFoundError
 from halflap.core.text import clean, plural
-from halflap.core.values import CallContext, Result
+from halflap.core.values import OWN, CallContext, Result
 from halflap.gateway import NO_SERVER_ADVICE
 
 if TYPE_CHECKING:
@@ -61,7 +60,9 @@ async def list_tools(
     The list is cached; only servers that were never listed are started.
     """
     config = invocation.config()
-    check_server(config, server)
+    names = [one.name for one in config.servers]
+    if server is not None and server not in {*names, *OWN}:
+        raise ServerNotFoundError(server, names)
     async with invocation.gateway(config) as gateway:
         with working("Listing the servers' tools"):
             changes = await gateway.refresh() if refresh else None
@@ -114,7 +115,7 @@ def _rows(gateway: Gateway) -> Iterator[dict[str, Any]]:
 async def search(
     invocation: Invocation,
     query: Annotated[list[str], Argument(help="What the tool should do, or its name.")],
-    limit: LimitOption = 10,
+    limit: Annotated[int, Option("--limit", "-n", min=1, max=100, help="Maximum number of results.")] = 10,
     server: ServerOption = None,
 ) -> None:
     """Find tools by what they do, best first."""
@@ -136,17 +137,13 @@ async def search(
 async def inspect(
     invocation: Invocation,
     name: ToolArgument,
-    brief: Annotated[bool, Option("--compact", help="Only the signature, in one line.")] = False,
 ) -> None:
     """Show what a tool takes and returns. With --json, the schemas are complete."""
     async with invocation.gateway() as gateway:
         with working(f"Looking up {one_line(name)}"):
             full = await resolve(gateway, name)
             described, schema = await gateway.inspect(full), await gateway.get_schema(full)
-    if brief:
-        invocation.show({"compact": schema.format_compact()}, [schema.format_compact()])
-    else:
-        invocation.show(described, _description(described, schema))
+    invocation.show(described, _description(described, schema))
 
 
 def _description(described: Mapping[str, Any], schema: ToolSchema) -> Iterator[str]:

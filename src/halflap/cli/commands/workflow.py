@@ -18,12 +18,13 @@ from halflap.core.errors import UsageError, WorkflowError
 from halflap.workflows.analysis.compare import compare as compare_nets
 from halflap.workflows.analysis.footprint import footprint
 from halflap.workflows.analysis.soundness import soundness
-from halflap.workflows.analysis.study import Study, Unknown
+from halflap.workflows.analysis.study import Study
 from halflap.workflows.model.checks import check_or_gates
-from halflap.workflows.model.draw import dot, mermaid
+from halflap.workflows.model.draw import drawing
 from halflap.workflows.model.form import decoded, parse_json, read_specification, write_specification
 from halflap.workflows.model.net import Specification
 from halflap.workflows.model.reduce import unstructured_because
+from halflap.workflows.optimize.constraints import Goal
 from halflap.workflows.optimize.optimizer import optimize as optimize_net
 from halflap.workflows.score.score import score as score_net
 from halflap.workflows.yawl import read_yawl, write_yawl
@@ -39,8 +40,7 @@ FileArgument = Annotated[
     Path, Argument(help="A workflow, in JSON or YAWL's XML; - for stdin.", metavar="FILE")
 ]
 PatternsOption = Annotated[
-    list[str] | None,
-    Option("--pattern", "-p", help="A pattern to score: sequential, parallel, choice or loop."),
+    list[str] | None, Option("--pattern", "-p", help="One of sequential, parallel, choice, loop.")
 ]
 
 
@@ -56,21 +56,17 @@ def validate(invocation: Invocation, file: FileArgument) -> None:
     one = specification.net
     with working(f"Analysing {one_line(one.id)}"):
         study = Study(one)
-        judged, found = soundness(study), footprint(study)
-    known = None if isinstance(found, Unknown) else found
-    unknown = [f"Soundness: {judged.problem}"] if judged.sound is None else []
-    unknown += [f"Footprint: {found.why}"] if isinstance(found, Unknown) else []
+        judged, known = soundness(study), footprint(study)
+    unknown = [f"Soundness: {study.problem}"] if judged.sound is None else []
+    unknown += [f"Footprint: {study.problem}"] if known is None else []
     data = {
         "id": one.id,
         "sound": judged.sound,
         "option_to_complete": judged.option_to_complete,
         "proper_completion": judged.proper_completion,
         "no_dead_tasks": judged.no_dead_tasks,
-        "method": judged.method,
-        "failures": [
-            {"kind": each.kind, "message": each.why, "trace": list(each.trace), "marking": dict(each.marking)}
-            for each in judged.failures
-        ],
+        "method": "states" if study.block is None else "blocks",
+        "failures": [{**each.response(), "marking": each.marking} for each in judged.failures],
         "blocks": study.block is not None,
         "blocks_problem": unstructured_because(study.tree),
         "activities": None if known is None else list(known.activities),
@@ -101,7 +97,7 @@ def compare(
     other: Annotated[Path, Argument(help="The workflow to compare it with.", metavar="OTHER")],
     mode: Annotated[
         Literal["strict", "balanced", "lenient"],
-        Option("--mode", "-m", help="How similar they must be: same traces, or 0.8 or 0.5 of the footprint."),
+        Option("--mode", "-m", help="Same traces, or 0.8 or 0.5 of the footprint."),
     ] = "balanced",
 ) -> None:
     """Check whether one workflow can replace another.
@@ -115,7 +111,7 @@ def compare(
     with working(f"Comparing {one_line(first.id)} and {one_line(second.id)}"):
         found = compare_nets(first, second, mode)
     invocation.show(found.response())
-    if not found.passed:
+    if not found.validation_passed:
         raise Exit(1)
 
 
@@ -142,22 +138,18 @@ def optimize(
     file: FileArgument,
     target: Annotated[
         Literal["performance", "behavioral", "balanced"],
-        Option(
-            "--target", "-t", help="What stays: behavioral keeps the traces, balanced most of the footprint."
-        ),
+        Option("--target", "-t", help="Keep the traces (behavioral), or most of the footprint (balanced)."),
     ] = "balanced",
     pattern: PatternsOption = None,
     constraint: Annotated[
         list[str] | None,
         Option(
-            "--constraint",
             metavar="NAME=JSON",
-            help='One of max_cost=9, max_parallel=2, keep_order=true or [["first", "then"]], fixed=["task"].',
+            help='One of max_parallel=2, keep_order=[["first", "then"]], fixed=["task"].',
         ),
     ] = None,
     engine: Annotated[
-        Literal["gepa", "beam"] | None,
-        Option("--engine", help="By default gepa if it is installed.", show_default=False),
+        Literal["gepa", "beam"] | None, Option(help="By default gepa if it is installed.")
     ] = None,
     output: OutputOption = None,
 ) -> None:
@@ -175,7 +167,7 @@ def optimize(
     except ValueError as error:
         raise UsageError(f"--constraint takes JSON, as in --constraint max_parallel=2: {error}.") from None
     with working(f"Optimising {one_line(one.id)}"):
-        found = optimize_net(one, target, constraints, pattern or [], engine=engine)
+        found = optimize_net(one, Goal.of(target, constraints, pattern or []), engine=engine)
     data = found.response()
     if invocation.as_json:
         print_json(data)
@@ -195,8 +187,7 @@ def convert(
     _: Invocation,
     file: FileArgument,
     form: Annotated[
-        Literal["json", "yawl", "mermaid", "dot"],
-        Option("--to", help="The format: JSON, YAWL's XML, or a picture for Mermaid or Graphviz."),
+        Literal["json", "yawl", "mermaid", "dot"], Option("--to", help="JSON, YAWL's XML, or a picture.")
     ],
     output: OutputOption = None,
 ) -> None:
@@ -204,25 +195,25 @@ def convert(
 
     In JSON, what it can't express is kept as the original XML; in YAWL, what that lacks goes into extendedAttributes.
     """
-    specification = read_workflow(file, structure=form == "json")
+    specification = read_workflow(file)
     texts = {
         "json": lambda: _json_text(specification),
         "yawl": lambda: write_yawl(specification),
-        "mermaid": lambda: mermaid(specification.net),
-        "dot": lambda: dot(specification.net),
+        "mermaid": lambda: drawing(specification.net).mermaid(),
+        "dot": lambda: drawing(specification.net).dot(),
     }
     write_text(texts[form](), output)
     _print_notes(specification)
 
 
-def read_workflow(file: Path, *, structure: bool = True) -> Specification:
+def read_workflow(file: Path) -> Specification:
     """Read a workflow with its sub-nets from JSON or YAWL's XML."""
     data = read_at_most(file, _MAX_BYTES)
     with _naming(file):
         text = decoded(data)
         if text.lstrip().startswith("<"):
             return read_yawl(text)
-        return read_specification(parse_json(text), structure=structure)
+        return read_specification(parse_json(text))
 
 
 @contextmanager

@@ -51,19 +51,12 @@ _RAISED = re.compile(r"^(?:RuntimeError|ValueError): (.*)", re.MULTILINE | re.DO
 @command()
 async def run_workflow(
     invocation: Invocation,
-    file: Annotated[
-        Path | None,
-        Argument(help="A workflow whose tasks have tools; - for stdin.", show_default=False),
-    ] = None,
+    file: Annotated[Path | None, Argument(help="A workflow whose tasks have tools; - for stdin.")] = None,
     arguments: ArgumentsOption = None,
     json_arguments: JsonArgumentsOption = None,
-    resume: Annotated[
-        str | None,
-        Option("--resume", metavar="RUN", help="Resume a run that was interrupted or failed."),
-    ] = None,
+    resume: Annotated[str | None, Option(metavar="RUN", help="Resume a failed or interrupted run.")] = None,
     again: Annotated[
-        list[str] | None,
-        Option("--again", metavar="TASK", help="With --resume: repeat this task, idempotent or not."),
+        list[str] | None, Option(metavar="TASK", help="With --resume: repeat this task.")
     ] = None,
     program: Annotated[bool, Option("--program", help="Print the program it becomes; run nothing.")] = False,
     yes: YesOption = False,

@@ -25,7 +25,7 @@ async def _serve(output: io.FileIO) -> None:
 
         jobs = Jobs(settings, output)
     except Exception as error:  # noqa: BLE001 -- it can raise anything
-        failure = {"kind": "failed", "message": f"DSPy cannot be used: {type(error).__name__}: {error}"}
+        failure = f"DSPy cannot be used: {type(error).__name__}: {error}"
         output.write(json.dumps({"id": settings["id"], "error": failure}).encode() + b"\n")
         return
     jobs.send({"id": settings["id"], "result": {}})

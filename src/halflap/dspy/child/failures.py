@@ -29,7 +29,7 @@ _EXPLAINED: tuple[tuple[type[Exception], str, str], ...] = (
 
 
 def explain(error: BaseException, config: LmConfig) -> str:
-    """Return what went wrong, where, and what to do; never with the key."""
+    """Return what went wrong, where, and what to do; the parent process removes the key from it."""
     if isinstance(error, OutputError):
         text = str(error)
     elif isinstance(error, of_dspy.AdapterParseError):
@@ -45,9 +45,9 @@ def explain(error: BaseException, config: LmConfig) -> str:
         said = _shown(str(error.message), config)
         text = f"the model at {address(config)} {what}{status}: {said or 'no reason given'}.{wait} {advice}"
     else:
-        logger.error("%s", redacted("".join(traceback.format_exception(error)), config))
+        logger.error("%s", "".join(traceback.format_exception(error)))
         text = f"DSPy failed with {type(error).__name__}: {_shown(str(error), config)}"
-    return redacted(text, config)
+    return text
 
 
 def _unreadable(error: of_dspy.AdapterParseError, config: LmConfig) -> str:

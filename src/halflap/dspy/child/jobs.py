@@ -75,16 +75,18 @@ class Jobs:
             if self._answers is not None:
                 self._answers.open()
             result = await (self._run(message) if message["do"] == "run" else self._optimize(message))
-            answer: dict[str, Any] = {"result": result}
         except asyncio.CancelledError:
-            answer = {"error": {"kind": "failed", "message": "it was cancelled."}}
+            kind, text = "failed", "it was cancelled."
         except CacheError as error:
-            answer = {"error": {"kind": "cache", "message": str(error)}}
+            kind, text = "cache", str(error)
         except UsageError as error:
-            answer = {"error": {"kind": "usage", "message": str(error)}}
+            kind, text = "usage", str(error)
         except Exception as error:  # noqa: BLE001 -- everything is reported to the parent
-            answer = {"error": {"kind": "failed", "message": explain(error, self._lm)}}
-        self.send({"id": message["id"], **answer})
+            kind, text = "failed", explain(error, self._lm)
+        else:
+            self.send({"id": message["id"], "result": result})
+            return
+        self.send({"id": message["id"], "kind": kind, "error": text})
 
     async def _run(self, message: dict[str, Any]) -> dict[str, Any]:
         name = message["spec"]["name"]
@@ -100,7 +102,7 @@ class Jobs:
         if self._answers is not None:
             # Only now: a useless answer would fail in the same way forever.
             self._answers.keep(job.new)
-        return {"outputs": outputs, "milliseconds": round(milliseconds, 3), "cache_hit": job.cache_hit}
+        return {"outputs": outputs, "milliseconds": milliseconds, "cache_hit": job.cache_hit}
 
     async def _optimize(self, message: dict[str, Any]) -> dict[str, Any]:
         def report(progress: dict[str, Any]) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
+import pkgutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dspy
 import pydantic
@@ -18,10 +17,7 @@ from halflap.core.errors import UsageError
 from halflap.dspy.child.field_types import limits_of, python_type
 from halflap.dspy.child.model import JOB, Job, Model
 from halflap.dspy.spec import INPUTS, Field, Predictor, ProgramSpec, State
-from halflap.schema import argument_problems, compile_schema
-
-if TYPE_CHECKING:
-    from halflap.schema import Validator
+from halflap.schema import argument_problems
 
 
 class OutputError(Exception):
@@ -36,14 +32,13 @@ class CatalogueTool(dspy.Tool):  # type: ignore[misc]  # DSPy has no types
         return await job.call(job.number, self.name, arguments)
 
 
-class Steps(dspy.Module):  # type: ignore[misc]  # as above
-    """Predictors in their order, each fed from the inputs or from earlier ones."""
+class Program(dspy.Module):  # type: ignore[misc]  # as above
+    """Predictors in their order, each fed from the inputs or from earlier ones; runs any number of times at once."""
 
     def __init__(self, spec: ProgramSpec, tools: Mapping[str, Mapping[str, Any]]) -> None:
         super().__init__()
+        self.spec = spec
         self.steps = {predictor.name: _step(predictor, tools) for predictor in spec.predictors}
-        self.sources = {name: _split(sources) for name, sources in spec.flow.predictors.items()}
-        self.results = _split(spec.flow.results)
         for predictor in spec.predictors:
             for key, predict in _predicts_of(predictor, self.steps[predictor.name]).items():
                 state = spec.state.get(key, State())
@@ -51,41 +46,25 @@ class Steps(dspy.Module):  # type: ignore[misc]  # as above
                 if state.instructions is not None:
                     predict.signature = predict.signature.with_instructions(state.instructions)
 
+    @classmethod
+    def build(cls, described: Mapping[str, Any]) -> Program:
+        return cls(ProgramSpec.model_validate(described["spec"]), described["tools"])
+
     async def aforward(self, /, **inputs: Any) -> Any:
-        values: dict[str, Any] = {INPUTS: inputs}
+        values = {f"{INPUTS}.{name}": value for name, value in inputs.items()}
         for name, step in self.steps.items():
-            values[name] = await step.acall(**_taken(self.sources[name], values))
-        return dspy.Prediction(**_taken(self.results, values))
+            sources = self.spec.flow.predictors[name]
+            found = await step.acall(**{field: values[source] for field, source in sources.items()})
+            values |= {f"{name}.{field}": value for field, value in found.items()}
+        return dspy.Prediction(**{name: values[source] for name, source in self.spec.flow.results.items()})
 
     def forward(self, /, **inputs: Any) -> Any:
         """Run on the event loop of the model; optimizers call this from their threads."""
         return asyncio.run_coroutine_threadsafe(self.aforward(**inputs), dspy.settings.lm.loop).result()
 
-
-def _split(sources: Mapping[str, str]) -> dict[str, list[str]]:
-    return {name: source.split(".") for name, source in sources.items()}
-
-
-def _taken(sources: Mapping[str, list[str]], values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: values[owner][field] for name, (owner, field) in sources.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A program that can be run any number of times at once."""
-
-    spec: ProgramSpec
-    module: Steps
-    validator: Validator | None
-
-    @classmethod
-    def build(cls, described: Mapping[str, Any]) -> Program:
-        spec = ProgramSpec.model_validate(described["spec"])
-        return cls(spec, Steps(spec, described["tools"]), compile_schema(spec.output_schema))
-
     async def run(self, inputs: Mapping[str, Any], model: Model, job: Job) -> Any:
         with settings_for(model, job):
-            return await self.module.acall(**self.with_defaults(inputs))
+            return await self.acall(**self.with_defaults(inputs))
 
     def with_defaults(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -99,9 +78,12 @@ class Program:
             field.name: _null_read(plain(prediction[field.name]), field.json_schema)
             for field in self.spec.outputs
         }
-        if problems := [str(problem) for problem in argument_problems(outputs, self.validator)]:
+        if problems := [str(problem) for problem in argument_problems(outputs, self.spec.output_validator)]:
             raise OutputError("\n- ".join(["the model's answer does not match the spec:", *problems]))
         return outputs
+
+    def state(self) -> dict[str, Any]:
+        return state_of(self.spec, self.steps)
 
 
 def settings_for(model: Model, job: Job) -> Any:
@@ -183,11 +165,8 @@ def load_object(name: str, folder: Path) -> Any:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     try:
-        found: Any = importlib.import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
+        return pkgutil.resolve_name(name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         raise UsageError(f"{name} cannot be imported: {type(error).__name__}: {error}") from error
-    return found

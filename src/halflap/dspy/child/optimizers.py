@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 
 from halflap.core.errors import UsageError
-from halflap.dspy.child.modules import OutputError, Program, load_object, settings_for, state_of
+from halflap.dspy.child.modules import OutputError, Program, load_object, settings_for
 
 if TYPE_CHECKING:
     from halflap.dspy.child.model import Job, Model
@@ -37,9 +37,9 @@ async def optimize(
 ) -> dict[str, Any]:
     """Run one optimisation; the process is ended if it has to stop early."""
     logging.getLogger("dspy").setLevel(logging.CRITICAL)
-    program = Program.build(message)
+    work = _Optimization(Program.build(message), message, job, report)
     with settings_for(model, job):
-        return await asyncio.to_thread(_Optimization(program, message, job, report).run)
+        return await asyncio.to_thread(work.run)
 
 
 class _Optimization:
@@ -56,43 +56,48 @@ class _Optimization:
         self._lock = threading.Lock()
 
     def run(self) -> dict[str, Any]:
-        old_score = self._measure(self._program.module, "measuring the old")
-        module = self._optimized()
-        score = self._measure(module, "measuring the new")
-        state = state_of(self._program.spec, module.steps)
-        return {"state": state, "score": score, "old_score": old_score}
+        old_score = self._measure(self._program, "measuring the old")
+        program = self._optimized()
+        return {
+            "score": self._measure(program, "measuring the new"),
+            "old_score": old_score,
+            "state": program.state(),
+        }
 
-    def _measure(self, module: Any, phase: str) -> float:
+    def _measure(self, program: Program, phase: str) -> float:
         """Return the mean score on the held-out examples; an answer that cannot be used scores nothing."""
         examples = self._examples("held_out")
-        self._begin(phase, len(examples))
+        self._advance(phase, 0, len(examples))
         evaluate = dspy.Evaluate(
             devset=examples, metric=self._score, num_threads=_CONCURRENT, max_errors=len(examples) + 1
         )
-        mean: float = round(evaluate(module).score / 100, 4)
+        mean: float = round(evaluate(program).score / 100, 4)
         self._check()
-        self._report({"phase": phase, "done": len(examples), "total": len(examples), "score": mean})
+        self._report({**self._progress, "score": mean})
         return mean
 
-    def _optimized(self) -> Any:
+    def _optimized(self) -> Program:
         examples = self._examples("examples")
-        module = self._program.module.deepcopy()
+        program = self._program.deepcopy()
         if self._message["optimizer"] == "GEPA":
-            self._begin("optimising", self._message["budget"])
-            module = self._gepa(len(examples)).compile(module, trainset=examples, valset=examples)
+            self._advance("optimising", 0, self._message["budget"])
+            program = self._gepa(len(examples)).compile(program, trainset=examples, valset=examples)
         else:
-            self._begin("optimising", len(examples))
-            module = dspy.BootstrapFewShot(
+            self._advance("optimising", 0, len(examples))
+            program = dspy.BootstrapFewShot(
                 metric=self._score,
                 metric_threshold=1.0,
                 max_bootstrapped_demos=_MAX_BOOTSTRAPPED,
                 max_labeled_demos=_MAX_LABELED,
                 max_errors=len(examples) + 1,
-            ).compile(module, trainset=examples)
+            ).compile(program, trainset=examples)
         self._check()
-        for predict in module.predictors():
-            predict.demos = [demo for demo in predict.demos if _is_small(demo)]
-        return module
+        for predict in program.predictors():
+            predict.demos = [
+                demo for demo in predict.demos if len(json.dumps(dict(demo), default=str)) <= _MAX_DEMO_BYTES
+            ]
+        found: Program = program
+        return found
 
     def _gepa(self, count: int) -> Any:
         return dspy.GEPA(
@@ -103,7 +108,7 @@ class _Optimization:
             num_threads=_CONCURRENT,
             # Skipping perfect scores costs no metric call, so the budget would never be spent.
             skip_perfect_score=False,
-            seed=self._message["seed"],
+            seed=0,
             gepa_kwargs={"stop_callbacks": [lambda _: bool(self._failure or self._job.failure)]},
         )
 
@@ -128,21 +133,17 @@ class _Optimization:
                     feedback = str(error)
                 except UsageError as error:
                     self._failure = error
-                done = min(self._progress["done"] + 1, self._progress["total"])
-                self._begin(self._progress["phase"], self._progress["total"], done)
+                at = self._progress
+                self._advance(at["phase"], min(at["done"] + 1, at["total"]), at["total"])
         return dspy.Prediction(score=score, feedback=feedback)
 
-    def _begin(self, phase: str, total: int, done: int = 0) -> None:
+    def _advance(self, phase: str, done: int, total: int) -> None:
         self._progress = {"phase": phase, "done": done, "total": total}
         self._report(self._progress)
 
     def _check(self) -> None:
         if failure := self._job.failure or self._failure:
             raise failure
-
-
-def _is_small(demo: Any) -> bool:
-    return len(json.dumps(dict(demo), default=str)) <= _MAX_DEMO_BYTES
 
 
 # Metrics ----------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 Read `model` first (edge, link, evidence), then `evidence` (how one field and one parameter are scored, with all weights)
 and `graph` (which fields are scored at all, computed when asked for). `index` finds candidates, `relations` reads what
-servers say about their own tools, `choice` makes edges of the best, `explain` says why there is an edge or none.
+servers say about their own tools, `choice` picks the best, `explain` says why there is an edge or none.
 """
 
 from halflap.graph.edges.explain import Explanation, explain

@@ -1,22 +1,18 @@
-"""From the candidates for each slot to an edge: parts of a key together, each field once, and what is covered."""
+"""From the candidates for each slot to links: the best fields of a tool, parts of a key together, each field once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.graph.edges.model import Coverage, Edge, Evidence, Link, combined
-from halflap.graph.paging import pages_of
-from halflap.graph.paths import Path, path_text, slot_text
+from halflap.graph.edges.model import Evidence, combined
 
 if TYPE_CHECKING:
     from halflap.graph.edges.evidence import Returned
-    from halflap.graph.ports import Ports, Slot
+    from halflap.graph.paths import Path
 
-__all__ = ["Candidate", "add", "best_first", "edge_of", "page_edge", "together"]
+__all__ = ["Candidate", "add", "best_first", "together"]
 
-_PAGES = 0.9
-"""How certain a link to the next page is."""
 _PER_SLOT, _SHOWN = 8, 3
 """Fields of one tool for a slot that are compared, and those that an edge shows."""
 _NEAR = 0.9
@@ -48,9 +44,10 @@ def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return the few best fields of one tool for a slot, whatever order they come in."""
     found = list(candidates)
     if len(found) > 1:
-        found.sort(key=lambda one: (-one.confidence, len(one.path), one.given.at))
-    least = found[0].confidence * _NEAR
-    return [one for one in found[:_PER_SLOT] if one.confidence >= least]
+        found.sort(key=lambda one: (-one.confidence, len(one.given.place.path), one.given.at))
+        least = found[0].confidence * _NEAR
+        found = [one for one in found[:_PER_SLOT] if one.confidence >= least]
+    return found
 
 
 def together(by_slot: dict[Path, list[Candidate]]) -> dict[Path, list[Candidate]]:
@@ -59,9 +56,8 @@ def together(by_slot: dict[Path, list[Candidate]]) -> dict[Path, list[Candidate]
     Each slot chooses a second time, when the others have. One field fills one slot only: a tool that takes `from_id` and
     `to_id` does not mean the same by them.
     """
-    if all(len(found) == 1 for found in by_slot.values()) and len(
-        {found[0].path for found in by_slot.values()}
-    ) == len(by_slot):
+    firsts = {found[0].given.place.path for found in by_slot.values()}
+    if len(firsts) == len(by_slot) and all(len(found) == 1 for found in by_slot.values()):
         return by_slot
     order = sorted(by_slot, key=lambda path: -by_slot[path][0].confidence)
     chosen: dict[Path, Candidate] = {}
@@ -92,37 +88,3 @@ def _shared(path: Path, others: Iterable[Path]) -> int:
             size += 1
         best = max(best, size)
     return best
-
-
-def edge_of(source: Ports, target: Ports, links: Iterable[Link], *, is_pagination: bool = False) -> Edge:
-    ordered = tuple(sorted(links, key=lambda link: -link.confidence))
-    coverage = _coverage({link.target for link in ordered}, target)
-    return Edge(source.tool, target.tool, coverage, ordered[0].confidence, ordered, is_pagination)
-
-
-def page_edge(ports: Ports) -> Edge | None:
-    pages = pages_of(ports)
-    if pages is None:
-        return None
-    detail = f"{path_text(pages.source)} leads to the next page by {slot_text(pages.target)}"
-    link = Link(pages.source, pages.target, _PAGES, (Evidence("name", _PAGES, detail),))
-    return edge_of(ports, ports, [link], is_pagination=True)
-
-
-def _coverage(supplied: set[Path], target: Ports) -> Coverage:
-    """Return how many of a tool's required parameters are supplied."""
-    if target.required.isdisjoint(path[0].key for path in supplied):
-        return "optional"
-    return (
-        "strict" if all(_is_supplied(one, supplied, target.slots) for one in target.required) else "partial"
-    )
-
-
-def _is_supplied(name: str, supplied: set[Path], slots: Sequence[Slot]) -> bool:
-    """Return whether a parameter is supplied: itself, its items, or everything required inside it."""
-    inside = [slot.path for slot in slots if slot.parameter == name and slot.required]
-    around = {path[:size] for path in inside for size in range(len(path))}
-    leaves = [path for path in inside if path not in around]
-    return bool(leaves) and all(
-        any(path[:size] in supplied for size in range(1, len(path) + 1)) for path in leaves
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.graph.edges.evidence import LEAST
 from halflap.graph.naming import is_secret, words_of
@@ -19,20 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanation", "Near", "explain"]
 
-Reason = Literal[
-    "type conflict", "too weak", "each call's own", "unknown tool", "no output", "no input", "nothing alike"
-]
 _MAX_NEAR = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(NamedTuple):
     """A field and a parameter that might belong together, and why they make no edge."""
 
-    source: Path | None
-    target: Path | None
-    reason: Reason
+    reason: str
     detail: str
+    source: Path | None = None
+    target: Path | None = None
     strength: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
@@ -70,21 +66,31 @@ def explain(graph: Graph, source: str, target: str) -> Explanation:
         return Explanation(source, target, edge)
     unknown = next((name for name in (source, target) if name not in graph.tools), None)
     if unknown is not None:
-        near = [Near(None, None, "unknown tool", f"there is no tool {unknown}")]
+        near = [Near("unknown tool", f"there is no tool {unknown}")]
     else:
-        one, other = graph.tools[source], graph.tools[target]
-        near = sorted(_near(graph, one, other), key=lambda found: -found.strength)[:_MAX_NEAR]
-        near = near or [_nothing(one, other)]
+        found = _near(graph, graph.tools[source], graph.tools[target])
+        near = sorted(found, key=lambda one: -one.strength)[:_MAX_NEAR]
     return Explanation(source, target, None, tuple(near))
 
 
 def _near(graph: Graph, source: Ports, target: Ports) -> Iterator[Near]:
-    if source is target:
-        yield Near(None, None, "nothing alike", "a tool feeds itself only by pages, and none are known")
-        return
+    if not source.places:
+        yield Near("no output", f"what {source.tool} returns is not known: call it a few times")
+    elif source is target:
+        yield Near("nothing alike", "a tool feeds itself only by pages, and none are known")
+    else:
+        found = [*_weak(graph, source, target), *_alike(source, target)]
+        yield from found or [Near("nothing alike", "no field of the one is like a parameter of the other")]
+
+
+def _weak(graph: Graph, source: Ports, target: Ports) -> Iterator[Near]:
     for link in graph.links(source, target):
         detail = f"{link.confidence:.2f} is not enough; a required parameter needs {LEAST}"
-        yield Near(link.source, link.target, "too weak", detail, link.confidence)
+        yield Near("too weak", detail, link.source, link.target, link.confidence)
+
+
+def _alike(source: Ports, target: Ports) -> Iterator[Near]:
+    """Yield the fields that have the name of a parameter and cannot fill it."""
     for slot in target.slots:
         name = keys_of(slot.path)[-1]
         for place in source.places:
@@ -92,15 +98,8 @@ def _near(graph: Graph, source: Ports, target: Ports) -> Iterator[Near]:
                 continue
             problem = conflict(place.form, form_of(slot.type))
             if takes_page(slot.path) or is_secret(words_of(name)):
-                detail = f"{name} is not taken from other results"
-                yield Near(place.path, slot.path, "each call's own", detail)
+                yield Near(
+                    "each call's own", f"{name} is not taken from other results", place.path, slot.path
+                )
             elif problem:
-                yield Near(place.path, slot.path, "type conflict", problem)
-
-
-def _nothing(source: Ports, target: Ports) -> Near:
-    if not source.places:
-        return Near(None, None, "no output", f"what {source.tool} returns is not known: call it a few times")
-    if not target.slots:
-        return Near(None, None, "no input", f"{target.tool} takes nothing")
-    return Near(None, None, "nothing alike", "no field of the one is like a parameter of the other")
+                yield Near("type conflict", problem, place.path, slot.path)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from halflap.graph.edges.choice import Candidate, add, best_first, edge_of, page_edge, together
+from halflap.graph.edges.choice import Candidate, add, best_first, together
 from halflap.graph.edges.evidence import LEAST, Asked, asked_of, score
 from halflap.graph.edges.index import Index
-from halflap.graph.edges.model import Edge, Evidence, Link
-from halflap.graph.edges.relations import DECLARED, add_declared, mentions
+from halflap.graph.edges.model import Edge, Evidence, Link, edge_of, page_edge
+from halflap.graph.edges.relations import declared, mentions
 from halflap.graph.naming import slot_identities
 from halflap.graph.paging import takes_page
 from halflap.graph.paths import Path, keys_of, path_text
 from halflap.graph.types import conflict
 
 if TYPE_CHECKING:
+    from halflap.graph.edges.evidence import Returned
     from halflap.graph.lineage import Lineage
     from halflap.graph.ports import Ports, Slot
 
@@ -31,7 +31,7 @@ _LEAST_OPTIONAL = 0.6
 """An optional parameter can be left out, so its links have to be more certain."""
 _MOST_SEEN = 0.98
 """The confidence that lineage alone gives at most."""
-_AT_A_TIME = 20
+_AT_A_TIME = 250
 """Tools whose edges are computed without garbage collection."""
 _GONE = frozenset({"delete", "destroy", "purge", "remove"})
 
@@ -44,7 +44,7 @@ class Graph:
     """Tools, and the edges between them."""
 
     def __init__(self, ports: Iterable[Ports] = (), lineage: Lineage | None = None) -> None:
-        self._ports: dict[str, Ports] = {}
+        self.tools: dict[str, Ports] = {}
         self.index = Index()
         self._slots: dict[str, list[tuple[Slot, Asked]]] = {}
         """The slots of a tool that may be linked, with what they ask for."""
@@ -59,16 +59,11 @@ class Graph:
         self._seen: dict[str, set[str]] = {}
         """The tools whose values were seen to go into one."""
         self._tables: dict[int, _Table] = {}
-        """By the identity of what is asked for. This and the next are computed when needed."""
-        self._beyond: dict[str, frozenset[str]] = {}
+        """By the identity of what is asked for, as far as they were needed."""
         self.follow(lineage)
         with _without_collection():
             for one in ports:
                 self.put(one)
-
-    @property
-    def tools(self) -> Mapping[str, Ports]:
-        return MappingProxyType(self._ports)
 
     # What is known
 
@@ -78,12 +73,11 @@ class Graph:
         self._seen = {}
         for source, target in () if lineage is None else lineage.pairs:
             self._seen.setdefault(target, set()).add(source)
-        self._forget()
 
     def put(self, ports: Ports) -> None:
         """Add a tool, or replace it."""
         self.remove(ports.tool)
-        self._ports[ports.tool] = ports
+        self.tools[ports.tool] = ports
         asked = ((slot, asked_of(ports, slot)) for slot in ports.slots if _may_be_linked(slot))
         self._slots[ports.tool] = [(slot, self._asked.setdefault(one, one)) for slot, one in asked]
         self._names[ports.server, ports.name] = ports.tool
@@ -94,70 +88,54 @@ class Graph:
 
     def remove(self, tool: str) -> None:
         """Remove a tool, if it is there."""
-        self._forget()
-        ports = self._ports.pop(tool, None)
+        self._tables.clear()
+        ports = self.tools.pop(tool, None)
         if ports is None:
             return
         del self._slots[tool]
         self._names.pop((ports.server, ports.name), None)
         for name in self._mentions.pop(tool):
             self._mentioned[ports.server, name].discard(tool)
-        self.index.remove(tool)
-
-    def _forget(self) -> None:
-        self._tables.clear()
-        self._beyond.clear()
+        self.index.remove(ports)
 
     # Edges
 
     def into(self, tool: str) -> Sequence[Edge]:
         """Return all edges to a tool, most certain first."""
-        if tool not in self._ports:
-            return ()
-        return self._edges(self._best_sources(tool, len(self._ports)), tool)
+        return self._into(tool, len(self.tools)) if tool in self.tools else ()
 
     def out_of(self, tool: str) -> Sequence[Edge]:
         """Return all edges from a tool, most certain first."""
-        edges = (self.edge(tool, target) for target in self._ports)
+        edges = (self.edge(tool, target) for target in self.tools)
         return _sorted(one for one in edges if one is not None)
 
     def edges(self, best: int = BEST) -> Iterator[Edge]:
         """Yield the edges to every tool, from the `best` tools for each of its parameters."""
-        tools = list(self._ports)
+        tools = list(self.tools)
         for start in range(0, len(tools), _AT_A_TIME):
             with _without_collection():
-                some = [
-                    self._edges(self._best_sources(one, best), one)
-                    for one in tools[start : start + _AT_A_TIME]
-                ]
-            for edges in some:
-                yield from edges
+                some = [edge for one in tools[start : start + _AT_A_TIME] for edge in self._into(one, best)]
+            yield from some
 
-    def _best_sources(self, tool: str, best: int) -> set[str]:
+    def _into(self, tool: str, best: int) -> Sequence[Edge]:
         sources = {tool, *self._named_or_seen(tool)}
         for slot, asked in self._slots[tool]:
-            least = _least(self._ports[tool], slot)
+            least = _least(self.tools[tool], slot)
             others = (one for one in self._table(asked).items() if one[0] != tool)
             sources.update(one for one, found in islice(others, best) if found[0].confidence >= least)
-        return sources
+        return _sorted(edge for one in sources if (edge := self.edge(one, tool)) is not None)
 
     def edge(self, source: str, target: str) -> Edge | None:
         """Return the edge from one tool to another, if there is one; from a tool to itself only by pagination."""
-        one, other = self._ports.get(source), self._ports.get(target)
+        one, other = self.tools.get(source), self.tools.get(target)
         if one is None or other is None:
             return None
         if one is other:
             return page_edge(one)
         links = self.links(one, other)
-        least = {slot.path: _least(other, slot) for slot in other.slots}
-        return (
-            edge_of(one, other, links)
-            if any(link.confidence >= least[link.target] for link in links)
-            else None
-        )
-
-    def _edges(self, sources: Iterable[str], target: str) -> tuple[Edge, ...]:
-        return _sorted(edge for one in sources if (edge := self.edge(one, target)) is not None)
+        least = {slot.path: _least(other, slot) for slot, _ in self._slots[target]} if links else {}
+        is_edge = any(link.confidence >= least[link.target] for link in links)
+        return edge_of(one, other, links) if is_edge else None
 
     # Links
 
@@ -169,7 +147,7 @@ class Graph:
         """
         first = self._named_or_seen(ports.tool) - {ports.tool}
         for tool in sorted(first):
-            found = self._chosen(self._ports[tool], ports).get(slot.path)
+            found = self._chosen(self.tools[tool], ports).get(slot.path)
             if found:
                 yield tool, found[0]
         table = next((self._table(asked) for one, asked in self._slots[ports.tool] if one is slot), {})
@@ -188,45 +166,42 @@ class Graph:
     def _chosen(self, source: Ports, target: Ports) -> dict[Path, list[Candidate]]:
         by_slot: dict[Path, list[Candidate]] = {}
         more = source.tool in self._named_or_seen(target.tool)
+        may_be_pointless = target.subject.creates or source.subject.verb in _GONE
         for slot, asked in self._slots[target.tool]:
-            known = self._table(asked).get(source.tool)
-            # A large tool has hundreds of slots, and few are filled by one other.
-            if known is None and not more:
-                continue
-            found = {one.path: one for one in known or () if not _is_pointless(one, source, target, slot)}
+            candidates = self._table(asked).get(source.tool, [])
+            if may_be_pointless:
+                candidates = [one for one in candidates if not _is_pointless(one, source, target, slot)]
             if more:
-                self._add_seen(source, target, slot, asked, found)
-                if source.server == target.server and target.needs(slot) and not asked.is_secret:
-                    fields = list(self.index.of(source.tool))
-                    add_declared(
-                        found, source=source, fields=fields, target=target, slot=slot, form=asked.form
-                    )
-            if found:
-                by_slot[slot.path] = best_first(found.values())
+                found = {one.path: one for one in candidates}
+                for given, evidence in self._declared_or_seen(source, target, slot, asked, found):
+                    add(found, given, evidence)
+                candidates = best_first(found.values())
+            if candidates:
+                by_slot[slot.path] = candidates
         return together(by_slot)
 
-    def _add_seen(
+    def _declared_or_seen(
         self, source: Ports, target: Ports, slot: Slot, asked: Asked, found: dict[Path, Candidate]
-    ) -> None:
-        """Add the fields whose values were seen to go into a slot."""
+    ) -> Iterator[tuple[Returned, Evidence]]:
+        """Yield the fields that descriptions name for a slot, and those whose values were seen to go into it."""
+        fields = self.index.of(source.tool)
         own = path_text(slot.path)
         flows = () if self._lineage is None else self._lineage.between(source.tool, target.tool)
         times = {start: times for start, end, times in flows if end == own}
-        for given in self.index.of(source.tool) if times else ():
+        for given in fields if times else ():
             seen = times.get(path_text(given.place.path))
             if seen and not conflict(given.place.form, asked.form):
                 weight = min(_MOST_SEEN, 1 - 0.5 ** (1 + seen / 2))
-                add(found, given, Evidence("lineage", weight, f"seen {seen} times"))
+                yield given, Evidence("lineage", weight, f"seen {seen} times")
+        if source.server == target.server and target.needs(slot) and not asked.is_secret:
+            yield from declared(source.name, fields, target, slot, form=asked.form, found=found)
 
-    def _named_or_seen(self, tool: str) -> frozenset[str]:
+    def _named_or_seen(self, tool: str) -> set[str]:
         """Return the tools that descriptions relate to this one, or whose values were seen to go into it."""
-        if tool not in self._beyond:
-            ports = self._ports[tool]
-            named = {self._names.get((ports.server, name)) for name in self._mentions[tool]}
-            naming = self._mentioned.get((ports.server, ports.name), set())
-            seen = self._seen.get(tool, set())
-            self._beyond[tool] = frozenset(one for one in named | naming | seen if one in self._ports)
-        return self._beyond[tool]
+        ports = self.tools[tool]
+        found = {self._names.get((ports.server, name), "") for name in self._mentions[tool]}
+        found |= self._mentioned.get((ports.server, ports.name), set()) | self._seen.get(tool, set())
+        return found & self.tools.keys()
 
     # Fields by names and types
 
@@ -237,7 +212,7 @@ class Graph:
             best = {tool: best_first(candidates) for tool, candidates in found.items()}
 
             def rank(tool: str) -> tuple[float, int, str]:
-                return -round(best[tool][0].confidence, 2), len(self._ports[tool].required), tool
+                return -round(best[tool][0].confidence, 2), len(self.tools[tool].required), tool
 
             known = self._tables[id(asked)] = {tool: best[tool] for tool in sorted(best, key=rank)}
         return known
@@ -251,12 +226,6 @@ class Graph:
             kept = [one for one in candidates if not own_keys or one.evidence[0].kind != "entity"]
             if kept:
                 found[tool] = kept
-        for thing, given in self.index.declared(asked):
-            if not conflict(given.place.form, asked.form):
-                own = {one.path: one for one in found.get(given.tool, ())}
-                detail = f"the server declares that both identify a {thing}"
-                add(own, given, Evidence("declared", DECLARED, detail))
-                found[given.tool] = list(own.values())
         return found
 
     def _scored(self, asked: Asked, *, home: bool) -> _Table:
@@ -264,8 +233,9 @@ class Graph:
         for meaning, fields in self.index.candidates(asked, home=home):
             evidence = score(meaning, asked, self.index.catalogue)
             if evidence is not None:
+                reasons = (evidence,)
                 for given in fields:
-                    found.setdefault(given.tool, []).append(Candidate(given, (evidence,), evidence.weight))
+                    found.setdefault(given.tool, []).append(Candidate(given, reasons, evidence.weight))
         return found
 
 
@@ -291,13 +261,11 @@ def _may_be_linked(slot: Slot) -> bool:
 
 def _is_pointless(one: Candidate, source: Ports, target: Ports, slot: Slot) -> bool:
     """Return whether a value names something that is gone, or is to name something new of the same kind."""
-    things = {own.thing for own in one.given.identities}
+    things = {own.thing for own in one.given.meaning.identities}
     if source.subject.verb in _GONE and source.subject.thing in things:
         return True
-    if not target.subject.creates:
-        return False
     asked = slot_identities(keys_of(slot.path), target.subject)[0]
-    return asked.thing == target.subject.thing and asked.thing in things
+    return target.subject.creates and asked.thing == target.subject.thing and asked.thing in things
 
 
 def _sorted(edges: Iterable[Edge]) -> tuple[Edge, ...]:

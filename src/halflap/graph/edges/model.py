@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from halflap.graph.paths import Path, many, path_text
+from halflap.graph.paging import pages_of
+from halflap.graph.paths import Path, many, path_text, slot_text
 
-__all__ = ["Coverage", "Edge", "Evidence", "EvidenceKind", "Link", "combined"]
+if TYPE_CHECKING:
+    from halflap.graph.ports import Ports, Slot
+
+__all__ = ["Coverage", "Edge", "Evidence", "EvidenceKind", "Link", "combined", "edge_of", "page_edge"]
 
 Coverage = Literal["strict", "partial", "optional"]
 """All required parameters are supplied, some of them, or only optional ones."""
@@ -18,6 +23,8 @@ parameter asks for. `name`: the same name. `text`: the parameter's description n
 `lineage`: values were seen to go this way."""
 
 _MOST = 0.99
+_PAGES = 0.9
+"""How certain a link to the next page is."""
 
 
 class Evidence(NamedTuple):
@@ -49,16 +56,12 @@ class Link:
     confidence: float
     evidence: tuple[Evidence, ...] = ()
 
-    @property
-    def is_fan_out(self) -> bool:
-        """Whether there are many values and the parameter takes one, so that the tool is called for each."""
-        return many(self.source) > many(self.target)
-
     def to_json(self) -> dict[str, Any]:
         return {
             "from": path_text(self.source),
             "to": path_text(self.target),
-            "fan_out": self.is_fan_out,
+            # There are many values and the parameter takes one: the tool is called for each.
+            "fan_out": many(self.source) > many(self.target),
             "confidence": round(self.confidence, 3),
             "evidence": [one.to_json() for one in self.evidence],
         }
@@ -91,3 +94,36 @@ class Edge:
             "mappings": [link.to_json() for link in self.links],
             "evidence": sorted(self.kinds),
         }
+
+
+def edge_of(source: Ports, target: Ports, links: Iterable[Link], *, is_pagination: bool = False) -> Edge:
+    ordered = tuple(sorted(links, key=lambda link: -link.confidence))
+    coverage = _coverage({link.target for link in ordered}, target)
+    return Edge(source.tool, target.tool, coverage, ordered[0].confidence, ordered, is_pagination)
+
+
+def page_edge(ports: Ports) -> Edge | None:
+    """Return the edge from a tool to itself, if its pages are known."""
+    pages = pages_of(ports)
+    if pages is None:
+        return None
+    detail = f"{path_text(pages.source)} leads to the next page by {slot_text(pages.target)}"
+    link = Link(pages.source, pages.target, _PAGES, (Evidence("name", _PAGES, detail),))
+    return edge_of(ports, ports, [link], is_pagination=True)
+
+
+def _coverage(supplied: set[Path], target: Ports) -> Coverage:
+    if target.required.isdisjoint(path[0].key for path in supplied):
+        return "optional"
+    is_whole = all(_is_supplied(one, supplied, target.slots) for one in target.required)
+    return "strict" if is_whole else "partial"
+
+
+def _is_supplied(name: str, supplied: set[Path], slots: Sequence[Slot]) -> bool:
+    """Return whether a parameter is supplied: itself, its items, or everything required inside it."""
+    inside = [slot.path for slot in slots if slot.parameter == name and slot.required]
+    around = {path[:size] for path in inside for size in range(len(path))}
+    leaves = [path for path in inside if path not in around]
+    return bool(leaves) and all(
+        any(path[:size] in supplied for size in range(1, len(path) + 1)) for path in leaves
+    )

@@ -7,11 +7,11 @@ exact names of tools of the same server count, so no text can reach another serv
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from halflap.graph.edges.choice import Candidate, add
+from halflap.graph.edges.evidence import DECLARED
 from halflap.graph.edges.model import Evidence
 from halflap.graph.types import Form, conflict
 
@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
 
-__all__ = ["DECLARED", "add_declared", "mentions"]
+__all__ = ["declared", "mentions"]
 
-DECLARED = 0.9
-_SUPPORT = 0.5
-"""What a description adds to a link between two tools when it names one of them but not the field."""
 _MAX_TEXT = 4_000
 _MAX_DETAIL = 200
 _NAME = re.compile(r"\w+(?:[_./:-]\w+)+|[a-z]\w*[A-Z]\w*|`(\w+)`|\b(\w+)\(\)")
@@ -34,37 +31,27 @@ _OTHERWISE = frozenset({"avoid", "instead", "never", "not", "rather", "unlike", 
 """A sentence with one of these may say what not to combine."""
 
 
-def add_declared(
-    found: dict[Path, Candidate],
-    *,
-    source: Ports,
-    fields: Sequence[Returned],
-    target: Ports,
-    slot: Slot,
-    form: Form,
-) -> None:
-    """Add what descriptions say of two tools of one server: a field or parameter that names the other, or a tool that does.
+def declared(
+    source: str, fields: Sequence[Returned], target: Ports, slot: Slot, *, form: Form, found: Collection[Path]
+) -> Iterator[tuple[Returned, Evidence]]:
+    """Yield the fields of one tool, by its name, that descriptions declare to fill a slot of another of the same server.
 
-    Where names and types found nothing, a parameter takes the one identifier that the tool it names returns, and a tool
-    with one parameter the field that names it.
+    These are the fields that names and types found, if the slot names the tool, or they name the slot's. Where nothing
+    was found, a slot takes the one identifier that the tool it names returns, and the only required parameter of a tool
+    the field that names it.
     """
-    asks = source.name in _names_in(slot.description)
-    pointing = {one.place.path: one for one in fields if target.name in _names_in(one.place.description)}
-    if not found:
-        new = list(pointing.values()) if len(target.required) == 1 else []
-        new = _only_key(fields, form) if asks else new
-        for given in new:
-            if not conflict(given.place.form, form):
-                text = slot.description if asks else given.place.description
-                add(found, given, Evidence("declared", DECLARED, text[:_MAX_DETAIL]))
-        return
-    is_named = target.name in _names_in(source.description) or source.name in _names_in(target.description)
-    for path, one in list(found.items()):
-        if asks or path in pointing:
-            text = slot.description if asks else one.given.place.description
-            add(found, one.given, Evidence("declared", DECLARED, text[:_MAX_DETAIL]))
-        elif is_named and not pointing:
-            add(found, one.given, Evidence("declared", _SUPPORT, "a description names the other tool"))
+    asks = source in _names_in(slot.description)
+    if asks:
+        named = [one for one in fields if one.place.path in found] or _only_key(fields, form)
+    elif found or len(target.required) == 1:
+        fields = [one for one in fields if not found or one.place.path in found]
+        named = [one for one in fields if target.name in _names_in(one.place.description)]
+    else:
+        named = []
+    for given in named:
+        if not conflict(given.place.form, form):
+            text = slot.description if asks else given.place.description
+            yield given, Evidence("declared", DECLARED, text[:_MAX_DETAIL])
 
 
 def _only_key(fields: Sequence[Returned], form: Form) -> list[Returned]:
@@ -72,7 +59,7 @@ def _only_key(fields: Sequence[Returned], form: Form) -> list[Returned]:
     keys = [
         one
         for one in fields
-        if any(own.attribute for own in one.identities) and not conflict(one.place.form, form)
+        if any(own.attribute for own in one.meaning.identities) and not conflict(one.place.form, form)
     ]
     depth = min((len(one.place.path) for one in keys), default=0)
     outermost = [one for one in keys if len(one.place.path) == depth]
@@ -91,7 +78,6 @@ def _names_in(text: str) -> frozenset[str]:
 
 
 def mentions(ports: Ports) -> frozenset[str]:
-    """Return all names in the descriptions of a tool and its fields and parameters."""
-    texts = {ports.description, *(one.description for one in ports.slots)}
-    texts |= {one.description for one in ports.places}
+    """Return all names in the descriptions of a tool's fields and parameters."""
+    texts = {one.description for one in ports.slots} | {one.description for one in ports.places}
     return frozenset().union(*map(_names_in, texts))

@@ -1,29 +1,24 @@
-"""From a workflow to a program, built as syntax nodes and never as text, whatever tools and fields are called."""
+"""From a workflow to a program, built as syntax nodes and never as text, whatever tools and fields are called.
+
+Steps that need each other come one after the other, the others run at the same time. What is called for each of many is
+a function of the item, with further loops inside it; a single call for each item is a comprehension.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.graph.effects import may_change
-from halflap.graph.emit.arguments import Arguments, Held
-from halflap.graph.emit.loops import Frame, Loops, Rows, row_of
-from halflap.graph.emit.pages import Functions, put
-from halflap.graph.emit.syntax import Names, code, expr, literal, load, loop, refuse, shown
-from halflap.graph.naming import place_identities, words_of
-from halflap.graph.paths import Path, items_of, keys_of, many, path_text, slot_text
+from halflap.graph.emit.pages import Functions
+from halflap.graph.emit.syntax import Names, code, expr, function, literal, load, refuse, shown
+from halflap.graph.emit.values import Axes, Sure, Values
+from halflap.graph.paths import path_text, slot_text
 
 if TYPE_CHECKING:
-    from halflap.graph.ports import Ports
-    from halflap.graph.workflow import Match, Task, Wanted, Workflow
+    from halflap.graph.workflow import Given, Task, Wanted, Workflow
 
 __all__ = ["program"]
-
-_MAX_CALLS = 200
-
-_Step = tuple[list[ast.stmt], ast.expr, list[ast.stmt]]
-"""What comes before a step, what is awaited, and what comes after it."""
 
 
 def program(workflow: Workflow) -> str:
@@ -31,30 +26,37 @@ def program(workflow: Workflow) -> str:
     return _Program(workflow).text()
 
 
+class _Unit(NamedTuple):
+    """A step, or everything in a loop: what comes before it, what is awaited, and what comes after it."""
+
+    before: list[ast.stmt]
+    awaited: ast.expr
+    name: str
+    """The variable of what was awaited."""
+    after: Sequence[ast.stmt] = ()
+
+
 class _Program:
     def __init__(self, workflow: Workflow) -> None:
         self._workflow = workflow
         self._names = Names(one.ports.tool for one in workflow.tasks)
-        self._max_calls = self._names.make("max_calls")
-        self._loops = Loops(workflow, self._names)
-        self._arguments = Arguments(workflow, self._loops, self._names)
-        self._functions = Functions(workflow, self._loops, self._names, self._arguments)
-        self._gathers = self._limits = False
+        self._values = Values(workflow, self._names)
+        self._functions = Functions(workflow, self._values, self._names)
+        self._part, self._item = self._names.make("part"), self._names.make("item")
+        self._nests = {one.axes for one in workflow.tasks}
+        self._gathers = False
 
     def text(self) -> str:
-        steps = list(self._steps())
+        steps = list(self._block(()))
         last = list(self._print())
-        given = list(self._given())
-        if self._limits:
-            given += code("MAX_CALLS = LIMIT", MAX_CALLS=self._max_calls, LIMIT=ast.Constant(_MAX_CALLS))
         imports = code("import asyncio\nimport json" if self._gathers else "import json")
-        body = [self._docstring(), *imports, *given, *self._functions.written(), *steps, *last]
+        body = [self._docstring(), *imports, *self._given(), *self._functions.written(), *steps, *last]
         return ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
 
     def _docstring(self) -> ast.stmt:
         tools = ", then ".join(shown(one.ports.tool) for one in self._workflow.tasks)
         lines = [f"Calls {tools}."]
-        unfilled = self._arguments.unfilled
+        unfilled = self._values.unfilled
         if unfilled:
             lines += ["", "Fill in before you run it:"]
             lines += [f"    {name}: {shown(what)}" for name, what in unfilled.items()]
@@ -62,225 +64,141 @@ class _Program:
 
     def _given(self) -> Iterator[ast.stmt]:
         """Set the values of `have`; a value that is not filled in ends the program before any tool is called."""
-        for name, value in self._arguments.constants.items():
+        for name, value in self._values.constants.items():
             yield from code("NAME = VALUE", NAME=name, VALUE=literal(value))
-        for name in self._arguments.unfilled:
+        for name in self._values.unfilled:
             yield from code("NAME = None", NAME=name)
-        for name, what in self._arguments.unfilled.items():
+        for name, what in self._values.unfilled.items():
             yield from refuse(expr("NAME is None", NAME=name), f"Fill in {name}: {shown(what)}")
 
-    # Steps.
+    # Steps and loops
 
-    def _steps(self) -> Iterator[ast.stmt]:
-        done: set[str] = set()
-        left = list(self._workflow.tasks)
-        while left:
-            ready = [one for one in left if done.issuperset(one.sources)]
-            yield from self._together(ready)
-            done |= {one.id for one in ready}
-            left = [one for one in left if one.id not in done]
+    def _block(self, axes: Axes) -> Iterator[ast.stmt]:
+        """Write the steps that are exactly in these loops, and the loops inside them."""
+        inside = [one for one in self._workflow.tasks if one.axes[: len(axes)] == axes]
+        needs: dict[str | Axes, set[str | Axes]] = {}
+        for task in inside:
+            unit = self._unit(task, axes)
+            own = needs.setdefault(unit, set())
+            sources = [*task.sources, *(one.step for one in task.axes if one.step)]
+            own |= {self._unit(one, axes) for one in inside if one.id in sources} - {unit}
+        done: set[str | Axes] = set()
+        while len(done) < len(needs):
+            ready = [name for name, sources in needs.items() if name not in done and sources <= done]
+            units = [self._step(name) if isinstance(name, str) else self._loop(axes, name) for name in ready]
+            for one in units:
+                yield from one.before
+            awaited = [one.awaited for one in units]
+            target = row_of([one.name for one in units], ast.Store())
+            yield ast.Assign([target], ast.Await(awaited[0] if len(units) == 1 else self._gather(*awaited)))
+            for one in units:
+                yield from one.after
+            done.update(ready)
 
-    def _together(self, tasks: Sequence[Task]) -> Iterator[ast.stmt]:
-        """Run steps that do not need each other at the same time."""
-        awaited: list[ast.expr] = []
-        after: list[ast.stmt] = []
-        for task in tasks:
-            made, one, then = self._looped(task) if task.axes else self._once(task)
-            yield from made
-            awaited.append(one)
-            after += then
-        names = [self._loops.results[one.id] for one in tasks]
-        value = awaited[0] if len(awaited) == 1 else self._gather(*awaited)
-        yield ast.Assign([row_of(names, ast.Store())], ast.Await(value))
-        yield from after
+    def _unit(self, task: Task, axes: Axes) -> str | Axes:
+        """Return a step in a block, or the outermost loop there that it is in."""
+        nests = (one for one in self._nests if len(axes) < len(one) and task.axes[: len(one)] == one)
+        return task.id if task.axes == axes else min(nests, key=len)
 
-    def _once(self, task: Task) -> _Step:
-        frame = Frame()
-        before = list(self._refuse_no_match(task.matches))
-        sure: Held = {}
-        for one in task.arguments:
-            single = one.origin == "step" and not many(one.source) and not self._workflow.order[one.step].axes
-            if not single or self._loops.is_sure(one.step, one.source):
-                continue
+    def _step(self, step: str) -> _Unit:
+        task = self._workflow.order[step]
+        before: list[ast.stmt] = []
+        sure: Sure = {}
+        for one in self._doubtful(task):
             name = sure[one.step, one.source] = self._names.make(slot_text(one.slot))
-            source = shown(self._workflow.order[one.step].ports.tool)
-            before += code("NAME = VALUE", NAME=name, VALUE=self._loops.value(frame, one.step, one.source))
-            told = f"{source} returned no {shown(path_text(one.source))}."
-            before += refuse(expr("NAME is None", NAME=name), told)
-        return before, self._call(task, frame, sure), []
+            value = self._values.value(task.axes, one.step, one.source)
+            before += code("NAME = VALUE", NAME=name, VALUE=value)
+            condition = expr("NAME is None", NAME=name)
+            if task.axes:
+                before.append(ast.If(condition, [self._return(task.axes, is_empty=True)], []))
+            else:
+                source = shown(self._workflow.order[one.step].ports.tool)
+                before += refuse(condition, f"{source} returned no {shown(path_text(one.source))}.")
+        call = self._functions.call(task, self._values.of(task, sure))
+        return _Unit(before, call, self._values.results[step])
 
-    def _looped(self, task: Task) -> _Step:
-        """Call a step for each of many items."""
-        loops = self._loops
-        frame = loops.frame_for(task, self._arguments.single_places(task))
-        matches = self._arguments.matches(task.matches, frame)
-        matches += self._arguments.inside(task.matches, frame)
-        inherited = [one for one in task.sources if loops.rows.get(one) and loops.rows[one].axes == task.axes]
-        size = len(frame.generators)
-        frame.generators[-1].ifs += matches
-        held = self._arguments.held(task, frame)
-        repeats = _may_repeat(task, self._workflow.order)
-        if size == 1 and inherited and not held and not matches and not repeats:
-            # Called as often as another step, for the same items.
-            loops.rows[task.id] = loops.rows[inherited[-1]]
-            return [], self._gather_all(self._call(task, frame, {}), frame.generators), []
-        stem = loops.results[task.id].removesuffix("_results")
-        name = self._names.make(stem, "_calls")
-        rows = Rows(name, task.axes, loops.carried_in(task, frame), tuple(held.values()))
-        loops.rows[task.id] = rows
-        row = loops.row(frame, rows)
-        target = row_of(row, ast.Store())
-        inner = Frame(dict(frame.items), dict(frame.results))
-        made = list(self._refuse_no_match(task.matches))
-        made += code("CALLS = ROWS", CALLS=name, ROWS=_rows(row_of(row, ast.Load()), frame.generators))
-        called, calls, after = name, load(name), list[ast.stmt]()
-        if repeats:
-            # Make one of several calls with equal arguments, and give each row its result.
-            keys, called, found = (self._names.make(stem, one) for one in ("_keys", "_once", "_found"))
-            parts = {
-                "KEYS": keys, "ONCE": called, "CALLS": name, "FOUND": found, "RESULTS": loops.results[task.id],
-                "KEY": self._names.make("key"),
-            }  # fmt: skip
-            own = ast.ListComp(self._key(task, inner, held), [loop(target, load(name))])
-            made += code("KEYS = OWN\nONCE = dict(zip(KEYS, CALLS))", **parts, OWN=own)
-            again = "FOUND = dict(zip(ONCE, RESULTS))\nRESULTS = [FOUND[KEY] for KEY in KEYS]"
-            after = code(again, **parts)
-            calls = expr("ONCE.values()", **parts)
-        self._limits = True
-        tool = shown(task.ports.tool)
-        message = f"{tool} would be called more often than {self._max_calls} allows: {{}} times."
-        made += code(
-            "if len(CALLED) > MAX_CALLS:\n    raise ValueError(MESSAGE.format(len(CALLED)))",
-            CALLED=called,
-            MAX_CALLS=self._max_calls,
-            MESSAGE=ast.Constant(message),
+    def _doubtful(self, task: Task) -> list[Given]:
+        """Return the arguments whose values may be missing; arrays leave out the items that lack one."""
+        return [
+            one
+            for one in task.arguments
+            if one.origin == "step"
+            and not self._values.is_sure(one.step, one.source)
+            and not self._values.reach(task.axes, one.step, one.source)[0]
+        ]
+
+    def _loop(self, axes: Axes, nest: Axes) -> _Unit:
+        """Call what is in a loop for each item at the same time."""
+        inside = [one for one in self._workflow.tasks if one.axes[: len(nest)] == nest]
+        matches = {(one.axis, one.path, one.given.have): one for task in inside for one in task.matches}
+        generators, _ = self._values.loops(axes, nest[len(axes) :], list(matches.values()))
+        if len(inside) == 1 and not self._doubtful(inside[0]):
+            call = ast.ListComp(self._step(inside[0].id).awaited, generators)
+            return _Unit([], self._gather(ast.Starred(call)), self._values.all_results(inside[0].id))
+        items = [self._values.item(axis) for axis in nest[len(axes) :]]
+        name = self._names.make(f"for_{items[-1]}")
+        body = [*self._block(nest), self._return(nest)]
+        each = ast.ListComp(ast.Call(load(name), [load(one) for one in items], []), generators)
+        parts = self._names.make(f"{name}_parts")
+        after: list[ast.stmt] = []
+        leaving = self._leaving(nest)
+        for at, step in enumerate(leaving):
+            part = "part" if len(leaving) == 1 else f"part[{at}]"
+            flat = f"RESULTS = [ONE for PART in PARTS for ONE in {part.replace('part', 'PART')}]"
+            own = {"RESULTS": self._values.all_results(step), "PARTS": parts}
+            after += code(flat, **own, ONE=self._item, PART=self._part)
+        return _Unit([function(name, items, body)], self._gather(ast.Starred(each)), parts, after)
+
+    def _leaving(self, nest: Axes) -> list[str]:
+        """Return the steps in a loop whose results are needed outside."""
+        order = self._workflow.order
+        users: list[tuple[str, Axes]] = [(one.step, ()) for one in self._workflow.wanted]
+        users += [(step, one.axes) for one in self._workflow.tasks for step in one.sources]
+        return list(
+            dict.fromkeys(
+                step
+                for step, axes in users
+                if order[step].axes[: len(nest)] == nest and axes[: len(nest)] != nest
+            )
         )
-        return made, self._gather_all(self._call(task, inner, held), [loop(target, calls)]), after
 
-    def _key(self, task: Task, frame: Frame, held: Held) -> ast.expr:
-        """Write what differs from call to call, as text."""
-        varying = {one.slot[0].key for one in task.arguments if one.origin == "step" or one.each}
-        arguments = self._arguments.of(task, frame, held)
-        parts = [value for name, value in arguments.items() if name in varying]
-        return expr("json.dumps(PARTS)", PARTS=ast.List(parts, ast.Load()))
-
-    def _refuse_no_match(self, matches: Sequence[Match]) -> Iterator[ast.stmt]:
-        """Report that nothing passes a filter: an empty list would hide it."""
-        for one, nothing in self._arguments.unmatched(matches):
-            tool = shown(self._workflow.order[one.axis.step].ports.tool)
-            path, own = shown(path_text(one.path)), shown(slot_text(one.given.slot))
-            yield from refuse(nothing, f"{tool} returned nothing whose {path} is the given {own}.")
+    def _return(self, nest: Axes, *, is_empty: bool = False) -> ast.stmt:
+        """Return a list of what leaves a loop; several lists as a tuple."""
+        parts: list[ast.expr] = []
+        for step in self._leaving(nest):
+            is_own = self._workflow.order[step].axes == nest
+            value = "[RESULT]" if is_own else "RESULT"
+            name = self._values.results[step] if is_own else self._values.all_results(step)
+            parts.append(expr("[]" if is_empty else value, RESULT=name))
+        return ast.Return(parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load()))
 
     def _gather(self, *awaited: ast.expr) -> ast.expr:
         self._gathers = True
         return ast.Call(expr("asyncio.gather"), list(awaited), [])
 
-    def _gather_all(self, call: ast.expr, generators: list[ast.comprehension]) -> ast.expr:
-        return self._gather(ast.Starred(ast.ListComp(call, generators), ast.Load()))
+    # The end
 
-    def _call(self, task: Task, frame: Frame, sure: Held) -> ast.expr:
-        return self._functions.call(task, self._arguments.of(task, frame, sure))
-
-    # The end.
-
-    def _print(self) -> Iterator[ast.stmt]:
+    def _print(self) -> list[ast.stmt]:
         wanted = self._workflow.wanted
-        for one in wanted:
-            yield from self._refuse_no_match(one.matches)
-            if one.matches and not one.path:
-                yield self._choose(one)
-        if len(wanted) == 1 and self._may_lack(wanted[0]):
-            yield from self._print_if_there(wanted[0])
-            return
         values = [self._wanted(one) for one in wanted]
         names: list[ast.expr | None] = [ast.Constant(one.target.name) for one in wanted]
         value = values[0] if len(wanted) == 1 else ast.Dict(names, values)
+        written = expr("json.dumps(VALUE, ensure_ascii=False, separators=(',', ':'))", VALUE=value)
         template = "print(JSON)"
         if not all(self._workflow.order[one.step].ports.places for one in wanted):
             # A result of an unknown kind may be an image, which JSON cannot hold.
             template = "try:\n    print(JSON)\nexcept TypeError:\n    print(VALUE)"
-        yield from code(template, JSON=_json(value), VALUE=value)
-
-    def _choose(self, wanted: Wanted) -> ast.stmt:
-        """Keep only the items of a result that pass the filters."""
-        task, loops = self._workflow.order[wanted.step], self._loops
-        results, axis = loops.results[task.id], wanted.matches[0].axis
-        one = loops.one(task.id) if task.axes else results
-        frame = Frame(results={task.id: one})
-        loops.enter(frame, axis)
-        frame.generators[-1].ifs += self._arguments.matches(wanted.matches, frame)
-        kept: ast.expr = ast.ListComp(load(frame.items[axis]), frame.generators)
-        array = axis.path[:-1]
-        if not array:
-            kept = ast.ListComp(kept, [loop(one, load(results))]) if task.axes else kept
-            return code("RESULTS = KEPT", RESULTS=results, KEPT=kept)[0]
-        # Where there are no items, the object around them may be missing, too.
-        items = loops.value(Frame(results={task.id: one}), task.id, array, empty=expr("[]"))
-        chosen: ast.stmt = ast.If(items, [put(one, array, kept)], [])
-        if task.axes:
-            (chosen,) = code("for ONE in RESULTS:\n    CHOSEN", ONE=one, RESULTS=results, CHOSEN=[chosen])
-        return chosen
-
-    def _may_lack(self, wanted: Wanted) -> bool:
-        """Return whether one value of one result is wanted that may be missing."""
-        single = bool(wanted.path) and not many(wanted.path) and not self._workflow.order[wanted.step].axes
-        return single and not self._loops.is_sure(wanted.step, wanted.path)
-
-    def _print_if_there(self, wanted: Wanted) -> list[ast.stmt]:
-        """Print a value; where it is missing, that and what was returned."""
-        name = self._names.make(wanted.path[-1].key)
-        tool = shown(self._workflow.order[wanted.step].ports.tool)
-        return code(
-            "NAME = VALUE\nif NAME is None:\n    print(LACKS, WHOLE)\nelse:\n    print(JSON)",
-            NAME=name,
-            VALUE=self._wanted(wanted),
-            LACKS=ast.Constant(f"{tool} returned no {shown(path_text(wanted.path))}, but"),
-            WHOLE=_json(load(self._loops.results[wanted.step])),
-            JSON=_json(load(name)),
-        )
+        return code(template, JSON=written, VALUE=value)
 
     def _wanted(self, wanted: Wanted) -> ast.expr:
-        task, loops = self._workflow.order[wanted.step], self._loops
+        task, values = self._workflow.order[wanted.step], self._values
         if not wanted.path:
-            return load(loops.results[task.id])
-        frame = Frame()
-        if task.axes:
-            one = frame.results[task.id] = loops.one(task.id)
-            frame.generators.append(loop(one, load(loops.results[task.id])))
-        loops.enter_all(frame, task.id, wanted.path)
-        value = loops.value(frame, task.id, wanted.path)
-        if frame.generators:
-            frame.generators[-1].ifs += self._arguments.matches(wanted.matches, frame)
-        return ast.ListComp(value, frame.generators) if frame.generators else value
+            return load(values.all_results(task.id) if task.axes else values.results[task.id])
+        generators, axes = values.reach((), task.id, wanted.path, wanted.matches)
+        value = values.value(axes, task.id, wanted.path)
+        return ast.ListComp(value, generators) if generators else value
 
 
-def _json(value: ast.expr) -> ast.expr:
-    return expr("json.dumps(VALUE, ensure_ascii=False, separators=(',', ':'))", VALUE=value)
-
-
-def _rows(row: ast.expr, generators: list[ast.comprehension]) -> ast.expr:
-    only = generators[0]
-    if len(generators) == 1 and not only.ifs and ast.unparse(row) == ast.unparse(only.target):
-        return expr("list(ITEMS)", ITEMS=only.iter)
-    return ast.ListComp(row, generators)
-
-
-def _may_repeat(task: Task, order: Mapping[str, Task]) -> bool:
-    """Return whether a reading step in a loop may be called with the same arguments twice: by what items refer to."""
-    return not may_change(task.ports) and not any(
-        one.each or (one.step and one.source and _is_own_key(one.source, order[one.step].ports))
-        for one in task.arguments
-    )
-
-
-def _is_own_key(path: Path, ports: Ports) -> bool:
-    """Return whether each item of a loop holds a value of its own there: the item itself, its `id`, its own key."""
-    if path[-1].kind != "key" or words_of(path[-1].key) == ("id",):
-        return True
-    items = items_of(path)
-    if not items or len(path) > len(items) + 1:
-        return False
-    around = place_identities((*keys_of(items), "id"), ports.subject)
-    return any(
-        one[:2] in {two[:2] for two in around} for one in place_identities(keys_of(path), ports.subject)
-    )
+def row_of(names: Sequence[str], context: ast.expr_context) -> ast.expr:
+    parts: list[ast.expr] = [ast.Name(one, context) for one in names]
+    return parts[0] if len(parts) == 1 else ast.Tuple(parts, context)

@@ -18,7 +18,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import visible
-from halflap.graph.naming import subject_of, verb_at, words_of
+from halflap.graph.naming import pieces_of, subject_of, verb_at, words_of
 from halflap.graph.naming.vocabulary import CONTAINERS
 
 if TYPE_CHECKING:
@@ -154,12 +154,11 @@ class Names:
         self._taken.add(name)
         return name
 
-    def of_result(self, tool: str, *, several: bool) -> str:
-        """Name a tool's result, or the list of several, after the tool without its verb."""
-        parts = [one for one in _NO_LETTER.sub("_", tool.lower()).strip("_").split("_") if one]
-        if len(parts) > 1 and verb_at(parts[:1]) == 0:
-            parts = parts[1:]
-        return self.make("_".join(parts), "_results" if several else "", "result")
+    def of_result(self, tool: str) -> str:
+        """Name a tool's result after the tool without its verb."""
+        parts = pieces_of(tool)
+        nouns = parts[1:] if verb_at(parts[:1]) == 0 else parts
+        return self.make("_".join(nouns or parts), otherwise="result")
 
     def of_item(self, path: Path, tool: str) -> str:
         """Name an item of a loop over a tool's result."""

@@ -4,7 +4,14 @@ Read `words` first (a name as words in the singular), then `identity` (which att
 `subject` (what a tool is about). `vocabulary` lists the few words that need a rule. Nothing here reads sentences.
 """
 
-from halflap.graph.naming.identity import Identity, is_secret, place_identities, related, slot_identities
+from halflap.graph.naming.identity import (
+    Identity,
+    described_identities,
+    doubts,
+    is_secret,
+    place_identities,
+    slot_identities,
+)
 from halflap.graph.naming.subject import NO_SUBJECT, Subject, subject_of, verb_at
 from halflap.graph.naming.words import Words, is_plural, phrase, pieces_of, words_in_text, words_of
 
@@ -13,12 +20,13 @@ __all__ = [
     "Identity",
     "Subject",
     "Words",
+    "described_identities",
+    "doubts",
     "is_plural",
     "is_secret",
     "phrase",
     "pieces_of",
     "place_identities",
-    "related",
     "slot_identities",
     "subject_of",
     "verb_at",

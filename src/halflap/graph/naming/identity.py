@@ -9,29 +9,24 @@ from halflap.graph.naming.vocabulary import (
     CONTAINERS,
     DISPLAY,
     IDENTIFIERS,
+    LINKING,
     PERSONS,
     ROLES,
     SECRET_KEYS,
     SECRETS,
 )
-from halflap.graph.naming.words import Words, words_of
+from halflap.graph.naming.words import Words, words_in_text, words_of
 
 if TYPE_CHECKING:
     from halflap.graph.naming.subject import Subject
 
-__all__ = ["Identity", "is_secret", "place_identities", "related", "slot_identities"]
+__all__ = ["Identity", "described_identities", "doubts", "is_secret", "place_identities", "slot_identities"]
 
 _SAME_ATTRIBUTE = dict.fromkeys(("uuid", "uid", "gid", "sid"), "id") | {"handle": "login", "ref": "reference"}
-_LISTED = 0.9
-"""The items of the list that a tool is asked for are what the tool is about, whatever the list is called."""
 _LEADING = 0.6
-"""A bare `name` of `read_pod_log` may be the name of a pod."""
-_QUALIFIED = 0.9
-"""One thing is a kind of the other: `source account` and `account`."""
-_SHORT_FORM = 0.97
-"""One is a short form of the other: `org`."""
-_ROLE, _PERSON = 0.88, 0.75
-"""An assignee is a user; a user may be an owner."""
+"""How likely a bare `name` of `read_pod_log` is the name of a pod."""
+_ARTICLES = frozenset({"a", "an", "the", "this", "your"})
+_NO_NOUNS = LINKING | _ARTICLES | {"that", "where", "which", "whose"}
 _SHORTEST_ABBREVIATION = 3
 _LONGER, _MUCH_LONGER = 1.8, 2.5
 """How many times longer a word is than its short form, at least; for three letters the second."""
@@ -55,25 +50,15 @@ class Identity(NamedTuple):
         return len(self.words) == 1
 
 
-def place_identities(
-    keys: tuple[str, ...], subject: Subject, *, is_listed: bool = False
-) -> tuple[Identity, ...]:
+def place_identities(keys: tuple[str, ...], subject: Subject) -> tuple[Identity, ...]:
     """Return what a field of a result may identify, given the keys that lead to it and what its tool is about.
 
     A bare value is named by its tool. Keys such as `items` name nothing, so the ones around them do, or the tool.
-    `is_listed` says that the field belongs to the items of the list that the tool is asked for.
     """
     if not keys:
         return tuple(_identity(words, ()) for words in subject.things)
-    own = words_of(keys[-1])
-    inside = _inside(keys[:-1])
-    if not inside:
-        return tuple(_identity(own, thing) for thing in subject.things or ((),))
-    found = _identity(own, inside)
-    if is_listed and found.attribute and len(own) == 1 and inside not in subject.things:
-        others = (_identity(own, thing)._replace(certainty=_LISTED) for thing in subject.things)
-        return (found, *others)
-    return (found,)
+    own, inside = words_of(keys[-1]), _inside(keys[:-1])
+    return tuple(_identity(own, thing) for thing in ([inside] if inside else subject.things or ((),)))
 
 
 def slot_identities(keys: tuple[str, ...], subject: Subject) -> tuple[Identity, ...]:
@@ -88,6 +73,23 @@ def slot_identities(keys: tuple[str, ...], subject: Subject) -> tuple[Identity, 
     found = [_identity(one, inside) for one in names]
     if len(keys) == 1 and found[0].attribute and len(own) == 1 and inside == subject.thing and inside[1:]:
         found.append(_identity(own, inside[:-1])._replace(certainty=_LEADING))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1 << 13)
+def described_identities(description: str) -> tuple[Identity, ...]:
+    """Return the identifiers that a description names: `a commit SHA`, `ID of the workflow state to update`."""
+    words = words_in_text(description)
+    found: list[Identity] = []
+    for at, word in enumerate(words):
+        if word not in IDENTIFIERS and word not in DISPLAY:
+            continue
+        if at and words[at - 1] not in _NO_NOUNS:
+            found.append(_identity((word,), (words[at - 1],)))
+        if words[at + 1 : at + 2] in (["of"], ["for"]):
+            start = at + 3 if words[at + 2 : at + 3] and words[at + 2] in _ARTICLES else at + 2
+            end = next((end for end in range(start, len(words)) if words[end] in _NO_NOUNS), len(words))
+            found += [_identity((word,), tuple(words[start:end]))] if start < end else []
     return tuple(found)
 
 
@@ -115,21 +117,25 @@ def is_secret(words: Words) -> bool:
 
 
 @lru_cache(maxsize=1 << 16)
-def related(given: Words, asked: Words) -> float:
-    """Return how far two names of things mean the same: 1 if they are equal, 0 if they are unrelated."""
+def doubts(given: Words, asked: Words) -> int | None:
+    """Return how doubtful it is that two names of things mean the same: 0 if they are equal, None if they do not.
+
+    They may if one is a kind of the other (`source account`), a short form (`org`), or the role of a person; that a
+    person has a certain role is doubly doubtful.
+    """
+    # The properties for an organization are none.
+    given = given[: next((at for at, word in enumerate(given) if at and word in LINKING), len(given))]
     if not given or not asked:
-        return 0.0
+        return None
     if given == asked:
-        return 1.0
+        return 0
     short, long = sorted((given, asked), key=len)
-    if long[-len(short) :] == short:
-        return _QUALIFIED
     last, end = given[-1], asked[-1]
-    if _is_abbreviation(last, end) or _is_abbreviation(end, last):
-        return _SHORT_FORM if given[:-1] == asked[:-1] else _QUALIFIED * _SHORT_FORM
-    if end in PERSONS and (last in ROLES or last in PERSONS):
-        return _ROLE
-    return _PERSON if last in PERSONS and end in ROLES else 0.0
+    if long[-len(short) :] == short or _is_abbreviation(last, end) or _is_abbreviation(end, last):
+        return 1
+    if end in PERSONS and (last in PERSONS or last in ROLES):
+        return 1
+    return 2 if last in PERSONS and end in ROLES else None
 
 
 def _is_abbreviation(short: str, long: str) -> bool:

@@ -74,7 +74,9 @@ def subject_of(name: str) -> Subject:
     if at is None:
         verb, nouns = "", _nouns(pieces)
     else:
-        verb, nouns = pieces[at], _nouns(pieces[at + 1 :]) or _nouns(pieces[:at])
+        # Where nothing else is named, what says how much is the thing: `get_lists`.
+        after = pieces[at + 1 :]
+        verb, nouns = pieces[at], _nouns(after) or _nouns(pieces[:at]) or ([after] if after else [])
     things = tuple(words_of("_".join(one)) for one in nouns)
     has_owner = bool(nouns) and len(nouns[0]) > 1 and is_plural(nouns[0][-1])
     return Subject(verb, things, things[0][:-1] if has_owner else things[0] if things else ())

@@ -58,12 +58,12 @@ SECRETS = _set("credential cvv otp passphrase passwd password pin secret token")
 SECRET_KEYS = _set("access api private secret")
 """Before `key`."""
 
-SURE_READS = _set("count describe fetch find get list lookup query read retrieve search show")
-"""Verbs that stay verbs wherever they stand in a name: `issues_list`."""
-READ_VERBS = SURE_READS | _set(
-    "analyze browse calculate check compare diff download estimate explain geocode inspect preview recommend return scan "
-    "suggest summarize translate validate verify view"
+SURE_READS = _set(
+    "analyze browse calculate compare count describe explain fetch find geocode get inspect list lookup query read "
+    "recommend retrieve search show summarize translate validate verify"
 )
+"""Verbs that stay verbs wherever they stand in a name: `issues_list`."""
+READ_VERBS = SURE_READS | _set("check diff download estimate preview return scan suggest view")
 CREATE_VERBS = _set("add book build clone copy create fork generate insert make register upload")
 SEND_VERBS = _set("pay post publish reply send share submit")
 """Verbs that make something new out of existing values, as those above do."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from halflap.graph.effects import may_change
 from halflap.graph.naming import place_identities
 from halflap.graph.paging import main_list, more_of, pages_of, takes_page
 from halflap.graph.paths import EACH, items_of, key, keys_of, many, slot_text
-from halflap.graph.plan.have import Have, as_taken
+from halflap.graph.plan.need import Have, as_taken
 from halflap.graph.plan.search import GOAL, Found, Node, Search
 from halflap.graph.workflow import Axis, Given, Match, Task, Wanted, Workflow, axes_of
-
-if TYPE_CHECKING:
-    from halflap.graph.ports import Ports
 
 __all__ = ["workflow_of"]
 
@@ -23,13 +19,10 @@ __all__ = ["workflow_of"]
 def workflow_of(search: Search, found: Found) -> Workflow:
     order = _ordered(found.choices)
     ids = {node.tool: f"s{at}" for at, node in enumerate(order, 1)}
-    tasks: dict[str, Task] = {}
-    for task in (_task(search, found, node, ids) for node in order):
-        tasks[task.id] = replace(task, axes=_axes(task, tasks))
-    wanted = _wanted(search, found, ids)
-    tasks, wanted = _filtered(search.have, tasks, wanted)
-    tasks = _with_pages(tasks, wanted)
-    workflow = Workflow(tuple(tasks.values()), wanted, found.cost)
+    tasks = _nested([_task(search, found, node, ids) for node in order])
+    tasks = {at: replace(one, matches=_filters(search.have, tasks, one)) for at, one in tasks.items()}
+    wanted = tuple(_filtered(search.have, tasks, one) for one in _wanted(search, found, ids))
+    workflow = Workflow(tuple(_with_pages(tasks, wanted)), wanted, found.cost)
     return replace(workflow, unused=search.have.unused(workflow))
 
 
@@ -61,17 +54,41 @@ def _task(search: Search, found: Found, node: Node, ids: Mapping[str, str]) -> T
     return Task(ids[node.tool], need.ports, tuple(arguments))
 
 
-def _axes(task: Task, tasks: Mapping[str, Task]) -> tuple[Axis, ...]:
-    """Return the loops that a step is in: those of its sources, then those over what they return."""
-    axes: dict[Axis, None] = {}
-    # An array takes in one value of each call of a step that was in loops, and is outside them itself.
-    inside = {one.step for one in task.arguments if one.origin == "step" and many(one.source) >= one.holds}
-    for step in sorted(inside, key=list(tasks).index):
-        axes |= dict.fromkeys(tasks[step].axes)
-    for one in task.arguments:
-        axes |= dict.fromkeys(Axis(one.step, path) for path in axes_of(one.source, one.fan_out))
-        axes |= {Axis.of_have(one.have): None} if one.each else {}
-    return tuple(axes)
+def _nested(order: Sequence[Task]) -> dict[str, Task]:
+    """Put each step in its loops: those of its sources, then those over what they return.
+
+    Loops are nested: all that a step takes comes from the loops that it is in, or from outside of these. So of two
+    unrelated loops, one is put inside the other.
+    """
+    axes: dict[str, dict[Axis, None]] = {}
+    every: dict[Axis, None] = {}
+    for task in order:
+        own = axes[task.id] = dict.fromkeys(axis for step in _singly(task) for axis in axes[step])
+        for one in task.arguments:
+            own |= dict.fromkeys(Axis(one.step, path) for path in axes_of(one.source, one.fan_out))
+            own |= {Axis.of_have(one.have): None} if one.each else {}
+        every |= own
+    is_done = False
+    while not is_done:
+        is_done = True
+        for task in order:
+            for step in _singly(task):
+                axes[task.id] |= axes[step]
+                around = [axis for axis in every if axis in axes[task.id]]
+                while around and around[-1] not in axes[step]:
+                    around.pop()
+                is_done = is_done and len(around) == len(axes[step])
+                axes[step] |= dict.fromkeys(around)
+    return {one.id: replace(one, axes=tuple(axis for axis in every if axis in axes[one.id])) for one in order}
+
+
+def _singly(task: Task) -> list[str]:
+    """Return the steps of which a step takes one result at a time.
+
+    An array takes in one value of each call of a step that is in loops, and is outside them itself.
+    """
+    given = (one for one in task.arguments if one.origin == "step" and many(one.source) >= one.holds)
+    return list(dict.fromkeys(one.step for one in given))
 
 
 def _wanted(search: Search, found: Found, ids: Mapping[str, str]) -> tuple[Wanted, ...]:
@@ -88,45 +105,34 @@ def _wanted(search: Search, found: Found, ids: Mapping[str, str]) -> tuple[Wante
 # Filters ---------------------------------------------------------------------------------------------
 
 
-def _filtered(
-    have: Have, tasks: dict[str, Task], wanted: tuple[Wanted, ...]
-) -> tuple[dict[str, Task], tuple[Wanted, ...]]:
-    """Keep only those items of loops that hold a value from `have` which no parameter takes, or takes in that loop."""
-    used = {one.have for task in tasks.values() for one in task.arguments if one.origin == "have"}
-    left = [name for name in have.values if name not in used and not takes_page((key(name),))]
-    made = {}
-    for at, task in tasks.items():
-        inner = {one.have for one in task.arguments if one.origin == "have" and not one.each}
-        own = [
-            axis
-            for axis in task.axes
-            if axis.step and not any(axis in tasks[step].axes for step in task.sources)
-        ]
-        own += [
-            Axis(one.step, items_of(one.source)) for one in task.arguments if one.step and many(one.source)
-        ]
-        matches = [one for axis in dict.fromkeys(own) for one in _matches(have, [*left, *inner], axis, tasks)]
-        made[at] = replace(task, matches=tuple(matches))
-    ends = []
-    for one in wanted:
-        axes = [Axis(one.step, items_of(one.path))] if many(one.path) else _listed(tasks[one.step].ports, one)
-        matches = [match for axis in axes for match in _matches(have, left, axis, tasks)]
-        ends.append(replace(one, matches=tuple(matches)))
-    return made, tuple(ends)
+def _filters(have: Have, tasks: Mapping[str, Task], task: Task) -> tuple[Match, ...]:
+    """Return the filters of the loops that a step begins: by the values in `have` that no parameter takes."""
+    own = [
+        axis for axis in task.axes if axis.step and not any(axis in tasks[one].axes for one in task.sources)
+    ]
+    own += [Axis(one.step, items_of(one.source)) for one in task.arguments if one.step and many(one.source)]
+    return tuple(match for axis in dict.fromkeys(own) for match in _matches(have, axis, tasks))
 
 
-def _listed(ports: Ports, wanted: Wanted) -> list[Axis]:
-    """Return the loop over the list that a wanted tool returns; what a change returns stays whole."""
-    items = None if may_change(ports) or wanted.path else main_list(ports)
-    return [] if items is None else [Axis(wanted.step, (*items, EACH))]
+def _filtered(have: Have, tasks: Mapping[str, Task], wanted: Wanted) -> Wanted:
+    """Filter what is printed: a list in it, or the list that a wanted tool returns; what a change returns stays whole."""
+    ports = tasks[wanted.step].ports
+    items = items_of(wanted.path)
+    main = None if wanted.path or may_change(ports) else main_list(ports)
+    if main is not None:
+        items = (*main, EACH)
+    matches = tuple(_matches(have, Axis(wanted.step, items), tasks)) if items else ()
+    return replace(wanted, path=wanted.path or items, matches=matches) if matches else wanted
 
 
-def _matches(have: Have, names: Iterable[str], axis: Axis, tasks: Mapping[str, Task]) -> Iterator[Match]:
+def _matches(have: Have, axis: Axis, tasks: Mapping[str, Task]) -> Iterator[Match]:
     """Yield the filters of a loop: for each value the outermost field of its items that holds such values."""
     ports = tasks[axis.step].ports
+    used = {one.have for task in tasks.values() for one in task.arguments if one.origin == "have"}
+    names = [name for name in have.values if name not in used and not takes_page((key(name),))]
     size = len(axis.path)
     inside = [one for one in ports.places if one.path[:size] == axis.path and len(one.path) > size]
-    for name in dict.fromkeys(names):
+    for name in names:
         fitting = [
             place
             for place in inside
@@ -147,23 +153,19 @@ def _matches(have: Have, names: Iterable[str], axis: Axis, tasks: Mapping[str, T
 # Pages -----------------------------------------------------------------------------------------------
 
 
-def _with_pages(tasks: dict[str, Task], wanted: tuple[Wanted, ...]) -> dict[str, Task]:
+def _with_pages(tasks: Mapping[str, Task], wanted: Sequence[Wanted]) -> Iterator[Task]:
     """Ask for all pages where a list is gone through or printed; where that is not possible, report that there is more."""
     looped = {one.step for task in tasks.values() for one in task.arguments if many(one.source)}
     looped |= {one.step for one in wanted if many(one.path)}
-    looped |= {match.axis.step for one in tasks.values() for match in one.matches}
-    looped |= {match.axis.step for one in wanted for match in one.matches}
     whole = {one.step for one in wanted if one.target.kind == "tool"}
-    made = {}
     for at, task in tasks.items():
         pages = pages_of(task.ports) if at in looped | whole and not may_change(task.ports) else None
         given = {one.slot for one in task.arguments if one.origin != "default"}
         is_part = any(one.origin == "have" and takes_page(one.slot) for one in task.arguments)
         if pages is not None and pages.target not in given:
-            made[at] = replace(task, paginates=pages)
+            yield replace(task, paginates=pages)
         elif at in looped and not is_part:
             # A result that is printed whole says itself that there is more.
-            made[at] = replace(task, more=more_of(task.ports))
+            yield replace(task, more=more_of(task.ports))
         else:
-            made[at] = task
-    return made
+            yield task

@@ -15,21 +15,22 @@ from halflap.graph.workflow import Given
 if TYPE_CHECKING:
     from halflap.graph.edges import Link
     from halflap.graph.naming import Words
-    from halflap.graph.plan.have import Have
-    from halflap.graph.plan.need import Need, Unit
+    from halflap.graph.plan.need import Have, Need, Unit
     from halflap.graph.ports import Ports, Slot
 
 __all__ = ["FAN_OUT", "Offer", "link_cost", "offers"]
 
 FAN_OUT = 0.3
 """A call for each of many values, compared with one call. Doubling it prefers longer chains of single calls."""
-MENTIONED = 0.6
+_MENTIONED = 0.6
 """Going through things by what mentions them, instead of by a list of the things: some may be left out, or come twice."""
 CROSSING = 0.5
 """Data that go to another server. Doubling it keeps plans on one server more often."""
 _LEAST = 1e-3
 
 _Changed = tuple[frozenset[Path], frozenset["Words"]]
+_Way = tuple["Slot", "Link", Path]
+"""A slot, a link that leads into it, and the place that the link has for it."""
 
 
 class Offer(NamedTuple):
@@ -37,8 +38,6 @@ class Offer(NamedTuple):
 
     cost: float
     given: tuple[Given, ...]
-    repeats: bool = False
-    """Whether the tool that takes it is called for each of many."""
 
 
 def link_cost(confidence: float) -> float:
@@ -54,28 +53,25 @@ def offers(
     no list of all that was found either.
     """
     changed = _changed(need.ports)
-    crossing = CROSSING if source.server != need.ports.server else 0.0
     found: list[tuple[float, int, tuple[Given, ...]]] = []
     for at, unit in enumerate(need.open):
-        if unit.is_refused:
-            continue
         into = [
             (slot, link, path)
-            for slot in unit.slots
+            for slot in (() if unit.is_refused else unit.slots)
             for link in links
             if (path := _path_into(link, slot, source)) is not None
             and not _is_old_value(changed, slot, source, path)
         ]
-        ways: Iterable[tuple[Given, ...]] = ((_given(*one, source.tool),) for one in into)
+        ways: Iterable[tuple[Given, ...]] = ((_given(one, source),) for one in into)
         if unit.is_array:
-            ways = _array(unit, into, source.tool, have, need.ports)
+            ways = _array(unit, into, source, have, need.ports)
         for given in ways:
             if once and _is_of_many(need.ports, given):
                 continue
-            cost = sum(link_cost(one.confidence) for one in given if one.origin == "step") + crossing
+            cost = sum(link_cost(one.confidence) for one in given if one.origin == "step")
+            cost += CROSSING if source.server != need.ports.server else 0.0
             if any(one.fan_out for one in given):
-                is_list = any(_lists(need.ports, one, source) for one in given)
-                cost += FAN_OUT + (0.0 if is_list else MENTIONED)
+                cost += FAN_OUT + _MENTIONED * (not any(_lists(need.ports, one, source) for one in given))
             found.append((cost, at, given))
     chosen: dict[int, Offer] = {}
     taken: set[Path] = set()
@@ -83,7 +79,7 @@ def offers(
         places = {one.source for one in given if one.origin == "step"}
         # One place fills one slot: whatever takes `from_id` and `to_id` does not mean the same.
         if at not in chosen and not places & taken:
-            chosen[at] = Offer(cost, given, any(one.fan_out for one in given))
+            chosen[at] = Offer(cost, given)
             taken |= places
     return sorted(chosen.items())
 
@@ -99,14 +95,20 @@ def _path_into(link: Link, slot: Slot, source: Ports) -> Path | None:
     return None
 
 
-def _given(slot: Slot, link: Link, path: Path, tool: str) -> Given:
+def _given(way: _Way, source: Ports) -> Given:
+    slot, link, path = way
     return Given(
-        slot.path, "step", step=tool, source=path, confidence=link.confidence, evidence=link.evidence
+        slot.path,
+        "step",
+        step=source.tool,
+        source=path,
+        confidence=link.confidence,
+        evidence=link.evidence,
     )
 
 
 def _array(
-    unit: Unit, into: Sequence[tuple[Slot, Link, Path]], tool: str, have: Have, target: Ports
+    unit: Unit, into: Sequence[_Way], source: Ports, have: Have, target: Ports
 ) -> Iterator[tuple[Given, ...]]:
     """Yield the ways to fill an array from the items of one list, with what is around them or in `have`."""
     if any(many(slot.path) > 1 for slot in unit.slots):
@@ -118,12 +120,12 @@ def _array(
                 one for one in into if one[0] is slot and items[: len(items_of(one[2]))] == items_of(one[2])
             ]
             if fitting:
-                _, link, path = max(fitting, key=lambda one: (len(items_of(one[2])), one[1].confidence))
-                chosen.append(_given(slot, link, path, tool))
-            elif (own := have.for_slot(target, slot, is_wanted=False, may_repeat=False)) is not None:
+                way = max(fitting, key=lambda one: (len(items_of(one[2])), one[1].confidence))
+                chosen.append(_given(way, source))
+            elif (own := have.for_slot(target, slot)) is not None:
                 chosen.append(own)
         if len(chosen) == len(unit.slots) and any(
-            items_of(one.source) == items for one in chosen if one.step
+            one.step and items_of(one.source) == items for one in chosen
         ):
             yield tuple(chosen)
 
@@ -133,7 +135,7 @@ def _lists(target: Ports, given: Given, source: Ports) -> bool:
     asked = slot_identities(keys_of(given.slot), target.subject)[0]
     thing = asked.thing if asked.attribute else asked.words
     around = place_identities((*keys_of(items_of(given.source)), "value"), source.subject)
-    return any(one.thing[-1:] == thing[-1:] for one in around) or not any(one.thing for one in around)
+    return any(one.thing[-1:] in (thing[-1:], ()) for one in around)
 
 
 def _is_of_many(target: Ports, given: Sequence[Given]) -> bool:

@@ -13,17 +13,17 @@ from halflap.graph.effects import may_change as changes
 from halflap.graph.emit import program
 from halflap.graph.paths import Path, many, path_text, slot_text
 from halflap.graph.plan.build import workflow_of
-from halflap.graph.plan.have import Have
-from halflap.graph.plan.search import Search
-from halflap.graph.plan.want import field_places
+from halflap.graph.plan.need import Have
+from halflap.graph.plan.search import Search, field_places
+from halflap.graph.workflow import Target
 from halflap.schema import compact
 
 if TYPE_CHECKING:
     from halflap.graph.edges import Graph
     from halflap.graph.ports import Ports, Slot
-    from halflap.graph.workflow import Target, Task, Workflow
+    from halflap.graph.workflow import Task, Workflow
 
-__all__ = ["Missing", "Planned", "plan", "workflow_json"]
+__all__ = ["Planned", "plan", "target_of", "workflow_json"]
 
 _UNUSED = 2.5
 """A value in `have` that a plan ignores: more than a longer chain that uses it."""
@@ -34,31 +34,19 @@ _MAX_MISSING = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """A parameter that nothing supplies, or a field that no tool returns."""
-
-    tool: str | None
-    parameter: str
-    type: str = ""
-    description: str = ""
-    could_provide: tuple[Mapping[str, Any], ...] = ()
-    near: tuple[str, ...] = ()
-    note: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"tool": self.tool, "parameter": self.parameter}
-        told |= {"type": self.type} if self.type else {}
-        told |= {"description": self.description} if self.description else {}
-        told |= {"could_provide": list(self.could_provide), "near": [{"name": one} for one in self.near]}
-        return told | ({"note": self.note} if self.note else {})
-
-
-@dataclass(frozen=True, slots=True)
 class Planned:
-    """Workflows, best first, and what the best of them lacks."""
+    """Workflows, best first, and what the best of them lacks: parameters that nothing supplies, or unknown fields."""
 
     suggestions: tuple[Workflow, ...]
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[dict[str, Any], ...] = ()
+
+
+def target_of(graph: Graph, text: str) -> Target:
+    """Read what is wanted: a tool by any name that only it has, otherwise a field."""
+    if text in graph.tools:
+        return Target("tool", text)
+    named = [one.tool for one in graph.tools.values() if one.original_name == text]
+    return Target("tool", named[0]) if len(named) == 1 else Target("field", text)
 
 
 def plan(
@@ -77,17 +65,15 @@ def plan(
     """
     if not want:
         return Planned(())
-    known = Have(have)
-    search = Search(graph, want, known, may_use=may_use, may_change=may_change)
+    search = Search(graph, want, Have(have), may_use=may_use, may_change=may_change)
     made = [workflow_of(search, one) for one in search.best(limit)]
     made = [replace(one, cost=one.cost + _UNUSED * len(one.unused)) for one in made]
     made.sort(key=lambda one: one.cost)
     if not made:
-        return Planned((), tuple(_no_field(graph, search, one) for one in want))
-    best = made[0]
+        return Planned((), tuple(_no_field(search, one.name) for one in want))
+    missing = made[0].missing[:_MAX_MISSING]
     return Planned(
-        tuple(made),
-        tuple(_missing(graph, search, best.order[step], slot) for step, slot in best.missing[:_MAX_MISSING]),
+        tuple(made), tuple(_missing(search, made[0].order[step].ports, slot) for step, slot in missing)
     )
 
 
@@ -125,56 +111,69 @@ def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
     }
 
 
-def _missing(graph: Graph, search: Search, task: Task, path: Path) -> Missing:
+# What is missing -------------------------------------------------------------------------------------
+
+
+def _told(
+    tool: str | None,
+    parameter: str,
+    *,
+    could_provide: Sequence[Mapping[str, Any]] = (),
+    near: Sequence[str] = (),
+    note: str = "",
+    **more: str,
+) -> dict[str, Any]:
+    told: dict[str, Any] = {"tool": tool, "parameter": parameter}
+    told |= {name: text for name, text in more.items() if text}
+    told |= {"could_provide": list(could_provide), "near": [{"name": one} for one in near]}
+    return told | ({"note": note} if note else {})
+
+
+def _missing(search: Search, ports: Ports, path: Path) -> dict[str, Any]:
     """Describe a parameter that the best workflow leaves open."""
-    ports = task.ports
-    slots = [one for one in ports.slots if one.path[: len(path)] == path]
-    if not slots:
-        return Missing(ports.tool, slot_text(path))
-    slot = slots[0]
+    slot = next((one for one in ports.slots if one.path[: len(path)] == path), None)
+    if slot is None:
+        return _told(ports.tool, slot_text(path))
     refused = search.have.refused(ports, slot)
     note = "" if refused is None else f"`have` has {refused!r}, which is of another type."
-    providers = _providers(graph, search, ports, slot)
-    chooses = [one.pop("chooses") for one in providers]
-    if not note and any(chooses) and changes(ports):
+    providers, is_list = _providers(search, ports, slot)
+    if not note and is_list and changes(ports):
         note = "Choose one value: a tool that may change something is not called for each of many."
-    return Missing(
+    return _told(
         ports.tool,
         slot_text(path),
-        compact(slot.type)[:200],
-        slot.description[:300],
-        tuple(providers),
+        could_provide=providers,
+        type=compact(slot.type)[:200],
+        description=slot.description[:300],
         note=note,
     )
 
 
-def _providers(graph: Graph, search: Search, ports: Ports, slot: Slot) -> list[dict[str, Any]]:
-    """Return the tools that could provide a value, reads first, each with what it needs itself."""
-    sources = list(islice(graph.sources(ports, slot), _LOOKED_AT))
-    sources.sort(key=lambda one: changes(graph.tools[one[0]]))
-    found = []
-    for source, best in sources[:_MAX_PROVIDERS]:
-        path = best.given.place.path
-        one = _provider(graph, search, source, path) | {"chooses": bool(many(path))}
-        found.append(one | ({"crosses_servers": True} if graph.tools[source].server != ports.server else {}))
-    return found
+def _providers(search: Search, ports: Ports, slot: Slot) -> tuple[list[dict[str, Any]], bool]:
+    """Return the tools that could provide a value, reads first, and whether any has many to choose from."""
+    tools = search.graph.tools
+    sources = list(islice(search.graph.sources(ports, slot), _LOOKED_AT))
+    sources = sorted(sources, key=lambda one: changes(tools[one[0]]))[:_MAX_PROVIDERS]
+    return [
+        _provider(search, source, best.path)
+        | ({"crosses_servers": True} if tools[source].server != ports.server else {})
+        for source, best in sources
+    ], any(many(best.path) for _, best in sources)
 
 
-def _provider(graph: Graph, search: Search, tool: str, path: Path) -> dict[str, Any]:
-    ports = graph.tools[tool]
+def _provider(search: Search, tool: str, path: Path) -> dict[str, Any]:
+    ports = search.graph.tools[tool]
     needs = sorted(ports.required - search.have.values.keys())
     told: dict[str, Any] = {"tool": tool, "path": path_text(path), "needs": needs}
     return told | ({"may_change_something": True} if changes(ports) else {})
 
 
-def _no_field(graph: Graph, search: Search, target: Target) -> Missing:
+def _no_field(search: Search, name: str) -> dict[str, Any]:
     """Describe a field that no allowed tool returns, with tools that do and with similar names."""
-    returning = sorted(field_places(graph, target.name), key=lambda one: -one[1])[:_MAX_PROVIDERS]
+    returning = sorted(field_places(search.graph, name), key=lambda one: -one[1])[:_MAX_PROVIDERS]
     if returning:
-        could = tuple(_provider(graph, search, one.tool, one.place.path) for one, _ in returning)
-        return Missing(None, target.name, could_provide=could, note="No tool that may be used returns it.")
-    names = {place.path[-1].key for one in graph.tools.values() for place in one.places if place.path}
-    near = closest(target.name, sorted(names - {""}), limit=_MAX_NEAR)
-    return Missing(
-        None, target.name, near=tuple(near), note="No tool is known to return a field of this name."
-    )
+        could = [_provider(search, one.tool, one.place.path) for one, _ in returning]
+        return _told(None, name, could_provide=could, note="No tool that may be used returns it.")
+    names = {place.path[-1].key for one in search.graph.tools.values() for place in one.places if place.path}
+    near = closest(name, sorted(names - {""}), limit=_MAX_NEAR)
+    return _told(None, name, near=near, note="No tool is known to return a field of this name.")

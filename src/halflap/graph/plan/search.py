@@ -16,36 +16,29 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.effects import may_change
-from halflap.graph.paths import key, many
-from halflap.graph.plan.need import Need, need_of
+from halflap.graph.naming import words_of
+from halflap.graph.paths import key, keys_of, many
+from halflap.graph.plan.need import MISSING, Need, need_of
 from halflap.graph.plan.offers import FAN_OUT, Offer, link_cost, offers
-from halflap.graph.plan.want import field_places
 from halflap.graph.workflow import Given, Target
 
 if TYPE_CHECKING:
     from halflap.graph.edges import Graph
     from halflap.graph.edges.evidence import Returned
-    from halflap.graph.plan.have import Have
+    from halflap.graph.plan.need import Have
     from halflap.graph.ports import Slot
 
-__all__ = ["GOAL", "Found", "Node", "Search"]
+__all__ = ["GOAL", "Found", "Node", "Search", "field_places"]
 
-MISSING = 100.0
-"""A parameter left to the reader: more than any plan costs."""
 _UNREACHABLE = 1e6
 _TOOL = 1.0
 _SECOND, _SLOWEST = 0.2, 1.0
 """A second of waiting, and the most that a slow tool costs more."""
-_IGNORES_HAVE, _FILTERS_BY_HAVE = 1.9, 0.9
-"""Starting with a call that takes nothing from `have` although there is something, or whose items can be filtered by it.
-Doubling it prefers chains of two more calls that begin with what is known."""
-_APART = 3.0
-"""Taking parameters of one call from two lists, which combines every value of one with every value of the other."""
 _FOREIGN = 8.0
 """Taking from another server what the tool's own server offers, too. Lowered, a server could lure plans to its tools."""
 _CHANGE = 3.0
@@ -63,6 +56,10 @@ _MAX_TRIES = 12
 _SLACK = 2.0
 """How much more than the best an alternative may cost."""
 
+_SAME, _BARE, _TAIL, _OPTIONAL = 1.0, 0.9, 0.6, 0.8
+"""How well a wanted field fits: the whole name, one word that many things may have, only the last word of its name. The
+last is a factor for fields that may be missing."""
+
 
 class Node(NamedTuple):
     """A tool, called once or possibly repeatedly."""
@@ -73,6 +70,9 @@ class Node(NamedTuple):
 
 GOAL = Node("", once=False)
 """Takes everything that is wanted, as if it were a tool."""
+
+_Offers = dict[Node, list[tuple[int, Offer]]]
+"""For each source the units that it supplies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,6 @@ class _Choice(NamedTuple):
 
     cost: float
     chosen: tuple[tuple[Node, int], ...] = ()
-    repeats: bool = False
-    """Whether the call is made for each of many values of one of them."""
 
 
 @dataclass(slots=True)
@@ -102,15 +100,14 @@ class _Cover:
     """For each set of units (as bits) the cheapest choice of tools that supplies it."""
 
     own: float
-    size: int
-    price: float
+    prices: Sequence[float]
     """What each unit costs that is left open."""
     states: dict[int, _Choice] = field(default_factory=lambda: {0: _Choice(0.0)})
     best: tuple[float, int] = field(init=False)
     """The lowest cost, with what is left open, and the units supplied then."""
 
     def __post_init__(self) -> None:
-        self.best = self.price * self.size, 0
+        self.best = self.own + sum(self.prices), 0
 
     def add(self, node: Node, cost: float, units: Sequence[tuple[int, Offer]]) -> None:
         """Take a tool into account: its own cost once, and the cost of each unit taken from it."""
@@ -118,16 +115,13 @@ class _Cover:
         for at, offer in units:
             bit = 1 << at
             for mask, (total, taken, known) in list(with_it.items()):
-                # Values of two lists would be combined each with each: parts of one key travel together.
-                price = offer.cost + (_APART if offer.repeats and known.repeats else 0.0)
-                if not mask & bit and total + price < with_it.get(mask | bit, (math.inf,))[0]:
-                    with_it[mask | bit] = (total + price, taken | bit, known)
-        repeating = sum(1 << at for at, offer in units if offer.repeats)
+                if not mask & bit and total + offer.cost < with_it.get(mask | bit, (math.inf,))[0]:
+                    with_it[mask | bit] = (total + offer.cost, taken | bit, known)
         for mask, (total, taken, known) in with_it.items():
             if taken and (mask not in self.states or total < self.states[mask].cost):
-                repeats = known.repeats or bool(taken & repeating)
-                self.states[mask] = _Choice(total, (*known.chosen, (node, taken)), repeats)
-                self.best = min(self.best, (total + self.price * (self.size - mask.bit_count()), mask))
+                self.states[mask] = _Choice(total, (*known.chosen, (node, taken)))
+                left = sum(price for at, price in enumerate(self.prices) if not mask >> at & 1)
+                self.best = min(self.best, (self.own + total + left, mask))
 
 
 class Search:
@@ -149,26 +143,19 @@ class Search:
         self._may_use = may_use
         self._allows_changes = may_change
         self._needs: dict[Node, Need] = {}
-        self._costs: dict[Node, float] = {}
-        self.offers: dict[Node, dict[Node, list[tuple[int, Offer]]]] = {}
+        self.offers: dict[Node, _Offers] = {GOAL: self._goal()}
         """What each tool that was looked at can take from others."""
-        self._look()
+        todo = list(self.offers[GOAL])
+        for node in todo:
+            if node not in self.offers:
+                is_last = len(self.offers) > _MAX_NODES
+                self.offers[node] = {} if is_last else self._offers_for(node)
+                todo += [one for one in self.offers[node] if one not in self.offers]
 
     # What is looked at
 
-    def _look(self) -> None:
-        self.offers[GOAL] = self._goal()
-        todo = list(self.offers[GOAL])
-        for node in todo:
-            if node in self.offers or len(self.offers) > _MAX_NODES:
-                continue
-            self.offers[node] = self._offers_for(node)
-            todo += [one for one in self.offers[node] if one not in self.offers]
-        for node in todo:
-            self.offers.setdefault(node, {})
-
-    def _goal(self) -> dict[Node, list[tuple[int, Offer]]]:
-        goal: dict[Node, list[tuple[int, Offer]]] = {}
+    def _goal(self) -> _Offers:
+        goal: _Offers = {}
         for at, target in enumerate(self.want):
             if target.kind == "tool":
                 if target.name in self.graph.tools and self._may_use(target.name):
@@ -192,33 +179,25 @@ class Search:
 
         return sorted(places, key=rank)[:_LOOKED_AT]
 
-    def _offers_for(self, node: Node) -> dict[Node, list[tuple[int, Offer]]]:
+    def _offers_for(self, node: Node) -> _Offers:
         need = self.need(node)
-        found: dict[Node, list[tuple[int, Offer]]] = {}
+        found: _Offers = {}
         slots = [slot for unit in need.open if not unit.is_refused for slot in unit.slots]
         for source in dict.fromkeys(one for slot in slots for one in self._sources(need, slot)):
             links = self.graph.links(self.graph.tools[source], need.ports)
             made = offers(need, self.graph.tools[source], links, self.have, once=node.once)
             if made:
                 found[self._node(source, once=node.once)] = made
-        return self._from_home_first(need.ports.server, found)
 
-    def _from_home_first(
-        self, home: str, found: dict[Node, list[tuple[int, Offer]]]
-    ) -> dict[Node, list[tuple[int, Offer]]]:
-        """Make what a tool's own server offers dearer from others: any server can return a value of any name."""
-        own = {
-            at
-            for source, made in found.items()
-            if self.graph.tools[source.tool].server == home
-            for at, _ in made
-        }
+        def is_home(source: Node) -> bool:
+            return self.graph.tools[source.tool].server == need.ports.server
+
+        # What a tool's own server offers is dearer from others: any server can return a value of any name.
+        own = {at for source, made in found.items() if is_home(source) for at, _ in made}
         return {
             source: made
-            if self.graph.tools[source.tool].server == home
-            else [
-                (at, offer._replace(cost=offer.cost + (_FOREIGN if at in own else 0.0))) for at, offer in made
-            ]
+            if is_home(source)
+            else [(at, one._replace(cost=one.cost + _FOREIGN * (at in own))) for at, one in made]
             for source, made in found.items()
         }
 
@@ -291,9 +270,8 @@ class Search:
         for node, found in self.offers.items():
             if node.tool in banned:
                 continue
-            size = len(self.want) if node == GOAL else len(self.need(node).open)
-            covers[node] = _Cover(self._own(node), size, _UNREACHABLE if node == GOAL else MISSING)
-            heapq.heappush(queue, (covers[node].own + covers[node].best[0], node))
+            covers[node] = self._cover(node)
+            heapq.heappush(queue, (covers[node].best[0], node))
             for source in found:
                 feeds.setdefault(source, []).append(node)
         settled: dict[Node, tuple[float, int]] = {}
@@ -301,18 +279,26 @@ class Search:
             cost, node = heapq.heappop(queue)
             if node in settled:
                 continue
-            settled[node] = (cost, covers[node].best[1])
+            settled[node] = covers[node].best
             if node == GOAL:
                 return None if cost >= _UNREACHABLE else self._found(covers, settled)
             for target in feeds.get(node, ()):
-                if target not in settled and node in self.offers[target]:
+                if target not in settled:
                     before = covers[target].best[0]
                     units = [one for one in self.offers[target][node] if one[0] < _MAX_UNITS]
                     covers[target].add(node, cost, units)
-                    now = covers[target].best[0]
-                    if now < before:
-                        heapq.heappush(queue, (covers[target].own + now, target))
+                    if covers[target].best[0] < before:
+                        heapq.heappush(queue, (covers[target].best[0], target))
         return None
+
+    def _cover(self, node: Node) -> _Cover:
+        if node == GOAL:
+            return _Cover(0.0, [_UNREACHABLE] * len(self.want))
+        need = self.need(node)
+        cost = _TOOL + min(_SLOWEST, _SECOND * (need.ports.latency_ms or 0.0) / 1000)
+        if node.tool not in self.wanted and may_change(need.ports):
+            cost += _CHANGE
+        return _Cover(cost, [one.price for one in need.open])
 
     def _found(self, covers: Mapping[Node, _Cover], settled: Mapping[Node, tuple[float, int]]) -> Found:
         choices: dict[Node, dict[Node, tuple[int, ...]]] = {}
@@ -322,37 +308,15 @@ class Search:
             if node in choices:
                 continue
             mask = settled[node][1]
-            size = covers[node].size
+            size = len(covers[node].prices)
             chosen = covers[node].states[mask].chosen
             choices[node] = {one: tuple(at for at in range(size) if bits >> at & 1) for one, bits in chosen}
-            missing[node] = tuple(at for at in range(size) if not mask >> at & 1)
+            missing[node] = tuple(
+                at for at, price in enumerate(covers[node].prices) if not mask >> at & 1 and price >= MISSING
+            )
             todo += [one for one, _ in chosen]
         return Found(
             settled[GOAL][0], _merged(choices), {node: units for node, units in missing.items() if units}
-        )
-
-    def _own(self, node: Node) -> float:
-        if node not in self._costs:
-            self._costs[node] = 0.0 if node == GOAL else self._cost(node)
-        return self._costs[node]
-
-    def _cost(self, node: Node) -> float:
-        ports, need = self.graph.tools[node.tool], self.need(node)
-        cost = _TOOL + min(_SLOWEST, _SECOND * (ports.latency_ms or 0.0) / 1000)
-        if node.tool in self.wanted:
-            return cost
-        if self.have and not need.open and not need.uses_have:
-            cost += _FILTERS_BY_HAVE if self._can_filter(node.tool) else _IGNORES_HAVE
-        return cost + (_CHANGE if may_change(ports) else 0.0)
-
-    def _can_filter(self, tool: str) -> bool:
-        """Return whether the items that a tool returns hold a value like one in `have`."""
-        return any(
-            self.have.matching(name, own, given.place.type)
-            for given in self.graph.index.of(tool)
-            if many(given.place.path)
-            for own in given.identities
-            for name in self.have.values
         )
 
 
@@ -368,3 +332,32 @@ def _merged(choices: dict[Node, dict[Node, tuple[int, ...]]]) -> dict[Node, dict
         for node, sources in choices.items()
         if one(node) == node
     }
+
+
+# Wanted fields ---------------------------------------------------------------------------------------
+
+
+def field_places(graph: Graph, text: str) -> Iterator[tuple[Returned, float]]:
+    """Yield for each tool that returns a field its best place, and how well the name fits."""
+    wanted = words_of(text)
+    best: dict[str, tuple[float, int, int, Returned]] = {}
+    for given in graph.index.every() if wanted else ():
+        if not any(own.words[-1:] == wanted[-1:] for own in given.meaning.identities):
+            continue
+        fit = _fit(wanted, given) * (_OPTIONAL if given.place.is_optional else 1.0)
+        path = given.place.path
+        rank = (fit, -many(path), -len(path))
+        if fit and (given.tool not in best or rank > best[given.tool][:3]):
+            best[given.tool] = (*rank, given)
+    yield from ((given, fit) for fit, _, _, given in best.values())
+
+
+def _fit(wanted: tuple[str, ...], given: Returned) -> float:
+    keys = words_of(" ".join(keys_of(given.place.path)))
+    for own in given.meaning.identities:
+        if own.words == wanted:
+            return _SAME if len(wanted) > 1 else _BARE
+        thing = (*own.thing, *own.words[-1:])
+        if len(wanted) > 1 and wanted in (thing[-len(wanted) :], keys[-len(wanted) :]):
+            return _SAME
+    return _TAIL if len(wanted) == 1 else 0.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import json
 import os
 import platform
@@ -18,7 +17,7 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,62 +82,45 @@ class ForkServer:
         """What the profile reported: `layers`, `missing`, and more."""
         self.forked = 0
         self.is_lost = False
+        self._is_retired = False
         self._process: asyncio.subprocess.Process | None = None
-        self._control: socket.socket | None = None
+        self._control, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._received = b""
-        self._reported: asyncio.Future[dict[str, Any]] | None = None
-        self._numbers = itertools.count(1)
+        self._reported: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._children: dict[int, Child] = {}
 
     async def start(self) -> None:
-        """Start it, if need be without namespaces; raise `OSError` if that fails."""
-        report = await self._start()
-        if (why := report.get("without_namespaces")) is not None:
+        """Start it; raise `OSError` if that fails."""
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                self.report = await self._start()
+        except BaseException as error:
             await self.close()
-            self.is_lost = False
-            self._orders["namespaces"] = False
-            report = await self._start()
-            report.get("missing", {})["namespaces"] = why
-        if "trouble" in report:
-            await self.close()
-            raise OSError(report["trouble"])
-        self.report = report
+            if isinstance(error, TimeoutError):
+                raise OSError(f"the fork server did not start within {_START_SECONDS:g} s") from None
+            raise
 
     async def _start(self) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
-        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        control.setblocking(False)
-        self._control, self._reported = control, loop.create_future()
-        try:
-            with theirs:
-                self._process = await _start_bare(theirs)
-            user = await asyncio.to_thread(_private_user)
-            orders = self._orders | {"user": user, "machine": platform.machine()}
-            await loop.sock_sendall(control, json.dumps(orders).encode() + b"\n")
-            loop.add_reader(control, self._receive)
-            async with asyncio.timeout(_START_SECONDS):
-                return await self._reported
-        except TimeoutError:
-            await self.close()
-            raise OSError(f"the fork server did not start within {_START_SECONDS:g} s") from None
-        except BaseException:
-            await self.close()
-            raise
+        self._control.setblocking(False)
+        with self._theirs as theirs:
+            self._process = await _start_bare(theirs)
+        user = await asyncio.to_thread(_private_user)
+        orders = self._orders | {"user": user, "machine": platform.machine()}
+        await loop.sock_sendall(self._control, json.dumps(orders).encode() + b"\n")
+        loop.add_reader(self._control, self._receive)
+        return await self._reported
 
     def fork(self) -> Child:
         """Fork a child; it may not be locked yet, and says so by its channel."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
-        if hasattr(socket, "SO_PASSCRED"):
-            # The kernel then says which process sent the first message.
-            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        number = next(self._numbers)
+        self.forked += 1
         with theirs:
-            if not self._order(FORK, number, [theirs.fileno()]):
+            if not self._order(FORK, self.forked, [theirs.fileno()]):
                 ours.close()
                 raise OSError("the fork server is gone")
-        self.forked += 1
-        child = self._children[number] = Child(self, number, ours)
+        child = self._children[self.forked] = Child(self, self.forked, ours)
         return child
 
     def kill(self, number: int) -> None:
@@ -146,17 +128,16 @@ class ForkServer:
             # A child that cannot be killed must not live; the server's end is theirs, too.
             self._lose()
 
-    def _order(self, kind: bytes, number: int, descriptors: list[int] | None = None) -> bool:
-        if self._control is None or self.is_lost:
+    def _order(self, kind: bytes, number: int, descriptors: Sequence[int] = ()) -> bool:
+        if self.is_lost:
             return False
         try:
-            socket.send_fds(self._control, [ORDER.pack(kind, number)], descriptors or [])
+            socket.send_fds(self._control, [ORDER.pack(kind, number)], descriptors)
         except OSError:
             return False
         return True
 
     def _receive(self) -> None:
-        assert self._control is not None
         try:
             part = self._control.recv(_READ_BYTES)
         except BlockingIOError:
@@ -171,34 +152,35 @@ class ForkServer:
             if "ended" in message:
                 child = self._children.pop(message.pop("ended"))
                 child.exit.set_result(Exit(**message))
-            elif self._reported is not None and not self._reported.done():
+            elif "trouble" in message:
+                self._reported.set_exception(OSError(message["trouble"]))
+            else:
                 self._reported.set_result(message)
+        if self._is_retired and not self._children:
+            self._lose()
 
     def _lose(self) -> None:
-        """Note that it is gone, and its children with it."""
+        """Close its control socket, by which it ends, and its children with it."""
+        if self.is_lost:
+            return
         self.is_lost = True
-        if self._control is not None:
-            asyncio.get_running_loop().remove_reader(self._control)
-            self._control.close()
-            self._control = None
-        if self._reported is not None and not self._reported.done():
+        asyncio.get_running_loop().remove_reader(self._control)
+        self._control.close()
+        if not self._reported.done():
             self._reported.set_exception(OSError("the fork server ended while it started"))
             self._reported.exception()
         for child in self._children.values():
             child.exit.set_result(Exit())
         self._children.clear()
 
-    async def retire(self) -> None:
-        """Close it when its last child has ended, or at once when cancelled."""
-        try:
-            if self._children:
-                await asyncio.wait([child.exit for child in self._children.values()])
-        finally:
-            await asyncio.shield(self.close())
+    def retire(self) -> None:
+        """End it with its last child."""
+        self._is_retired = True
+        if not self._children:
+            self._lose()
 
     async def close(self) -> None:
         """End it and all its children."""
-        # It ends when its control socket is closed.
         children = list(self._children.values())
         self._lose()
         server, self._process = self._process, None
@@ -221,7 +203,7 @@ async def _start_bare(theirs: socket.socket) -> asyncio.subprocess.Process:
     """Start the server in an interpreter without environment, packages or inherited descriptors but one."""
     root = str(Path(__file__).parents[3])
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, root, str(theirs.fileno()),
+        sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT, root, str(theirs.fileno()),
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
         # Only what an interpreter may need to find its library.
         env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},

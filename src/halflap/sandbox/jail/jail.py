@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import SandboxError
 from halflap.sandbox.jail.pool import Pool
 from halflap.sandbox.jail.process import SandboxProcess
-from halflap.sandbox.sandbox import Canary, Ending, Host, Program, Readiness, Sandbox
+from halflap.sandbox.sandbox import Ending, Host, Program, Readiness, canary_trouble
 
 if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
@@ -23,49 +22,50 @@ _LEAST_IDLE, _MOST_IDLE = 3, 8
 _REFILL_AFTER_SECONDS = 0.02
 _CANARY = Program(
     """\
-import ctypes, json, os, socket
+import ctypes, os, socket
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_long
-got = {}
+got = []
 
 def attempt(name, action):
     try:
         outcome = action()
     except OSError:
-        got[name] = False
-    else:
-        got[name] = outcome is None or outcome >= 0
+        return
+    if outcome is None or outcome >= 0:
+        got.append(name)
 
-attempt("open a file", lambda: os.close(os.open("/", os.O_RDONLY)))
-attempt("open a file past Python", lambda: libc.open(b"/", 0))
-attempt("make a socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM).close())
-attempt("make a datagram pair", lambda: libc.socketpair(1, 2, 0, (ctypes.c_int * 2)()))
-attempt("connect to the outside", lambda: socket.socket(socket.AF_UNIX).connect("/tmp/halflap-canary"))
-attempt("start a process", lambda: os._exit(0) if (pid := os.fork()) == 0 else pid)
-attempt("send a signal", lambda: os.kill(os.getppid(), 0))
-attempt("send a signal to itself", lambda: libc.kill(os.getpid(), 0))
-attempt("make memory executable", lambda: libc.mmap(None, 4096, 5, 34, -1, 0))
-print(json.dumps(got))
-"""
+def main():
+    attempt("open a file", lambda: os.close(os.open("/", os.O_RDONLY)))
+    attempt("open a file past Python", lambda: libc.open(b"/", 0))
+    attempt("make a socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM).close())
+    attempt("make a datagram pair", lambda: libc.socketpair(1, 2, 0, (ctypes.c_int * 2)()))
+    attempt("connect to the outside", lambda: socket.socket(socket.AF_UNIX).connect("/tmp/halflap-canary"))
+    attempt("start a process", lambda: os._exit(0) if (pid := os.fork()) == 0 else pid)
+    attempt("send a signal", lambda: os.kill(os.getppid(), 0))
+    attempt("send a signal to itself", lambda: libc.kill(os.getpid(), 0))
+    attempt("make memory executable", lambda: libc.mmap(None, 4096, 5, 34, -1, 0))
+    return got
+""",
+    arguments={},
 )
-"""Tries to break out, before any other program is run."""
+"""A script that tries to break out, before any program is run, and returns what it could do."""
 
 
-class Jail(Sandbox):
+class Jail:
     """Locked processes, each used once."""
 
     name = "jail"
 
     def __init__(self, config: ExecutionConfig, **layers: bool) -> None:
         """Create it; tests can switch off `namespaces`, `landlock`, or all of it (`lockdown`)."""
-        super().__init__()
         self._config = config
         self._has_locks = layers.get("lockdown", True)
         orders: dict[str, Any] = {
             "memory_bytes": config.max_memory_mb * 1024 * 1024,
             "cpu_seconds": config.cpu_seconds,
-            "largest_frame": config.max_value_bytes,
+            "largest_value": config.max_value_bytes,
             "calls_at_once": config.max_concurrent_calls,
             "modules": list(config.modules),
             # Where modules are found; programs never see it.
@@ -75,29 +75,23 @@ class Jail(Sandbox):
         self._pool = Pool(_PROFILE, lambda: orders)
         self._running = 0
 
-    async def _start(self) -> Readiness:
+    async def start(self) -> Readiness:
         if not sys.platform.startswith("linux"):
             return Readiness(self.name, trouble="the jail needs Linux")
         try:
             report = (await self._pool.start()).report
-            await self._test(report["missing"])
+            ending = await (await self._take()).run(_CANARY, Host())
         except OSError as error:
             return Readiness(self.name, trouble=str(error))
+        trouble = canary_trouble(ending) if self._has_locks else None
+        if self._config.sandbox == "hardened" and (missing := report["missing"]):
+            lacking = "; ".join(f"{layer}: {why}" for layer, why in missing.items())
+            trouble = f"`execution.sandbox: hardened` wants every layer ({lacking})"
         self._refill()
         notes = [f"module {name!r} cannot be loaded: {why}" for name, why in report["failed_modules"].items()]
-        return Readiness(self.name, report["layers"], report["missing"], notes=notes)
+        return Readiness(self.name, report["layers"], report["missing"], trouble, notes)
 
-    async def _test(self, missing: Mapping[str, str]) -> None:
-        """Raise `OSError` unless every lock holds."""
-        if self._config.sandbox == "hardened" and missing:
-            lacking = "; ".join(f"{layer}: {why}" for layer, why in missing.items())
-            raise OSError(f"`execution.sandbox: hardened` wants every layer ({lacking})")
-        canary = Canary()
-        ending = await (await self._take()).run(_CANARY, canary)
-        if canary.escapes is not None and self._has_locks:
-            raise OSError(f"{canary.escapes} {ending.failure.traceback if ending.failure else ''}".strip())
-
-    async def _run(self, program: Program, host: Host) -> Ending:
+    async def run(self, program: Program, host: Host) -> Ending:
         try:
             process = await self._take()
         except OSError as error:

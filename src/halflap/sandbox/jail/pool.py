@@ -23,45 +23,43 @@ class Pool:
     def __init__(self, profile: str, orders: Callable[[], Mapping[str, Any]]) -> None:
         self._profile = profile
         self._orders = orders
-        self.server: ForkServer | None = None
+        self._servers: list[ForkServer] = []
+        """The last one is in use; the others end with their last child."""
+        self._starting: asyncio.Task[ForkServer] | None = None
         self._tried_at = 0.0
         self._idle: deque[Child] = deque()
-        self._starting: asyncio.Task[ForkServer] | None = None
-        self._retiring: set[asyncio.Task[None]] = set()
         self._closed = False
 
+    @property
+    def server(self) -> ForkServer | None:
+        return self._servers[-1] if self._servers else None
+
     async def start(self) -> ForkServer:
-        """Return the server; raise `OSError` if it does not start. An old one is replaced in the background."""
+        """Return the server, or start one if there is none or it is old; raise `OSError` if that fails."""
         if self._closed:
             raise OSError("the gateway is closing")
-        server = self.server
-        is_needed = server is None or server.is_lost or server.forked > _MOST_FORKS
-        if is_needed and not self._is_starting():
+        if self._starting is None or self._is_due(self._starting):
             self._tried_at = time.monotonic()
-            self._starting = asyncio.create_task(self._replace(), name="start a fork server")
-        if server is not None and not server.is_lost:
-            return server
-        assert self._starting is not None
+            self._starting = asyncio.create_task(self._start(), name="start a fork server")
         # A caller may give up; the start continues, for the next.
         return await asyncio.shield(self._starting)
 
-    def _is_starting(self) -> bool:
-        """Return whether a start is under way, or failed so recently that another would fail, too."""
-        if self._starting is None or not self._starting.done():
-            return self._starting is not None
-        has_failed = self._starting.cancelled() or self._starting.exception() is not None
-        return has_failed and time.monotonic() - self._tried_at < _TRY_AGAIN_SECONDS
+    def _is_due(self, last: asyncio.Task[ForkServer]) -> bool:
+        """Return whether another server has to be started."""
+        if not last.done():
+            return False
+        if last.cancelled() or last.exception() is not None:
+            return time.monotonic() - self._tried_at > _TRY_AGAIN_SECONDS
+        return last.result().is_lost or last.result().forked >= _MOST_FORKS
 
-    async def _replace(self) -> ForkServer:
-        fresh = ForkServer(self._profile, await asyncio.to_thread(self._orders))
-        await fresh.start()
-        old, self.server = self.server, fresh
+    async def _start(self) -> ForkServer:
+        server = ForkServer(self._profile, await asyncio.to_thread(self._orders))
+        await server.start()
         self._drop_idle()
-        if old is not None:
-            task = asyncio.create_task(old.retire(), name="retire a fork server")
-            self._retiring.add(task)
-            task.add_done_callback(self._retiring.discard)
-        return fresh
+        for old in self._servers:
+            old.retire()
+        self._servers = [*(old for old in self._servers if not old.is_lost), server]
+        return server
 
     async def take(self) -> Child:
         """Return a child that waits already, or a new one; raise `OSError` if there can be none."""
@@ -92,13 +90,11 @@ class Pool:
             child.channel.close()
 
     async def close(self) -> None:
-        """End the server and everything that it forked."""
+        """End the servers and everything that they forked."""
         self._closed = True
-        tasks = [*self._retiring, *([self._starting] if self._starting is not None else [])]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait([self._starting])
         self._drop_idle()
-        if self.server is not None:
-            await self.server.close()
+        for server in self._servers:
+            await server.close()

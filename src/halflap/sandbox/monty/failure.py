@@ -6,21 +6,20 @@ import builtins
 import re
 from typing import TYPE_CHECKING
 
-from halflap.sandbox.messages import FILE, NO_FILES, NOT_AWAITED, exit_text, shorten
-from halflap.sandbox.monty.prelude import CARRIER
-from halflap.sandbox.sandbox import Failure
+from halflap.sandbox.functions import FILE, NO_FILES, NOT_AWAITED, exit_text, shorten
+from halflap.sandbox.sandbox import Ending, Outcome
 
 if TYPE_CHECKING:
     from pydantic_monty import MontyRuntimeError, MontySyntaxError
 
-__all__ = ["LACKS", "MODULES", "describe"]
+__all__ = ["ARGUMENTS", "MODULES", "describe"]
 
 MODULES = (
     "asyncio, base64, binascii, bisect, collections, copy, csv, dataclasses, datetime, decimal, functools, hashlib, "
     "itertools, json, math, os, pathlib, random, re, sys, time, tomllib, typing, unicodedata"
 )
 """What can be imported, though not all that is in them."""
-LACKS = f"""\
+_LACKS = f"""\
 This sandbox (monty) runs a part of Python. It has no class inheritance (raise ValueError with a text instead of an \
 exception of your own, use constants instead of an Enum), no `yield` (build a list), no `del` (write `.pop(key)`), no \
 `sys.exit` (raise SystemExit('why')), no `async with`, `async for` or tasks (call tools together with `await \
@@ -28,16 +27,24 @@ asyncio.gather(a(…), b(…))`, and catch ToolError in a function around each c
 packages, and of the standard library parts of {MODULES}. On Linux, `execution.sandbox: jail` runs all of Python."""
 _FEED = "<python-input-1>"
 """What monty calls the program: the prelude is number 0."""
-_ENTERING = "_halflap_returned("
+_CARRIER = "binascii.Incomplete"
+"""What `ToolError` is in monty."""
+ARGUMENTS = "_halflap_arguments"
+"""The variable for what a script's `main` is called with, in a line of ours."""
+_OUT_OF_MEMORY = ("MemoryError: memory limit exceeded", "MemoryError: the worker exceeded its memory limit")
 _UNDEFINED = re.compile(r"^name '(?P<name>\w+)' is not defined")
 
 
-def describe(error: MontyRuntimeError | MontySyntaxError) -> Failure | None:
-    """Return the failure; None if the program only ended itself, without a reason."""
-    kind, _, message = error.display("type-msg").partition(": ")
+def describe(error: MontyRuntimeError | MontySyntaxError) -> Ending:
+    """Return how a program ended."""
+    headline = error.display("type-msg")
+    if headline.startswith("TimeoutError: feed time limit") and not error.traceback():
+        return Ending("cpu")
+    kind, _, message = headline.partition(": ")
     if kind == "SystemExit":
-        return None if message in {"", "0"} else Failure(kind, message, exit_text(message))
-    kind = "ToolError" if kind == CARRIER else kind
+        said = exit_text(int(message) if message.isdecimal() else message or None)
+        return Ending("ok") if said is None else Ending("failed", said)
+    kind = "ToolError" if kind == _CARRIER else kind
     if kind == "KeyError" and message[:1] not in {"'", '"'}:
         # Monty writes the key as it is, Python quotes it.
         message = repr(message)
@@ -45,9 +52,9 @@ def describe(error: MontyRuntimeError | MontySyntaxError) -> Failure | None:
     name = None if undefined is None else undefined["name"]
     text = _traceback(error.display("traceback")) + (f"{kind}: {message}\n" if message else f"{kind}\n")
     hint = _hint(kind, message, name)
-    return Failure(
-        kind.rpartition(".")[2], shorten(message), shorten(text), hint, unknown=name if hint is None else None
-    )
+    # Monty's own message: a program cannot catch that error.
+    outcome: Outcome = "memory" if headline.startswith(_OUT_OF_MEMORY) else "failed"
+    return Ending(outcome, shorten(text), hint, undefined=name if hint is None else None)
 
 
 def _hint(kind: str, message: str, undefined: str | None) -> str | None:
@@ -58,13 +65,13 @@ def _hint(kind: str, message: str, undefined: str | None) -> str | None:
     is_lacking = kind in {"NotImplementedError", "ImportError", "ModuleNotFoundError"}
     is_lacking |= kind == "AttributeError" and message.startswith("module ")
     is_lacking |= undefined is not None and hasattr(builtins, undefined)
-    return LACKS if is_lacking or message.startswith("Internal error in monty") else None
+    return _LACKS if is_lacking or message.startswith("Internal error in monty") else None
 
 
 def _traceback(text: str) -> str:
     """Return the frames of monty's traceback that are the program's own, without the error itself."""
     header, *frames = re.split(r'^(?=  File ")', text, flags=re.MULTILINE)
-    own = [frame for frame in frames if frame.startswith(f'  File "{_FEED}"') and _ENTERING not in frame]
+    own = [frame for frame in frames if frame.startswith(f'  File "{_FEED}"') and ARGUMENTS not in frame]
     if not own:
         return ""
     # The last one is followed by the error: its lines are indented, the error is not.

@@ -3,62 +3,77 @@
 from __future__ import annotations
 
 import asyncio
+import binascii
 import importlib
-from typing import TYPE_CHECKING
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from halflap.core.environment import install_command
 from halflap.core.errors import SandboxError
-from halflap.sandbox.sandbox import DEEPEST, Canary, Ending, Host, Program, Readiness, Sandbox
+from halflap.sandbox.functions import FILE, NO_INPUT, ToolError, define, encode, value_text
+from halflap.sandbox.media import Media, for_model, picture_of
+from halflap.sandbox.monty.failure import ARGUMENTS, describe
+from halflap.sandbox.sandbox import DEEPEST, Ending, Host, Program, Readiness, canary_trouble
 
 if TYPE_CHECKING:
     import pydantic_monty as pm
 
     from halflap.config import ExecutionConfig
-    from halflap.sandbox.monty.session import Session
 
 __all__ = ["Monty"]
 
 _GRACE_SECONDS = 1.0
 _IDLE = 2
-_CLOSE_SECONDS = 5.0
+_RECURSION = 1_000
+_SUSPENSIONS = 100_000
+"""How often a program may wait for the host; far more than it may make calls."""
+_LONGEST_NAME = 200
+_LAZY = ("uri", "name", "text", "data")
+_EAGER = ("kind", "mime_type")
+_PRELUDE = "from binascii import Incomplete as ToolError"
+"""Monty has no custom exceptions. This one is a plain `Exception` that nothing raises any more."""
 _CANARY = Program(
     """\
-import json, os, pathlib
+import os, pathlib
 
-got = {}
+got = []
 
 def attempt(name, action):
     try:
         action()
     except Exception:
-        got[name] = False
-    else:
-        got[name] = True
+        return
+    got.append(name)
 
-attempt("open a file", lambda: open("/etc/hostname").read())
-attempt("write a file", lambda: open("/tmp/halflap-canary", "w").write("x"))
-attempt("read a path", lambda: pathlib.Path("/").iterdir())
-attempt("read the environment", lambda: os.environ["PATH"])
-attempt("call into C", lambda: exec("import ctypes"))
-print(json.dumps(got))
-"""
+def main():
+    attempt("open a file", lambda: open("/etc/hostname").read())
+    attempt("write a file", lambda: open("/tmp/halflap-canary", "w").write("x"))
+    attempt("read a path", lambda: list(pathlib.Path("/").iterdir()))
+    attempt("read the environment", lambda: os.environ["PATH"])
+    attempt("call into C", lambda: exec("import ctypes"))
+    return got
+""",
+    arguments={},
 )
+"""A script that tries to break out, before any program is run, and returns what it could do."""
 
 
-class Monty(Sandbox):
+class Monty:
     """Processes of monty, each used once."""
 
     name = "monty"
 
     def __init__(self, config: ExecutionConfig) -> None:
-        super().__init__()
         self._config = config
-        self._pool: pm.Monty | None = None
-        self._sessions: set[Session] = set()
+        self._pool: pm.AsyncMonty | None = None
+        self._running: set[_Session] = set()
 
-    async def _start(self) -> Readiness:
+    async def start(self) -> Readiness:
         try:
-            version = await asyncio.to_thread(self._open)
+            pool, version = await asyncio.to_thread(self._load)
+            self._pool = await pool.__aenter__()
         except ImportError as error:
             return Readiness(
                 self.name, trouble=f"monty is not installed ({error}): {install_command('monty')}"
@@ -66,11 +81,6 @@ class Monty(Sandbox):
         except (OSError, RuntimeError) as error:
             # The pool raises RuntimeError if a process does not start.
             return Readiness(self.name, trouble=f"monty cannot be started: {error}")
-        canary = Canary()
-        ending = await self._run(_CANARY, canary)
-        if ending.outcome != "ok" or canary.escapes is not None:
-            detail = ending.failure.traceback if ending.failure is not None else ending.detail
-            return Readiness(self.name, trouble=f"{canary.escapes or 'the canary failed:'} {detail}".strip())
         layers = (
             f"monty {version}, an interpreter without files, network or processes",
             "a process for each program, with an empty environment",
@@ -79,42 +89,175 @@ class Monty(Sandbox):
         notes = ["monty runs a part of Python: no inheritance, generators or del, and few modules"]
         if self._config.modules:
             notes.append("`execution.modules` has no effect in monty: it has no packages")
-        return Readiness(self.name, layers, notes=notes)
+        trouble = canary_trouble(await self.run(_CANARY, Host()))
+        return Readiness(self.name, layers, trouble=trouble, notes=notes)
 
-    def _open(self) -> str:
-        """Load the package, start the pool, and return the version."""
-        pm = importlib.import_module("pydantic_monty")
-        if self._pool is None:
-            pool = pm.Monty(
-                min_processes=min(_IDLE, self._config.max_programs),
-                # A program waits for the scripts that it calls, so each depth has its own.
-                max_processes=self._config.max_programs * (DEEPEST + 1),
-                # No program finds what another one left in a process.
-                max_checkouts_per_worker=1,
-                feed_duration_limit_grace=_GRACE_SECONDS,
-                request_timeout=self._config.cpu_seconds + 2 * _GRACE_SECONDS,
-            )
-            pool.__enter__()
-            self._pool = pool
-        return str(pm.__version__)
+    def _load(self) -> tuple[pm.AsyncMonty, str]:
+        """Load the package, and return a pool and the version."""
+        module = importlib.import_module("pydantic_monty")
+        pool = module.AsyncMonty(
+            min_processes=min(_IDLE, self._config.max_programs),
+            # A program waits for the scripts that it calls, so each depth has its own.
+            max_processes=self._config.max_programs * (DEEPEST + 1),
+            # No program finds what another one left in a process.
+            max_checkouts_per_worker=1,
+            feed_duration_limit_grace=_GRACE_SECONDS,
+            request_timeout=self._config.cpu_seconds + 2 * _GRACE_SECONDS,
+        )
+        return pool, module.__version__
 
-    async def _run(self, program: Program, host: Host) -> Ending:
+    async def run(self, program: Program, host: Host) -> Ending:
         if self._pool is None:
             raise SandboxError("monty was closed")
-        from halflap.sandbox.monty.session import Session  # noqa: PLC0415 -- it loads the extra
-
-        session = Session(self._pool, self._config, program, host)
-        self._sessions.add(session)
+        session = _Session(self._pool, self._config, program, host)
+        self._running.add(session)
         try:
             return await session.run()
         finally:
-            self._sessions.discard(session)
+            self._running.discard(session)
 
     async def close(self) -> None:
-        for session in self._sessions:
-            session.kill()
-        if self._sessions:
-            await asyncio.wait([session.driven for session in self._sessions], timeout=_CLOSE_SECONDS)
         pool, self._pool = self._pool, None
+        for session in self._running:
+            session.end(Ending("crashed", "the sandbox was closed"))
         if pool is not None:
-            await asyncio.to_thread(pool.__exit__, None, None, None)
+            await pool.__aexit__(None, None, None)
+
+
+class _Session:
+    """One program in a process."""
+
+    def __init__(self, pool: pm.AsyncMonty, config: ExecutionConfig, program: Program, host: Host) -> None:
+        self._pool = pool
+        self._config = config
+        self._program = program
+        self._host = host
+        self._loop = asyncio.get_running_loop()
+        self._places = asyncio.Semaphore(config.max_concurrent_calls)
+        self._is_silent = True
+        self._feeding: asyncio.Task[Ending]
+        self._calls: set[asyncio.Task[Any]] = set()
+        self._imposed: Ending | Exception | None = None
+
+    async def run(self) -> Ending:
+        """Run the program to its end, and leave nothing behind, also when cancelled."""
+        self._feeding = self._loop.create_task(self._feed())
+        try:
+            await asyncio.wait([self._feeding])
+        finally:
+            # Monty leaves the calls that it waited for to themselves.
+            left = [self._feeding, *self._calls]
+            for task in left:
+                task.cancel()
+            await asyncio.wait(left)
+        if isinstance(self._imposed, Exception):
+            raise self._imposed
+        return self._imposed or self._feeding.result()
+
+    def end(self, how: Ending | Exception) -> None:
+        """End the program, from any thread."""
+        self._imposed = self._imposed or how
+        self._loop.call_soon_threadsafe(self._feeding.cancel)
+
+    async def _feed(self) -> Ending:
+        import pydantic_monty as pm  # noqa: PLC0415 -- the extra
+
+        program, config = self._program, self._config
+        # Monty cannot read half characters.
+        code = program.code.encode("utf-8", "replace").decode()
+        inputs = None
+        if program.arguments is not None:
+            waits = "await " if re.search(r"^async\s+def\s+main\b", code, re.MULTILINE) else ""
+            code += f"\n{waits}main(**{ARGUMENTS})"
+            inputs = {ARGUMENTS: dict(program.arguments), "__name__": "script"}
+        limits: Any = {
+            "max_feed_duration_secs": config.cpu_seconds,
+            "max_memory": config.max_memory_mb * 1024 * 1024,
+            "max_recursion_depth": _RECURSION,
+            "max_suspensions": _SUSPENSIONS,
+        }
+        checkout = self._pool.checkout(
+            script_name=FILE,
+            limits=limits,
+            # Output that is held back would be lost when the process is killed.
+            print_flush_interval=0,
+            os_policy={"sleep_system_max": float("inf")},
+        )
+        try:
+            async with checkout as session:
+                await session.feed_run(_PRELUDE)
+                functions = self._functions(pm)
+                output = await session.feed_run(
+                    code, inputs=inputs, external_lookup=functions, print_callback=self._print
+                )
+            return self._completed(output, functions["show"])
+        except pm.MontyCrashedError as error:
+            return Ending("cpu") if error.timed_out else Ending("crashed", str(error)[:500])
+        except (pm.MontyRuntimeError, pm.MontySyntaxError) as error:
+            return describe(error)
+
+    def _functions(self, pm: Any) -> dict[str, Callable[..., Any]]:
+        """Return what the program finds. It runs here; monty passes on an exception by the name of its type."""
+
+        def portable(value: Any) -> Any:
+            if isinstance(value, Media):
+                return pm.ClassInstance(value, eager_attrs=_EAGER, lazy_attrs=_LAZY)
+            if type(value) is list and any(isinstance(part, Media) for part in value):
+                return [portable(part) for part in value]
+            # Half characters would end the program.
+            return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+        async def call(name: str, arguments: Mapping[str, Any]) -> Any:
+            body = self._encoded(arguments, f"The arguments of {name[:_LONGEST_NAME]}()")
+            try:
+                async with self._places:
+                    made = self._loop.create_task(self._host.call(name, json.loads(body)))
+                    self._calls.add(made)
+                    made.add_done_callback(self._calls.discard)
+                    return portable(await made)
+            except ToolError as error:
+                raise _tool_error(str(error)) from None
+            except RecursionError:
+                raise _tool_error(f"The result of {name!r} is nested too deeply to be handed over.") from None
+            except Exception as error:
+                # A bug of ours, which `run` raises.
+                self.end(error)
+                raise
+
+        def show_media(media: Media) -> None:
+            self._is_silent = False
+            self._host.show(for_model(media.block))
+
+        def no_input(*_: Any) -> None:
+            raise RuntimeError(NO_INPUT)
+
+        functions = define(self._program.tools, call, show_media, lambda value: self._print("", f"{value}\n"))
+        return {**functions, "input": no_input}
+
+    def _encoded(self, value: Any, what: str) -> bytes:
+        try:
+            return encode(value, what, self._config.max_value_bytes)
+        except ValueError as error:
+            raise _tool_error(str(error)) from None
+
+    def _completed(self, output: Any, show: Callable[[Any], None]) -> Ending:
+        """Take the value of the last line; of a script, that is what `main` returned."""
+        if self._program.arguments is None:
+            if output is not None and self._is_silent:
+                is_media = isinstance(output, Media) or picture_of(output) is not None
+                show(output if is_media else value_text(output))
+            return Ending("ok")
+        try:
+            return Ending("ok", value=json.loads(self._encoded(output, "The value of main()")))
+        except (TypeError, binascii.Incomplete) as error:
+            kind = "TypeError" if isinstance(error, TypeError) else "ToolError"
+            return Ending("failed", f"{kind}: {error}\n")
+
+    def _print(self, _stream: str, text: str) -> None:
+        self._is_silent = False
+        if not self._host.output(text.encode("utf-8", "replace")):
+            self.end(Ending("output"))
+
+
+def _tool_error(message: str) -> Exception:
+    return binascii.Incomplete(message.encode("utf-8", "replace").decode())

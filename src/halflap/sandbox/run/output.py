@@ -12,9 +12,7 @@ from halflap.sandbox.media import for_model
 if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
 
-__all__ = ["CUT", "Output", "fit"]
-
-CUT = "... (truncated)"
+__all__ = ["Output"]
 
 
 class Output:
@@ -46,7 +44,8 @@ class Output:
             cleaned = for_model(block)
         except ValueError:
             return False
-        data, text = _data_size(cleaned), sum(map(_size, _texts(cleaned)))
+        data = len(cleaned.get("data") or cleaned.get("resource", {}).get("blob") or "")
+        text = _text_size(cleaned)
         needed = {
             "max_shown": len(self.shown) + 1,
             "max_shown_bytes": self._data + data,
@@ -84,55 +83,30 @@ class Output:
         ]
         return "\n".join([*lines, ""])
 
+    def fit(self) -> tuple[str, Sequence[Mapping[str, Any]], int | None]:
+        """Return what was printed and shown, as far as its text is not too much for the model, and the whole size if it is.
 
-def fit(
-    printed: str, shown: Sequence[Mapping[str, Any]], most: int
-) -> tuple[str, list[Mapping[str, Any]], int | None]:
-    """Cut the text for the model to `most` bytes, first what was printed, at character boundaries.
-
-    Returns the size of the whole as third if it was cut. Images and other data are not text.
-    """
-    encoded = printed.encode()
-    total = len(encoded) + sum(_size(text) for block in shown for text in _texts(block))
-    if total <= most:
-        return printed, list(shown), None
-    fitting: list[Mapping[str, Any]] = []
-    room = max(most - len(encoded), 0)
-    for block in shown:
-        kept, size = _fitting(block, room)
-        if kept is not None:
-            fitting.append(kept)
-            room -= size
-    return (encoded[:most].decode(errors="ignore") if len(encoded) > most else printed), fitting, total
+        What is printed is cut at a character; what is shown is left out. Images and other data are not text.
+        """
+        encoded, most = self.text.encode(), self._config.max_output_bytes
+        total = len(encoded) + sum(map(_text_size, self.shown))
+        if total <= most:
+            return self.text, self.shown, None
+        room = max(most - len(encoded), 0)
+        fitting = []
+        for block in self.shown:
+            if (size := _text_size(block)) <= room:
+                fitting.append(block)
+                room -= size
+        return encoded[:most].decode(errors="ignore"), fitting, total
 
 
-def _fitting(block: Mapping[str, Any], room: int) -> tuple[Mapping[str, Any] | None, int]:
-    """Return as much of a block as fits, and its size; None if it cannot be cut."""
-    size = sum(map(_size, _texts(block)))
-    if size <= room:
-        return block, size
-    resource = block.get("resource", {})
-    text = resource.get("text")
-    if text is None or size - _size(text) >= room:
-        return None, 0
-    left = text.encode()[: room - size + _size(text)].decode(errors="ignore")
-    return {**block, "resource": {**resource, "text": f"{left}\n{CUT}"}}, room
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
-
-
-def _texts(block: Mapping[str, Any]) -> list[str]:
-    """Return the parts of a block that are text to a model."""
+def _text_size(block: Mapping[str, Any]) -> int:
+    """Return how many bytes of a block are text to a model."""
     if block["type"] in {"image", "audio"}:
-        return []
+        return 0
     source = block.get("resource", block)
-    return [text for key, text in source.items() if key not in {"type", "blob"}]
-
-
-def _data_size(block: Mapping[str, Any]) -> int:
-    return len(block.get("data") or block.get("resource", {}).get("blob") or "")
+    return sum(len(text.encode()) for key, text in source.items() if key not in {"type", "blob"})
 
 
 def _note(block: Mapping[str, Any], data: int) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from halflap.core.codes import RunCode
-from halflap.sandbox.run.output import CUT
+from halflap.core.text import visible
 
 if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
@@ -19,6 +19,12 @@ Kept = Literal["stored", "memory", "off", "failed"]
 """Where the whole output is: in the store; in memory, because the store cannot be opened; not kept, as configured;
 or perhaps nowhere, because the store does not work now."""
 
+_REST = {
+    "stored": "All of it: `halflap runs show {run} --output`, or the resource halflap://runs/{run}/output.",
+    "memory": "All of it, until this server stops: the resource halflap://runs/{run}/output. The store cannot be opened.",
+    "failed": "The rest may be lost: the store does not work now.",
+    "off": "The rest was not kept (`traces.record`).",
+}
 _CODES: dict[str, RunCode] = {code.removeprefix("run-"): code for code in get_args(RunCode)}
 _LIMITS = {
     "timeout": ("TimeoutError: Execution exceeded {:g}s", "timeout_seconds"),
@@ -67,7 +73,7 @@ class Execution:
     cpu_ms: float | None = None
     memory_bytes: int | None = None
     sandbox: str = ""
-    is_truncated: bool = field(default=False)
+    is_truncated: bool = False
     check_skipped: str | None = None
     """Why it was not checked before it ran, if it should have been."""
 
@@ -83,66 +89,41 @@ class Execution:
 
 
 def report_text(
-    outcome: str,
-    shown: str,
-    calls: Sequence[CallMade],
-    config: ExecutionConfig,
-    *,
-    whole: int | None,
-    run: str,
-    error: str,
-    kept: Kept,
+    execution: Execution, printed: str, whole: int | None, kept: Kept, config: ExecutionConfig
 ) -> str:
-    """Return the text for the model. `whole` is the size of the output if it was cut."""
-    lines = ["[Script executed successfully]" if outcome == "ok" else "[Script execution failed]"]
-    if shown.strip():
-        lines.append(shown.removesuffix("\n"))
-    elif outcome == "ok" and whole is None:
+    """Return the text for the model, with as much of the output as fits; `whole` is the size of a larger one."""
+    lines = ["[Script executed successfully]" if execution.ok else "[Script execution failed]"]
+    if printed.strip():
+        lines.append(printed.removesuffix("\n"))
+    elif execution.ok and whole is None:
         lines.append("(no output)")
     if whole is not None:
-        lines.append(CUT)
+        lines.append("... (truncated)")
         lines.append(
             f"The output is {whole:,} bytes; {config.max_output_bytes:,} of them are shown "
-            f"(`execution.max_output_bytes`). {_rest(kept, run)}"
+            f"(`execution.max_output_bytes`). {_REST[kept].format(run=execution.run)}"
         )
-    if error:
-        lines.append(error)
-        lines += calls_made(calls)
+    if execution.outcome == "mistaken":
+        lines += [execution.error, "No tool was called."]
+    elif execution.error:
+        lines += [execution.error, *calls_made(execution.calls)]
     return "\n".join(lines)
 
 
-def _rest(kept: Kept, run: str) -> str:
-    """Return where the whole output is."""
-    resource = f"the resource halflap://runs/{run}/output"
-    if kept == "stored":
-        return f"All of it: `halflap runs show {run} --output`, or {resource}."
-    if kept == "memory":
-        return f"All of it, until this server stops: {resource}. The store cannot be opened."
-    if kept == "failed":
-        return "The rest may be lost: the store does not work now."
-    return "The rest was not kept (`traces.record`)."
-
-
-def failure_text(
-    ending: Ending | None, outcome: str, config: ExecutionConfig, hint: str | None = None, doubts: str = ""
-) -> str:
+def failure_text(ending: Ending, config: ExecutionConfig, hint: str | None = None, doubts: str = "") -> str:
     """Return how a program failed; nothing if it did not."""
+    outcome = ending.outcome
     if outcome == "ok":
         return ""
-    failure = None if ending is None else ending.failure
-    parts = [] if failure is None else [failure.traceback.rstrip("\n")]
+    parts = [_IMPOSED[outcome].format(ending.error) if outcome in _IMPOSED else ending.error.rstrip("\n")]
     if outcome in _LIMITS:
         what, setting = _LIMITS[outcome]
         parts.append(f"{what.format(getattr(config, setting))} limit")
         parts.append(f"The limit is `execution.{setting}` in Halflap's configuration [{_CODES[outcome]}].")
-    elif outcome in _IMPOSED:
-        parts.append(_IMPOSED[outcome].format("" if ending is None else ending.detail))
-    hint = hint or (None if failure is None else failure.hint)
     if hint:
         parts.append(f"Hint: {hint}")
-    if doubts and outcome == "failed":
-        parts.append(doubts)
-    text = "\n".join(parts) or "The program failed without a message."
+    parts.append(doubts)
+    text = "\n".join(filter(None, parts)) or "The program failed without a message."
     half = _LONGEST_ERROR // 2
     return text if len(text) <= _LONGEST_ERROR else f"{text[:half]}\n…\n{text[-half:]}"
 
@@ -160,11 +141,7 @@ def calls_made(calls: Sequence[CallMade]) -> list[str]:
 
 def _line(number: int, call: CallMade) -> str:
     """Return a call on one line; its name and detail may be any text."""
-    detail = f": {_on_one_line(call.detail, _LONGEST_DETAIL)}" if call.detail else ""
-    name = _on_one_line(call.name, _LONGEST_NAME)
-    return f"{number}. {name} — {call.outcome}, {call.duration_ms:.0f} ms{detail}"
-
-
-def _on_one_line(text: str, most: int) -> str:
-    shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:most])
-    return shown if len(text) <= most else f"{shown}…"
+    detail = f": {visible(call.detail, _LONGEST_DETAIL)}" if call.detail else ""
+    return (
+        f"{number}. {visible(call.name, _LONGEST_NAME)} — {call.outcome}, {call.duration_ms:.0f} ms{detail}"
+    )

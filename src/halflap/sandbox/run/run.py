@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,14 +18,15 @@ from halflap.core.errors import HalflapError, ToolBlockedError, ToolNotFoundErro
 from halflap.core.json_bounds import TooManyPartsError, check_parts
 from halflap.core.values import SCRIPTS, CallContext, CallJournal, Result, Tool
 from halflap.sandbox.check.finding import Checked, Finding, doubts_text, mistakes_text
+from halflap.sandbox.functions import ToolError
 from halflap.sandbox.media import Media
 from halflap.sandbox.named import PREFIXES, names_in
-from halflap.sandbox.run.output import Output, fit
+from halflap.sandbox.run.output import Output
 from halflap.sandbox.run.permissions import Permissions
 from halflap.sandbox.run.report import CallMade, Execution, Kept, failure_text, report_text
-from halflap.sandbox.sandbox import Ending, Entry, Program, Sandbox, ToolHelp, ToolRefusal
+from halflap.sandbox.sandbox import Ending, Host, Program, ToolHelp
 from halflap.schema import Reading, parse_schema, read_result, reading_of
-from halflap.store import MISTAKEN, TOOL_ERROR, RunRecord
+from halflap.store import TOOL_ERROR, RunRecord
 
 if TYPE_CHECKING:
     from halflap.calls import Policy, Recorder
@@ -32,11 +34,13 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from halflap.core.codes import OtherCode
     from halflap.sandbox.check.checker import Checker
+    from halflap.sandbox.choose import Sandbox
     from halflap.schema import ToolSchema
 
 __all__ = ["Run", "Services", "stopping"]
 
 _PROGRESS_SECONDS = 2.0
+_GRACE_SECONDS = 1.0
 _TOO_MANY: OtherCode = "call-limit"
 _RECALLED = "known from before"
 _LARGE = 262_144
@@ -64,8 +68,8 @@ class Services:
     """Returns a tool's schema with what was learned about it."""
 
 
-class Run:
-    """A program that is run once. To the sandbox it is the `Host`: it takes calls, output and pictures."""
+class Run(Host):
+    """A program that is run once. The sandbox asks it for calls, and hands it output and pictures."""
 
     def __init__(
         self,
@@ -75,12 +79,12 @@ class Run:
         *,
         kind: str = "program",
         name: str | None = None,
-        entry: Entry | None = None,
+        arguments: Mapping[str, Any] | None = None,
     ) -> None:
         self._services = services
         self._config = config = services.config
         self._code = code
-        self._entry = entry
+        self._arguments = arguments
         self._outer = context
         self._journal = context.journal
         self._began = time.perf_counter()
@@ -104,7 +108,6 @@ class Run:
             journal=None,
         )
         self._checked = Checked()
-        self._places = asyncio.Semaphore(config.max_concurrent_calls)
         self._readings: dict[str, Reading] = {}
         self._output = Output(config)
         self._calls: list[CallMade] = []
@@ -119,21 +122,21 @@ class Run:
         if config.check != "off" and self._journal is None and checker.may_call(self._code):
             self._checked = await checker.check(self._code, self._outer.principal)
         if config.check == "on" and (mistakes := stopping(self._checked)):
-            return await self._refuse(mistakes_text(mistakes))
+            return await self._finish(Ending("mistaken", mistakes_text(mistakes)))
         if self._journal is None and not recorder.is_required:
-            recorder.begin_run(self._record)
+            recorder.add(self._record)
         else:
             # A workflow can be resumed after a crash, so it must be found then.
-            await recorder.commit_run(self._record)
-        ending, outcome = await self._in_sandbox()
-        return await self._finish(ending, outcome)
+            await recorder.commit(self._record)
+        return await self._finish(await self._in_sandbox())
 
-    async def _in_sandbox(self) -> tuple[Ending | None, str]:
-        """Run the program within its time limit; the outcome is the ending's, or that of the limit."""
+    async def _in_sandbox(self) -> Ending:
+        """Run the program within its time limit."""
         limit = asyncio.get_running_loop().time() + self._config.timeout_seconds
         deadline = limit if self._outer.deadline is None else min(limit, self._outer.deadline)
-        self._context = replace(self._context, deadline=deadline)
-        is_over = False
+        # At the deadline this run cancels its calls. They have a little longer, so that nothing else cancels them then, too,
+        # while they notify their servers.
+        self._context = replace(self._context, deadline=deadline + _GRACE_SECONDS)
         progress = None
         # For a script that a program called, the program reports.
         if self._outer.progress is not None and not self._outer.depth:
@@ -142,62 +145,45 @@ class Run:
             )
         try:
             async with asyncio.timeout_at(deadline) as clock:
-                program = Program(self._code, await self._tools(), self._entry)
-                ending = await self._services.sandbox.run(program, self)
-            is_over = True
-        except TimeoutError:
-            if not clock.expired():
-                raise
-            is_over = True
-            return None, "timeout"
+                program = Program(self._code, await self._tools(), self._arguments)
+                return await self._services.sandbox.run(program, self)
+        except BaseException as error:
+            if isinstance(error, TimeoutError) and clock.expired():
+                return Ending("timeout")
+            cancelled = Ending("cancelled")
+            execution, record = self._report(cancelled, failure_text(cancelled, self._config))
+            self._services.recorder.add(record)
+            if self._outer.cancelled is not None:
+                self._outer.cancelled(execution)
+            raise
         finally:
             if progress is not None:
                 progress.cancel()
-            if not is_over:
-                self._record_cancelled()
-        return ending, ending.outcome
 
-    def _record_cancelled(self) -> None:
-        execution, ended = self._ended(None, "cancelled", failure_text(None, "cancelled", self._config))
-        self._services.recorder.begin_run(ended)
-        if self._outer.cancelled is not None:
-            self._outer.cancelled(execution)
-
-    async def _finish(self, ending: Ending | None, outcome: str) -> Execution:
+    async def _finish(self, ending: Ending) -> Execution:
         services, config = self._services, self._config
-        failure = None if ending is None else ending.failure
-        hint = await self._suggestion(None if failure is None else failure.unknown)
-        has_hint = hint is not None or (failure is not None and failure.hint)
-        traceback = "" if failure is None else failure.traceback
-        doubts = "" if has_hint else doubts_text([*stopping(self._checked), *self._checked.doubts], traceback)
-        error = failure_text(ending, outcome, config, hint, doubts)
-        execution, ended = self._ended(ending, outcome, error)
+        hint = ending.hint or await self._suggestion(ending.undefined)
+        doubts = ""
+        if ending.outcome == "failed" and hint is None:
+            doubts = doubts_text([*stopping(self._checked), *self._checked.doubts], ending.error)
+        execution, record = self._report(ending, failure_text(ending, config, hint, doubts))
         # The answer says where the whole output is, so it has to be stored before.
-        is_stored = await services.recorder.end_run(ended)
+        is_stored = await services.recorder.end_run(record)
         kept = services.keeps if is_stored or services.keeps == "off" else "failed"
-        printed, shown, whole = fit(self._output.text, self._output.shown, config.max_output_bytes)
-        text = report_text(
-            outcome, printed, self._calls, config, whole=whole, run=ended.id, error=error, kept=kept
-        )
+        printed, shown, whole = self._output.fit()
+        text = report_text(execution, printed, whole, kept, config)
         return replace(execution, text=text, is_truncated=whole is not None, shown=tuple(shown))
 
-    async def _refuse(self, why: str) -> Execution:
-        """Answer for a program that is not run."""
-        execution, ended = self._ended(None, MISTAKEN, why)
-        await self._services.recorder.end_run(ended)
-        return replace(execution, text=f"[Script execution failed]\n{why}\nNo tool was called.")
-
-    def _ended(self, ending: Ending | None, outcome: str, error: str) -> tuple[Execution, RunRecord]:
+    def _report(self, ending: Ending, error: str) -> tuple[Execution, RunRecord]:
         """Return the report, but for its text, and the record."""
         output = self._output.recorded
-        ending = ending or Ending("ok")
         execution = Execution(
             run=self._record.id,
-            outcome=outcome,
+            outcome=ending.outcome,
             text="",
             output=self._output.text,
             error=error,
-            value=ending.value,
+            value=None if self._arguments is None else ending.value,
             shown=tuple(self._output.shown),
             calls=tuple(self._calls),
             duration_ms=(time.perf_counter() - self._began) * 1000,
@@ -209,13 +195,13 @@ class Run:
         return execution, replace(
             self._record,
             duration_ms=execution.duration_ms,
-            outcome=outcome,
+            outcome=ending.outcome,
             error=error or None,
             output=output,
             output_bytes=len(output.encode()),
             calls=len(self._calls),
             cpu_ms=execution.cpu_ms,
-            memory_bytes=execution.memory_bytes,
+            memory_bytes=ending.memory_bytes,
         )
 
     async def _tools(self) -> dict[str, ToolHelp]:
@@ -232,13 +218,16 @@ class Run:
                 found[name] = ToolHelp()
         return found
 
-    async def _suggestion(self, unknown: str | None) -> str | None:
+    async def _suggestion(self, undefined: str | None) -> str | None:
         """Return which tool was probably meant by a name that is not defined."""
-        if unknown is None:
+        if undefined is None:
             return None
+        # Of `mcp.time.get_time`, Python names only the first part.
+        dotted = re.search(rf"\b{re.escape(undefined)}((?:\.\w+)+)", self._code)
+        name = undefined + (dotted[1].replace(".", "__") if dotted else "")
         await self._services.settle()
         try:
-            return f"Write {self._services.snapshot().find(unknown).name}(…)."
+            return f"Write {self._services.snapshot().find(name[:_LONGEST_NAME]).name}(…)."
         except ToolNotFoundError as error:
             return "Did you mean " + " or ".join(error.suggestions) + "?" if error.suggestions else None
 
@@ -252,37 +241,35 @@ class Run:
             with contextlib.suppress(Exception):
                 await report(seconds, None, text)
 
-    # The host of the sandbox ---------------------------------------------------------------------------
+    # What the sandbox asks for -------------------------------------------------------------------------
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Make a call for the program and return its value."""
         most = self._config.max_calls
         if self._begun >= most:
-            raise ToolRefusal(
+            raise ToolError(
                 f"Execution exceeded {most:,} calls limit (`execution.max_calls`); {name!r} was not called [{_TOO_MANY}]."
             )
         self._begun += 1
         name = name if len(name) <= _LONGEST_NAME else f"{name[:60]}…"
-        if self._journal is not None:
-            return await self._call_in_journal(self._journal, name, arguments)
-        async with self._places:
+        if self._journal is None:
             return await self._make(name, partial(self._services.call, name, arguments, self._context))
+        return await self._call_in_journal(self._journal, name, arguments)
 
     async def _call_in_journal(self, journal: CallJournal, marked: str, arguments: Mapping[str, Any]) -> Any:
         """Return what a workflow's call returned before, or make it."""
         name = journal.tool(marked)
         if name is None:
-            raise ToolRefusal(f"{marked!r} is not a call of this workflow.")
+            raise ToolError(f"{marked!r} is not a call of this workflow.")
         try:
             known = await journal.recall(marked, arguments)
         except HalflapError as error:
-            raise ToolRefusal(str(error)) from error
+            raise ToolError(str(error)) from error
         if known is not None:
             return await self._make(name, partial(_at_once, known), outcome_if_ok=_RECALLED)
         context = replace(self._context, mark=marked.removeprefix(name))
         call = partial(self._services.call, name, arguments, context)
-        async with self._places:
-            return await self._make(name, partial(journal.make, marked, call))
+        return await self._make(name, partial(journal.make, marked, call))
 
     async def _make(self, name: str, call: Callable[[], Awaitable[Result]], outcome_if_ok: str = "ok") -> Any:
         place = len(self._calls)
@@ -298,11 +285,11 @@ class Run:
                     self._output.show(block)
             if result.is_error:
                 detail = _error_text(result)
-                raise ToolRefusal(detail)
+                raise ToolError(detail)
             return await self._value(name, result)
         except HalflapError as error:
             outcome, detail = error.code, str(error)
-            raise ToolRefusal(_refusal(name, error)) from error
+            raise ToolError(_refusal(name, error)) from error
         finally:
             took = (time.perf_counter() - began) * 1000
             self._calls[place] = CallMade(name, outcome, took, detail.partition("\n")[0])
@@ -317,16 +304,14 @@ class Run:
         try:
             return await asyncio.to_thread(_read_large, result, read)
         except TooManyPartsError as error:
-            raise ToolRefusal(
+            raise ToolError(
                 f"The call was made, but the result of {name!r} cannot be read: {error}. Ask the tool for less, or for a part."
             ) from None
 
     def output(self, data: bytes) -> bool:
-        """Keep what was printed; False when it is too much and the program is to be ended."""
         return self._output.write(data)
 
     def show(self, block: Mapping[str, Any]) -> bool:
-        """Keep a content block for the model; False if it is not one."""
         return self._output.show(block)
 
 

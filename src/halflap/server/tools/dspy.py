@@ -11,7 +11,7 @@ from halflap.server.tools.tool import family
 
 if TYPE_CHECKING:
     from halflap.gateway import Gateway
-    from halflap.server.passthrough.client import Client
+    from halflap.server.client import Client
     from halflap.server.tools.tool import Arguments, FrontTool
 
 
@@ -28,14 +28,15 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
 
 async def _execute(gateway: Gateway, arguments: Arguments, client: Client) -> dict[str, Any]:
     name, inputs = _argument(arguments, "program", str), _argument(arguments, "inputs", dict)
-    program = await (await gateway.prepare()).dspy.find(name)
+    parts = await gateway.prepare()
+    program = await parts.dspy.find(name)
     # Before the person is asked anything.
-    program.check(inputs)
-    version = f"{name} {program.saved.spec.version}, {program.saved.source_hash}"
+    program.spec.check_inputs(inputs)
+    version = f"{name} {program.spec.version}, {program.source_hash}"
     about = f"await dspy__{name}(**{json.dumps(inputs, ensure_ascii=False)})\n# {version}"
-    destructive = await gateway.parts.executor.dspy_needing_confirmation(name)
+    destructive = await parts.programs.destructive_within(f"dspy__{name}")
     word = await confirm(client, destructive, about, saved=name)
-    return await gateway.parts.executor.execute_dspy(name, inputs, client.on_behalf(word))
+    return await parts.dspy.execute(name, inputs, client.on_behalf(word))
 
 
 async def _list(gateway: Gateway, _arguments: Arguments, _client: Client) -> dict[str, Any]:

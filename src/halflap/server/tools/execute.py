@@ -11,9 +11,9 @@ from mcp.shared.exceptions import MCPError
 
 from halflap.core.errors import BusyError, RunNotFoundError, SandboxError, UsageError
 from halflap.core.values import OWN
+from halflap.server.client import Client, Word
 from halflap.server.confirm import confirm
-from halflap.server.passthrough.client import Client, Word
-from halflap.server.tools.tool import Answer
+from halflap.server.tools.tool import answer
 
 if TYPE_CHECKING:
     from halflap.core.codes import OtherCode
@@ -45,7 +45,7 @@ async def call_directly(gateway: Gateway, name: str, arguments: Arguments, clien
         word = await confirm(client, await gateway.needing_confirmation(program, client.principal), program)
     # Repeated with an answer, the request would be confirmed once more; and our own programs call other tools.
     forwards = word == Word() and not name.startswith(_OWN_PREFIXES)
-    context = gateway.parts.executor.under_rule(client.on_behalf(word, forwards=forwards))
+    context = gateway.parts.programs.under_rules(client.on_behalf(word, forwards=forwards))
     return (await gateway.call_tool(name, arguments, context)).to_wire()
 
 
@@ -53,21 +53,21 @@ async def call_tool(gateway: Gateway, arguments: Arguments, client: Client) -> d
     return await call_directly(gateway, arguments["name"], arguments.get("arguments") or {}, client)
 
 
-async def execute_program(gateway: Gateway, arguments: Arguments, client: Client) -> Answer:
+async def execute_program(gateway: Gateway, arguments: Arguments, client: Client) -> dict[str, Any]:
     code = arguments["code"]
     word = await confirm(client, await gateway.needing_confirmation(code, client.principal), code)
     try:
         execution = await gateway.execute(code, client.on_behalf(word))
     except (BusyError, SandboxError, UsageError) as error:
         text = f"[Script execution failed]\n{error} [{error.code}]"
-        meta = {"retry_after": error.retry_after} if isinstance(error, BusyError) else None
-        return Answer(text, is_error=True, code=error.code, meta=meta)
-    return Answer(
+        retry = {"retry_after": error.retry_after} if isinstance(error, BusyError) else {}
+        return answer(text, is_error=True, code=error.code, meta=retry)
+    return answer(
         execution.text,
         is_error=not execution.ok,
-        blocks=tuple(execution.shown),
-        meta=_summary(execution),
+        blocks=execution.shown,
         code=execution.code,
+        meta=_summary(execution),
     )
 
 

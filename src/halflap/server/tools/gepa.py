@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from halflap.gateway import Gateway
-    from halflap.server.passthrough.client import Client
+    from halflap.server.client import Client
     from halflap.server.tools.tool import Arguments, FrontTool, Handler
     from halflap.workflows.run.process import Reflect
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -18,11 +18,11 @@ from halflap.core.errors import ArgumentProblem, HalflapError, InvalidArgumentsE
 if TYPE_CHECKING:
     from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway
-    from halflap.server.passthrough.client import Client
+    from halflap.server.client import Client
 
     Arguments = Mapping[str, Any]
-    Handler = Callable[[Gateway, Arguments, Client], Awaitable["Answer | dict[str, Any]"]]
-    """Returns an answer; of a core tool a dict is the result as it came, of the others a JSON value."""
+    Handler = Callable[[Gateway, Arguments, Client], Awaitable[dict[str, Any]]]
+    """Returns the protocol's result in the core family, a JSON value in the others."""
 
 logger = logging.getLogger(__name__)
 
@@ -35,36 +35,35 @@ _BUNDLED = "Program name: worklet_selector, resource_router, anomaly_forensics, 
 _OTHERS = "Program name, from dspy_list_programs"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The text for the model, the same as structured content where there is some, and a note next to it."""
+def answer(
+    text: str,
+    structured: Any = None,
+    *,
+    note: str | None = None,
+    is_error: bool = False,
+    blocks: Iterable[Mapping[str, Any]] = (),
+    code: str | None = None,
+    meta: Mapping[str, Any] = {},
+) -> dict[str, Any]:
+    """Return the protocol's result: a text for the model, the same as structured content, and what comes beside it.
 
-    text: str
-    structured: Any = None
-    note: str | None = None
-    is_error: bool = False
-    blocks: Sequence[Mapping[str, Any]] = ()
-    """Further content: images, sounds, resources."""
-    meta: Mapping[str, Any] | None = None
-    code: str | None = None
-    """The error code, if it is an error; goes into `_meta`, since some texts are prescribed."""
+    The code of an error is in `_meta`, since some texts are prescribed.
+    """
+    texts = [text] if note is None else [text, note]
+    content = [*({"type": "text", "text": one} for one in texts), *blocks]
+    result: dict[str, Any] = {"content": content, "isError": is_error}
+    if structured is not None:
+        result["structuredContent"] = structured
+    if code is not None:
+        meta = {"code": code, **meta}
+    if meta:
+        result["_meta"] = {"halflap": meta}
+    return result
 
-    @classmethod
-    def json(cls, value: Any, **more: Any) -> Answer:
-        """Return a value as structured content and as text."""
-        return cls(json.dumps(value, indent=2, ensure_ascii=False), value, **more)
 
-    def to_wire(self) -> dict[str, Any]:
-        """Return the answer as the protocol's result."""
-        texts = [self.text] if self.note is None else [self.text, self.note]
-        blocks = [{"type": "text", "text": text} for text in texts]
-        wire: dict[str, Any] = {"content": [*blocks, *self.blocks], "isError": self.is_error}
-        if self.structured is not None:
-            wire["structuredContent"] = self.structured
-        code = {} if self.code is None else {"code": self.code}
-        if code or self.meta:
-            wire["_meta"] = {"halflap": {**code, **(self.meta or {})}}
-        return wire
+def json_answer(value: Any, **more: Any) -> dict[str, Any]:
+    """Return a value as structured content and as text."""
+    return answer(json.dumps(value, indent=2, ensure_ascii=False), value, **more)
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class FrontTool:
     definition: Mapping[str, Any]
     errors: Sequence[str]
     """The error codes of its answers, besides those that every tool can return."""
-    handler: Callable[[Arguments, Client], Awaitable[Answer | dict[str, Any]]]
+    handler: Callable[[Arguments, Client], Awaitable[dict[str, Any]]]
     has_error_objects: bool
     """Whether failures are error objects, and the handler checks the arguments: in the dspy and gepa families."""
 
@@ -94,24 +93,23 @@ class FrontTool:
     async def answer(self, arguments: Arguments, client: Client) -> dict[str, Any]:
         """Validate the arguments and answer."""
         if self.has_error_objects:
-            return (await self._answer_or_error_object(arguments, client)).to_wire()
+            return await self._answer_or_error_object(arguments, client)
         if _problems(self.input_schema, arguments):
             # An extra argument alone is harmless; together with a missing one, it is probably that one misspelled.
             closed = {**self.input_schema, "additionalProperties": False}
             raise InvalidArgumentsError(self.name, _problems(closed, arguments))
-        answer = await self.handler(arguments, client)
-        return answer.to_wire() if isinstance(answer, Answer) else answer
+        return await self.handler(arguments, client)
 
-    async def _answer_or_error_object(self, arguments: Arguments, client: Client) -> Answer:
+    async def _answer_or_error_object(self, arguments: Arguments, client: Client) -> dict[str, Any]:
         try:
-            return Answer.json(await self.handler(arguments, client))
+            return json_answer(await self.handler(arguments, client))
         except HalflapError as error:
             failure, code = {"code": error.seed_code, "message": str(error)}, error.code
         except Exception as error:
             logger.exception("the call of %s failed", self.name)
             message = f"Halflap failed to answer ({type(error).__name__}). See its log."
             failure, code = {"code": "EXECUTION_ERROR", "message": message}, _INTERNAL
-        return Answer.json({"error": True, **failure}, is_error=True, code=code)
+        return json_answer({"error": True, **failure}, is_error=True, code=code)
 
 
 def _problems(schema: Mapping[str, Any], arguments: Arguments) -> Sequence[ArgumentProblem]:

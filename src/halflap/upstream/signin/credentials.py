@@ -1,4 +1,4 @@
-"""Credentials from sign-ins, one per server and principal: in the system's keyring, else in a file only its owner can read."""
+"""Credentials from sign-ins: in a file that only its owner can read, and their secrets in the system's keyring if there is one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken, ProtectedResourceMetadata
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
 
 from halflap.core.errors import SignInError
 from halflap.core.files import read_limited, replacing
@@ -26,8 +27,6 @@ from halflap.core.values import person_of
 
 if TYPE_CHECKING:
     from halflap.config import Config
-
-__all__ = ["CredentialStore", "Credentials", "SignedIn", "credential_store"]
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ _EARLY_SECONDS = 30.0
 class SignedIn(BaseModel):
     """What may be shown about a sign-in."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     url: str
     principal: str
@@ -73,47 +72,30 @@ class SignedIn(BaseModel):
         }
 
 
-class Credentials(BaseModel):
+class Credentials(SignedIn):
     """The tokens of a sign-in, and what is needed to renew them."""
 
-    model_config = ConfigDict(frozen=True)
-
-    signed_in: SignedIn
-    tokens: OAuthToken
-    client: OAuthClientInformationFull
+    tokens: OAuthToken = Field(repr=False)
+    client: OAuthClientInformationFull = Field(repr=False)
     metadata: OAuthMetadata | None = None
     """Of the authorization server."""
     resource: ProtectedResourceMetadata | None = None
 
 
-class _File(BaseModel):
-    """The file of a sign-in. It has no credentials if they are in the keyring."""
-
-    signed_in: SignedIn
-    credentials: Credentials | None = None
+_SECRET = {"tokens", "client"}
 
 
 class CredentialStore:
-    """Keeps credentials in a folder: a file for each, which has the tokens only where there is no keyring."""
+    """Keeps a file for each sign-in in a folder; its secrets are in the file only where there is no keyring.
+
+    Only `lock` may be used in an event loop: reading takes long, above all from a keyring.
+    """
 
     def __init__(self, folder: Path, *, use_keyring: bool = True) -> None:
         self._folder = folder
         self._use_keyring = use_keyring
         self._cache: dict[Path, tuple[tuple[int, int], Credentials]] = {}
-
-    async def load(self, url: str, principal: str) -> Credentials | None:
-        """Return the credentials; None if there are none, or they can't be read."""
-        return await asyncio.to_thread(self._load, self._file(url, principal))
-
-    async def save(self, credentials: Credentials) -> None:
-        await asyncio.to_thread(self._save, credentials)
-
-    async def remove(self, url: str, principal: str) -> None:
-        await asyncio.to_thread(self._remove, self._file(url, principal))
-
-    async def signed_in(self) -> list[SignedIn]:
-        """Return every sign-in there is, without asking the keyring."""
-        return await asyncio.to_thread(self._signed_in)
+        """With the file's time and inode: every request needs the tokens, and other processes may renew them."""
 
     @asynccontextmanager
     async def lock(self, url: str, principal: str) -> AsyncIterator[None]:
@@ -137,43 +119,49 @@ class CredentialStore:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
-    def _signed_in(self) -> list[SignedIn]:
-        return [found.signed_in for file in sorted(self._folder.glob("*.json")) if (found := _read(file))]
+    def signed_in(self) -> list[SignedIn]:
+        """Return every sign-in there is, without asking the keyring."""
+        found = []
+        for file in sorted(self._folder.glob("*.json")):
+            with suppress(OSError, ValidationError):
+                found.append(SignedIn.model_validate_json(_read(file)))
+        return found
 
-    def _load(self, file: Path) -> Credentials | None:
-        try:
+    def load(self, url: str, principal: str) -> Credentials | None:
+        """Return the credentials; None if there are none, or they can't be read."""
+        file = self._file(url, principal)
+        with suppress(OSError, ValueError, TypeError):
             status = file.stat()
-        except OSError:
-            return None
-        stamp = (status.st_mtime_ns, status.st_ino)
-        if (cached := self._cache.get(file)) and cached[0] == stamp:
-            return cached[1]
-        found = _read(file)
-        credentials = None if found is None else found.credentials or _from_keyring(file.stem)
-        # The keyring and the file are not written at once.
-        if found is None or credentials is None or credentials.signed_in != found.signed_in:
-            return None
-        self._cache[file] = stamp, credentials
-        return credentials
+            stamp = (status.st_mtime_ns, status.st_ino)
+            if (cached := self._cache.get(file)) and cached[0] == stamp:
+                return cached[1]
+            fields = dict(from_json(_read(file)))
+            if "tokens" not in fields:
+                fields |= from_json(
+                    _ask_keyring(lambda keyring: keyring.get_password(_SERVICE, file.stem)) or ""
+                )
+            credentials = Credentials.model_validate(fields)
+            self._cache[file] = stamp, credentials
+            return credentials
+        return None
 
-    def _save(self, credentials: Credentials) -> None:
-        shown = credentials.signed_in
-        file = self._file(shown.url, shown.principal)
-        secret = credentials.model_dump_json(exclude_none=True)
+    def save(self, credentials: Credentials) -> None:
+        file = self._file(credentials.url, credentials.principal)
+        secret = credentials.model_dump_json(include=_SECRET, exclude_none=True)
         in_keyring = self._use_keyring and _ask_keyring(
             lambda keyring: keyring.set_password(_SERVICE, file.stem, secret) or True
         )
-        document = _File(signed_in=shown, credentials=None if in_keyring else credentials)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with replacing(file) as writer:
-                writer.write(document.model_dump_json(exclude_none=True).encode())
+                kept = credentials.model_dump_json(exclude=_SECRET if in_keyring else None, exclude_none=True)
+                writer.write(kept.encode())
         except OSError as error:
             raise SignInError(f"The sign-in can't be kept in {self._folder}: {error.strerror}.") from error
 
-    def _remove(self, file: Path) -> None:
-        found = _read(file)
-        if found is not None and found.credentials is None:
+    def remove(self, url: str, principal: str) -> None:
+        file = self._file(url, principal)
+        if self._use_keyring:
             _ask_keyring(lambda keyring: keyring.delete_password(_SERVICE, file.stem))
         with suppress(OSError):
             file.unlink()
@@ -187,10 +175,8 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def _read(file: Path) -> _File | None:
-    with suppress(OSError, ValidationError):
-        return _File.model_validate_json(read_limited(file, _MAX_BYTES, regular=True)[0])
-    return None
+def _read(file: Path) -> bytes:
+    return read_limited(file, _MAX_BYTES, regular=True)[0]
 
 
 def _try_lock(descriptor: int) -> bool:
@@ -200,17 +186,10 @@ def _try_lock(descriptor: int) -> bool:
     return False
 
 
-def _from_keyring(key: str) -> Credentials | None:
-    secret = _ask_keyring(lambda keyring: keyring.get_password(_SERVICE, key))
-    with suppress(ValidationError):
-        return Credentials.model_validate_json(secret or "")
-    return None
-
-
 def _ask_keyring(question: Callable[[Any], Any]) -> Any:
     """Ask the system's keyring; None if there is none, or it doesn't answer in time.
 
-    In a daemon thread of its own: one that waits for a person must not keep the process from ending.
+    In a separate daemon thread: one that waits for a person must not keep the process from ending.
     """
     answer: Future[Any] = Future()
 

@@ -1,4 +1,4 @@
-"""The SDK's OAuth client, set up for one server, and the HTTP client that it talks to authorization servers with."""
+"""The SDK's OAuth client, set up for one server, and the HTTP client with which it reaches authorization servers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from pydantic import AnyUrl, PrivateAttr
 
 from halflap.core.errors import SignInError
 from halflap.core.text import visible
+from halflap.upstream.json_rpc import TooLargeError, read_body
 
 if TYPE_CHECKING:
+    from mcp.client.auth.oauth2 import OAuthContext
+
     from halflap.config import ServerConfig
     from halflap.upstream.signin.credentials import Credentials
     from halflap.upstream.signin.redirect import Redirect
-
-__all__ = ["PersonProvider", "client_provider", "sign_in_client"]
 
 _SECONDS = 30.0
 _MAX_BODY_BYTES = 1024 * 1024
@@ -37,10 +38,7 @@ logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
 
 
 class _Storage:
-    """What a sign-in begins with. The SDK keeps what it obtains in its context, too, where we take it from."""
-
-    def __init__(self, client: OAuthClientInformationFull | None = None) -> None:
-        self._client = client
+    """Stores nothing. The SDK keeps what it obtains in its context, too, from where we store it."""
 
     async def get_tokens(self) -> OAuthToken | None:
         return None
@@ -49,7 +47,7 @@ class _Storage:
         pass
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return self._client
+        return None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         pass
@@ -58,67 +56,46 @@ class _Storage:
 class _Metadata(OAuthClientMetadata):
     """Describes Halflap. The SDK sets the scope that the server names, which is not all that we want to ask for."""
 
-    _configured: str | None = PrivateAttr(None)
-    _missing: str | None = PrivateAttr(None)
-
-    def ask_for(self, configured: str | None, missing: str | None) -> None:
-        """Ask for what is configured in place of what the server names, and for what was missing before."""
-        self._configured, self._missing = configured, missing
+    _asked: Callable[[str | None], str | None] = PrivateAttr()
 
     def __setattr__(self, name: str, value: object) -> None:
         if name == "scope":
             assert value is None or isinstance(value, str)
-            value = union_scopes(self._configured or value, self._missing)
+            value = self._asked(value)
         super().__setattr__(name, value)
 
 
 class PersonProvider(OAuthClientProvider):
-    """Lets a person sign in with a browser (authorization code with PKCE), and renews their tokens."""
+    """Lets a person sign in with a browser (authorization code with PKCE), as a configured or a new client."""
 
     def __init__(
         self,
         server: ServerConfig,
-        held: Credentials | None,
-        redirect: Redirect | None = None,
-        show: Callable[[str], Awaitable[None]] | None = None,
+        redirect: Redirect,
+        show: Callable[[str, Redirect], Awaitable[None]],
+        missing_scope: str | None,
     ) -> None:
         assert server.url is not None
         self._server_url = httpx2.URL(server.url)
-        self._oauth = server.oauth
+        self._oauth = oauth = server.oauth
         self._redirect = redirect
         self._show = show
-        uris = None if redirect is None else [AnyUrl(redirect.uri)]
-        metadata = _Metadata(redirect_uris=uris, client_name="Halflap")
-        metadata.ask_for(
-            " ".join(self._oauth.scopes) or None, None if held is None else held.signed_in.missing_scope
-        )
+        metadata = _Metadata(redirect_uris=[AnyUrl(redirect.uri)], client_name="Halflap")
+        configured = " ".join(oauth.scopes) or None
+        metadata._asked = lambda named: union_scopes(configured or named, missing_scope)  # noqa: SLF001 -- ours
         super().__init__(
-            server.url,
-            metadata,
-            _Storage(self._client(uris, held)),
-            self._open,
-            None if redirect is None else redirect.answer,
-            self._oauth.client_metadata_url,
+            server.url, metadata, _Storage(), self._open, redirect.answer, oauth.client_metadata_url
         )
 
-    def _client(
-        self, uris: list[AnyUrl] | None, held: Credentials | None
-    ) -> OAuthClientInformationFull | None:
-        """Return the client that is configured, or was registered before and can still be used."""
-        oauth, known = self._oauth, None if held is None else held.client
-        if oauth.client_id is not None:
-            issuer = known.issuer if known is not None and known.client_id == oauth.client_id else None
-            return OAuthClientInformationFull(
-                client_id=oauth.client_id,
-                client_secret=oauth.client_secret,
-                redirect_uris=uris,
-                issuer=oauth.issuer or issuer,
+    async def _initialize(self) -> None:
+        await super()._initialize()
+        if self._oauth.client_id is not None:
+            self.context.client_info = OAuthClientInformationFull(
+                client_id=self._oauth.client_id,
+                client_secret=self._oauth.client_secret,
+                redirect_uris=self.context.client_metadata.redirect_uris,
+                issuer=self._oauth.issuer,
             )
-        if known is None or held is None or uris is None:
-            return known
-        lacks_scope = set((held.signed_in.missing_scope or "").split()) - set((known.scope or "").split())
-        is_usable = known.redirect_uris == uris and not (known.scope and lacks_scope)
-        return known if is_usable else None
 
     def _select_authorization_server(self, advertised: list[str]) -> str:
         issuer = self._oauth.issuer
@@ -130,35 +107,17 @@ class PersonProvider(OAuthClientProvider):
         return issuer
 
     async def _perform_authorization(self) -> httpx2.Request:
-        context = self.context
-        if self._oauth.client_id is not None and context.client_info is not None:
-            metadata = context.oauth_metadata
+        client, metadata = self.context.client_info, self.context.oauth_metadata
+        if self._oauth.client_id is not None and client is not None:
             supported = metadata and metadata.token_endpoint_auth_methods_supported
             methods = [one for one in _SECRET_METHODS if one in (supported or _SECRET_METHODS)]
-            has_secret = context.client_info.client_secret is not None
-            context.client_info.token_endpoint_auth_method = methods[0] if has_secret and methods else "none"
+            client.token_endpoint_auth_method = methods[0] if client.client_secret and methods else "none"
         return await super()._perform_authorization()
 
     async def _open(self, url: str) -> None:
-        assert self._redirect is not None
-        assert self._show is not None
         check_address(httpx2.URL(url), self._server_url)
         self._redirect.expect(url)
-        await self._show(url)
-
-    async def renew(self, held: Credentials, http: httpx2.AsyncClient) -> bool:
-        """Get new tokens; False if the server no longer accepts the old ones."""
-        context = self.context
-        context.current_tokens = held.tokens
-        context.client_info = held.client
-        context.oauth_metadata = held.metadata
-        context.protected_resource_metadata = held.resource
-        response = await http.send(await self._refresh_token())
-        if response.status_code in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED}:
-            return False
-        if not await self._handle_refresh_response(response):
-            raise SignInError(f"the authorization server answered {response.status_code}.")
-        return True
+        await self._show(url, self._redirect)
 
 
 def client_provider(server: ServerConfig) -> OAuthClientProvider:
@@ -173,6 +132,23 @@ def client_provider(server: ServerConfig) -> OAuthClientProvider:
     )
 
 
+async def renew(held: Credentials, http: httpx2.AsyncClient) -> OAuthContext | None:
+    """Return new tokens and what they belong to; None if the server no longer accepts the old ones."""
+    provider = OAuthClientProvider(held.url, OAuthClientMetadata(redirect_uris=None), _Storage())
+    context = provider.context
+    context.current_tokens, context.client_info = held.tokens, held.client
+    context.oauth_metadata, context.protected_resource_metadata = held.metadata, held.resource
+    try:
+        response = await http.send(await provider._refresh_token())  # noqa: SLF001 -- the SDK renews only with a person behind it
+    except httpx2.HTTPError as error:
+        raise SignInError(f"the authorization server can't be reached: {error}.") from error
+    if response.status_code in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED}:
+        return None
+    if not await provider._handle_refresh_response(response):  # noqa: SLF001 -- see above
+        raise SignInError(f"the authorization server answered {response.status_code}.")
+    return context
+
+
 @asynccontextmanager
 async def sign_in_client(server_url: str) -> AsyncIterator[httpx2.AsyncClient]:
     """Open a client for a sign-in, which is led from address to address by an untrusted server."""
@@ -180,23 +156,17 @@ async def sign_in_client(server_url: str) -> AsyncIterator[httpx2.AsyncClient]:
     async def check(request: httpx2.Request) -> None:
         check_address(request.url, httpx2.URL(server_url))
 
-    hooks: dict[str, list[Callable[..., Awaitable[None]]]] = {"request": [check], "response": [_read_body]}
+    async def read(response: httpx2.Response) -> None:
+        try:
+            await read_body(response, _MAX_BODY_BYTES)
+        except TooLargeError as error:
+            raise SignInError(f"{response.request.url.host} answered with {error}.") from error
+
+    hooks: dict[str, list[Callable[..., Awaitable[None]]]] = {"request": [check], "response": [read]}
     # In a thread: it reads the machine's certificates.
     client = await asyncio.to_thread(httpx2.AsyncClient, timeout=_SECONDS, event_hooks=hooks)
     async with client:
         yield client
-
-
-async def _read_body(response: httpx2.Response) -> None:
-    """Read a body up to a limit, before the client reads it without one."""
-    body = bytearray()
-    async for part in response.aiter_bytes():
-        body += part
-        if len(body) > _MAX_BODY_BYTES:
-            raise SignInError(
-                f"{response.request.url.host} answered with more than {_MAX_BODY_BYTES:,} bytes."
-            )
-    response._content = bytes(body)  # noqa: SLF001 -- there is no public way
 
 
 def check_address(url: httpx2.URL, server: httpx2.URL) -> None:

@@ -17,8 +17,6 @@ from halflap.core.text import visible
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
 
-__all__ = ["LoopbackRedirect", "Redirect"]
-
 WAIT_SECONDS = 600.0
 """How long a person has to sign in."""
 _REQUEST_SECONDS = 10.0
@@ -29,12 +27,22 @@ _UNEXPECTED = "This is not the answer to a sign-in that Halflap waits for."
 
 
 class Redirect:
-    """Waits for the answer to one sign-in. `uri` is where the browser is sent."""
+    """Waits for the answer to one sign-in, at an address of this machine that is served while it is open."""
 
-    def __init__(self, uri: str) -> None:
-        self.uri = uri
+    def __init__(self, port: int) -> None:
+        """Listen at a port; 0 takes any that is free."""
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self.uri = f"http://127.0.0.1:{self._listener.getsockname()[1]}{_PATH}"
+        """Where the browser is sent."""
         self._state: str | None = None
         self._answer: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, sock=self._listener)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
 
     def expect(self, authorization_url: str) -> None:
         """Accept only the answer to this request: any web page can send the browser here."""
@@ -64,22 +72,6 @@ class Redirect:
         with anyio.move_on_after(WAIT_SECONDS):
             return await self._answer
         raise SignInError(f"There was no answer within {WAIT_SECONDS / 60:.0f} minutes. Sign in again.")
-
-
-class LoopbackRedirect(Redirect):
-    """A redirect to this machine, which is served while it is open."""
-
-    def __init__(self, port: int) -> None:
-        """Listen at a port; 0 takes any that is free."""
-        self._listener = socket.create_server(("127.0.0.1", port))
-        super().__init__(f"http://127.0.0.1:{self._listener.getsockname()[1]}{_PATH}")
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, sock=self._listener)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Answer one HTTP request; of a redirect, only the first line matters."""

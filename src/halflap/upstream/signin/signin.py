@@ -18,16 +18,14 @@ from pydantic import ValidationError
 from halflap.core.errors import ClientRefusedError, SignInError, SignInNeededError
 from halflap.core.text import visible
 from halflap.core.values import CallContext, person_of
-from halflap.upstream.signin.credentials import Credentials, CredentialStore, SignedIn
-from halflap.upstream.signin.provider import PersonProvider, client_provider, sign_in_client
-from halflap.upstream.signin.redirect import LoopbackRedirect, Redirect
+from halflap.upstream.signin.credentials import Credentials, CredentialStore
+from halflap.upstream.signin.provider import PersonProvider, client_provider, renew, sign_in_client
+from halflap.upstream.signin.redirect import Redirect
 
 if TYPE_CHECKING:
     from mcp.client.auth.oauth2 import OAuthContext
 
     from halflap.config import ServerConfig
-
-__all__ = ["SignIn", "can_open_links", "sign_in_through_client"]
 
 _PING = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 _PING_HEADERS = {
@@ -46,18 +44,18 @@ class SignIn(httpx2.Auth):
         person = person_of(principal)
         self.command = f"halflap login {server.name}" + ("" if person is None else f" --for {person}")
         """What a person runs to sign in."""
-        self.in_client = asyncio.Lock()
-        """Held while a client shows the link, so that it shows one for all calls."""
         self._url = server.url
         self._principal = principal
         self._store = store
         self._is_unattended = server.oauth.grant == "client_credentials"
+        self._asking = asyncio.Lock()
+        """Held while a client shows the link, so that it shows one for all calls."""
 
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        held = await self.held()
-        if (held is None and self._is_unattended) or (held is not None and held.signed_in.is_expired):
+        held = await self._held()
+        if (held is None and self._is_unattended) or (held is not None and held.is_expired):
             held = await self._renew(held)
         if held is not None:
             _authorize(request, held)
@@ -71,22 +69,55 @@ class SignIn(httpx2.Auth):
         elif response.status_code == HTTPStatus.FORBIDDEN and held is not None:
             await self._note_missing_scope(response)
 
-    async def held(self) -> Credentials | None:
-        return await self._store.load(self._url, self._principal)
-
     async def sign_in(self, show: Callable[[str, Redirect], Awaitable[None]]) -> Credentials:
         """Let a person sign in. `show` gets the address to open in a browser, and where it leads back to."""
         if self._is_unattended:
             return await self._obtain(client_provider(self.server))
-        held = await self.held()
-        async with _listening(self.server.oauth.callback_port, held) as redirect:
-            return await self._obtain(
-                PersonProvider(self.server, held, redirect, lambda url: show(url, redirect))
-            )
+        held, port = await self._held(), self.server.oauth.callback_port
+        try:
+            redirect = Redirect(port or 0)
+        except OSError as error:
+            raise SignInError(f"Port {port} (`callback_port`) can't be used: {error.strerror}.") from error
+        async with redirect:
+            missing = None if held is None else held.missing_scope
+            return await self._obtain(PersonProvider(self.server, redirect, show, missing))
+
+    async def sign_in_through_client(self, context: CallContext, began: float) -> bool:
+        """Sign in, unless another call has done so since this one `began`; return whether the client can ask for it.
+
+        It can if it shows the person links, which lead back to this machine. Where several people share the gateway, one
+        could let another sign in, and get their tokens.
+        """
+        client = context.client
+        elicitation = None if client is None else client.capabilities.get("elicitation")
+        if client is None or person_of(context.principal) is not None or "url" not in (elicitation or {}):
+            return False
+
+        async def show(url: str, _: Redirect) -> None:
+            question = {
+                "mode": "url",
+                "message": f"Sign in to {self.server.name}. The call goes on after that.",
+                "url": url,
+                "elicitationId": secrets.token_urlsafe(12),
+            }
+            answers = await client.ask({"sign-in": {"method": "elicitation/create", "params": question}})
+            if answers["sign-in"].get("action") != "accept":
+                raise SignInError("The sign-in was declined.")
+
+        async with self._asking:
+            held = await self._held()
+            if held is not None and held.signed_in_at >= began:
+                return True
+            try:
+                await self.sign_in(show)
+            except (SignInError, ClientRefusedError) as error:
+                message = f"{str(error).rstrip('.')}. To sign in without the client, run `{self.command}`."
+                raise SignInNeededError(self.server.name, message) from error
+        return True
 
     async def sign_out(self) -> bool:
         """Forget the credentials, and revoke them where the server can; return whether there were any."""
-        held = await self.held()
+        held = await self._held()
         if held is not None and held.metadata is not None and held.metadata.revocation_endpoint is not None:
             data = {
                 "token": held.tokens.refresh_token or held.tokens.access_token,
@@ -97,8 +128,11 @@ class SignIn(httpx2.Auth):
                 async with sign_in_client(self._url) as http:
                     sent = {name: value for name, value in data.items() if value is not None}
                     await http.post(str(held.metadata.revocation_endpoint), data=sent)
-        await self._store.remove(self._url, self._principal)
+        await asyncio.to_thread(self._store.remove, self._url, self._principal)
         return held is not None
+
+    async def _held(self) -> Credentials | None:
+        return await asyncio.to_thread(self._store.load, self._url, self._principal)
 
     async def _obtain(self, provider: OAuthClientProvider) -> Credentials:
         """Sign in by sending a request that the server should refuse; the SDK answers its challenge."""
@@ -121,30 +155,26 @@ class SignIn(httpx2.Auth):
         Other requests and other gateways may do the same at once; one does it, and the others use what it got.
         """
         async with self._store.lock(self._url, self._principal):
-            held = await self.held()
-            if held is not None and held != stale and not held.signed_in.is_expired:
+            held = await self._held()
+            if held is not None and held != stale and not held.is_expired:
                 return held
             if self._is_unattended:
                 return await self._obtain(client_provider(self.server))
             if held is None or held.tokens.refresh_token is None:
                 return None
-            provider = PersonProvider(self.server, held)
             async with sign_in_client(self._url) as http:
-                try:
-                    is_renewed = await provider.renew(held, http)
-                except httpx2.HTTPError as error:
-                    raise SignInError(f"the authorization server can't be reached: {error}.") from error
-            if is_renewed:
-                return await self._save(provider.context, held.signed_in)
-            await self._store.remove(self._url, self._principal)
+                renewed = await renew(held, http)
+            if renewed is not None:
+                return await self._save(renewed, held)
+            await asyncio.to_thread(self._store.remove, self._url, self._principal)
             return None
 
-    async def _save(self, obtained: OAuthContext, before: SignedIn | None) -> Credentials:
+    async def _save(self, obtained: OAuthContext, before: Credentials | None) -> Credentials:
         tokens, client, metadata = obtained.current_tokens, obtained.client_info, obtained.oauth_metadata
         assert tokens is not None
         assert client is not None
         now = time.time()
-        signed_in = SignedIn(
+        credentials = Credentials(
             url=self._url,
             principal=self._principal,
             issuer=None if metadata is None else str(metadata.issuer),
@@ -153,15 +183,12 @@ class SignIn(httpx2.Auth):
             expires_at=None if tokens.expires_in is None else now + tokens.expires_in,
             renews_itself=self._is_unattended or tokens.refresh_token is not None,
             missing_scope=None if before is None else before.missing_scope,
-        )
-        credentials = Credentials(
-            signed_in=signed_in,
             tokens=tokens,
             client=client,
             metadata=metadata,
             resource=obtained.protected_resource_metadata,
         )
-        await self._store.save(credentials)
+        await asyncio.to_thread(self._store.save, credentials)
         return credentials
 
     async def _note_missing_scope(self, response: httpx2.Response) -> None:
@@ -170,64 +197,11 @@ class SignIn(httpx2.Auth):
             return
         asked = extract_field_from_www_auth(response, "scope")
         async with self._store.lock(self._url, self._principal):
-            held = await self.held()
+            held = await self._held()
             if held is not None:
                 update = {"missing_scope": union_scopes(held.tokens.scope, asked)}
-                signed_in = held.signed_in.model_copy(update=update)
-                await self._store.save(held.model_copy(update={"signed_in": signed_in}))
+                await asyncio.to_thread(self._store.save, held.model_copy(update=update))
 
 
 def _authorize(request: httpx2.Request, credentials: Credentials) -> None:
     request.headers["Authorization"] = f"Bearer {credentials.tokens.access_token}"
-
-
-def _listening(port: int | None, held: Credentials | None) -> LoopbackRedirect:
-    """Listen at the configured port or, if possible, at the one that the client was registered with."""
-    if port is not None:
-        try:
-            return LoopbackRedirect(port)
-        except OSError as error:
-            raise SignInError(f"Port {port} (`callback_port`) can't be used: {error.strerror}.") from error
-    uris = (held.client.redirect_uris if held is not None else None) or []
-    for uri in uris:
-        with suppress(OSError, OverflowError):
-            return LoopbackRedirect(uri.port or 0)
-    return LoopbackRedirect(0)
-
-
-def can_open_links(context: CallContext) -> bool:
-    """Return whether the client can show the person a link that leads back to this machine.
-
-    Not where several people share the gateway: one could let another sign in, and get their tokens.
-    """
-    if context.client is None or person_of(context.principal) is not None:
-        return False
-    elicitation = context.client.capabilities.get("elicitation")
-    return isinstance(elicitation, dict) and "url" in elicitation
-
-
-async def sign_in_through_client(sign_in: SignIn, context: CallContext, began: float) -> None:
-    """Sign in, unless another call has done so since this one `began`."""
-    client = context.client
-    assert client is not None
-
-    async def show(url: str, _: Redirect) -> None:
-        question = {
-            "mode": "url",
-            "message": f"Sign in to {sign_in.server.name}. The call goes on after that.",
-            "url": url,
-            "elicitationId": secrets.token_urlsafe(12),
-        }
-        answers = await client.ask({"sign-in": {"method": "elicitation/create", "params": question}})
-        if answers["sign-in"].get("action") != "accept":
-            raise SignInError("The sign-in was declined.")
-
-    async with sign_in.in_client:
-        held = await sign_in.held()
-        if held is not None and held.signed_in.signed_in_at >= began:
-            return
-        try:
-            await sign_in.sign_in(show)
-        except (SignInError, ClientRefusedError) as error:
-            message = f"{str(error).rstrip('.')}. To sign in without the client, run `{sign_in.command}`."
-            raise SignInNeededError(sign_in.server.name, message) from error

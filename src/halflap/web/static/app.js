@@ -19,10 +19,10 @@
         label: "data(label)",
         padding: "8px",
         shape: "round-rectangle",
-        "text-max-width": "180px",
+        "text-max-width": "280px",
         "text-valign": "center",
         "text-wrap": "wrap",
-        width: (node) => Math.min(180, 6.6 * Math.max(...node.data("label").split("\n").map((line) => line.length)) + 6),
+        width: (node) => Math.min(280, 6.6 * Math.max(...node.data("label").split("\n").map((line) => line.length)) + 6),
       },
     },
     { selector: "node[kind = 'server']", style: { "background-color": css("--accent-soft"), "border-color": css("--accent"), "font-size": 13, padding: "14px" } },
@@ -55,10 +55,31 @@
     { selector: ".stuck", style: { "background-color": css("--bad"), color: css("--page"), "border-color": css("--bad") } },
   ];
 
-  const layout = (kind, count, labelled) => {
-    if (kind === "net") return { name: "breadthfirst", directed: true, spacingFactor: 1.1, transform: (_, at) => ({ x: at.y * (labelled ? 2.6 : 1.5), y: at.x * 0.6 }) };
-    if (count > 60) return { name: "concentric", minNodeSpacing: 24, concentric: (node) => node.degree(), levelWidth: () => 4 };
-    return { name: "cose", animate: false, nodeRepulsion: () => 400000, idealEdgeLength: () => 140, nodeDimensionsIncludeLabels: true, padding: 30, randomize: true };
+  const NET = (labelled) => ({ name: "breadthfirst", directed: true, spacingFactor: 1.1, transform: (_, at) => ({ x: at.y * (labelled ? 2.6 : 1.5), y: at.x * 0.6 }) });
+  const SMALLEST = 0.55; // below this, names can't be read
+
+  // What is linked is drawn as a graph, and what is not as rows below it.
+  const arrangeGraph = (picture) => {
+    const shape = picture.width() / picture.height();
+    const linked = picture.edges().filter((edge) => !edge.isLoop()).connectedNodes();
+    const alone = picture.nodes().difference(linked);
+    let bottom = 0;
+    if (linked.nonempty()) {
+      linked.union(linked.edgesWith(linked)).layout({
+        name: "cose", animate: false, randomize: true, fit: false, nodeDimensionsIncludeLabels: true, componentSpacing: 60,
+        nodeRepulsion: () => 1200000, nodeOverlap: 40, idealEdgeLength: () => 90, gravity: 1, numIter: 1500,
+      }).run();
+      const box = linked.boundingBox();
+      const stretch = Math.max(1, Math.min(3, (shape * box.h) / box.w)); // names are wide
+      linked.positions((node) => ({ x: (node.position("x") - box.x1) * stretch, y: node.position("y") }));
+      bottom = box.y2 + 80;
+    }
+    const columns = Math.ceil(Math.sqrt((alone.length * shape * 80) / 190));
+    alone.sort((a, b) => a.id().localeCompare(b.id())).forEach((node, at) => {
+      node.position({ x: (at % columns) * 190, y: bottom + Math.floor(at / columns) * 80 });
+    });
+    picture.fit(undefined, 24);
+    if (picture.zoom() < SMALLEST) picture.zoom(SMALLEST).center(linked.nonempty() ? linked.max((node) => node.degree()).ele : alone);
   };
 
   const draw = (place, data, kind) => {
@@ -66,11 +87,12 @@
     const picture = window.cytoscape({
       container: place,
       elements: { nodes: data.nodes, edges: data.edges },
-      layout: layout(kind, data.nodes.length, data.edges.some((edge) => edge.data.label)),
+      layout: kind === "net" ? NET(data.edges.some((edge) => edge.data.label)) : { name: "null" },
       maxZoom: 2.5,
       minZoom: 0.05,
       style: style(),
     });
+    if (kind !== "net") arrangeGraph(picture);
     if (picture.zoom() > 1.4) picture.zoom(1.4).center();
     drawings.set(place.id, picture);
     return picture;

@@ -71,7 +71,7 @@ async def one_tool(visit: Visit) -> Response:
     trees = await asyncio.to_thread(
         lambda: (tree(told["inputSchema"]), tree(told.get("outputSchema"), observed))
     )
-    policy = visit.gateway.parts.executor.policy
+    policy = visit.gateway.parts.calls.policy
     return visit.render(
         "tool.html",
         tool=tool,
@@ -108,7 +108,7 @@ async def post_call(visit: Visit) -> Response:
     result: Result | None = None
     problem: HalflapError | None = None
     try:
-        if visit.gateway.parts.executor.policy.is_destructive(tool) and not is_confirmed:
+        if visit.gateway.parts.calls.policy.is_destructive(tool) and not is_confirmed:
             raise UsageError("This tool destroys something. Tick the box to confirm the call.")
         arguments = read_inputs(inputs_of(tool.input_schema), visit.form)
         result = await visit.gateway.call_tool(tool.name, arguments, visit.context(confirmed))

@@ -4,35 +4,71 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 from starlette.responses import JSONResponse
 
 from halflap.core.errors import UsageError
+from halflap.core.text import plural
 from halflap.web.rendering import label, short_name
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
+    from halflap.core.values import Tool
     from halflap.graph.edges import Edge
     from halflap.web.site import Visit
 
-_MAX_TOOLS = 150
-"""Tools drawn at once, those with most links first; more cannot be told apart."""
+_MAX_TOOLS = 60
+"""Tools drawn at once, those with most links first; more can't be told apart."""
+_MAX_INTO = 3
+"""Links drawn into one tool, the strongest first."""
 _LISTED = 100
 _DEFAULT = 0.8
 _PATIENCE = 2.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    """Which links the visitor asked for."""
+
+    server: str
+    words: str
+    confidence: float
+
+    @classmethod
+    def of(cls, visit: Visit) -> Self:
+        text = visit.query("confidence")
+        try:
+            confidence = min(1.0, max(0.0, float(text))) if text else _DEFAULT
+        except ValueError:
+            raise UsageError("`confidence` must be a number from 0 to 1.") from None
+        return cls(visit.query("server"), visit.query("q").strip().lower(), confidence)
+
+    def chosen(self, visit: Visit, edges: Sequence[Edge]) -> list[Edge]:
+        tools = visit.gateway.snapshot.tools
+        return [
+            edge
+            for edge in edges
+            if edge.confidence >= self.confidence
+            and not edge.is_pagination
+            and any(self._names(tools, end) for end in (edge.source, edge.target))
+        ]
+
+    def _names(self, tools: Mapping[str, Tool], name: str) -> bool:
+        return self.words in name.lower() and self.server in {"", _server(tools, name)}
+
+
 async def picture(visit: Visit) -> Response:
     edges = await visit.site.edges.get(_PATIENCE)
-    server, least = visit.query("server"), _least(visit)
-    shown = None if edges is None else _chosen(visit, edges, server, least)[:_LISTED]
+    wanted = _Filter.of(visit)
     values: dict[str, Any] = {
-        "server": server, "least": least, "edges": shown, "all": 0 if edges is None else len(edges),
+        "wanted": wanted,
+        "edges": None if edges is None else wanted.chosen(visit, edges)[:_LISTED],
         "servers": [one.name for one in visit.gateway.config.servers],
-    }  # fmt: skip
+    }
     return visit.render("graph.html", **values)
 
 
@@ -41,48 +77,28 @@ async def data(visit: Visit) -> Response:
     edges = await visit.site.edges.get(_PATIENCE)
     if edges is None:
         return JSONResponse({"busy": True}, 202)
-    server, least = visit.query("server"), _least(visit)
-    drawn = await asyncio.to_thread(_tools if server else _servers, visit, edges, server, least)
-    return JSONResponse(drawn)
+    wanted = _Filter.of(visit)
+    draw = _tools if wanted.server or wanted.words else _servers
+    return JSONResponse(await asyncio.to_thread(draw, visit, edges, wanted))
 
 
-def _least(visit: Visit) -> float:
-    text = visit.query("confidence")
-    try:
-        return min(1.0, max(0.0, float(text))) if text else _DEFAULT
-    except ValueError:
-        raise UsageError("`confidence` must be a number from 0 to 1.") from None
-
-
-def _chosen(visit: Visit, edges: Sequence[Edge], server: str, least: float) -> list[Edge]:
-    tools = visit.gateway.snapshot.tools
-    return [
-        edge
-        for edge in edges
-        if edge.confidence >= least
-        and not edge.is_pagination
-        and (not server or server in {_server(tools, edge.source), _server(tools, edge.target)})
-    ]
-
-
-def _server(tools: Any, name: str) -> str:
+def _server(tools: Mapping[str, Tool], name: str) -> str:
     tool = tools.get(name)
-    return "" if tool is None else str(tool.server)
+    return "" if tool is None else tool.server
 
 
-def _servers(visit: Visit, edges: Sequence[Edge], _server_name: str, least: float) -> dict[str, Any]:
-    """Draw one node per server, as large as it has tools."""
+def _servers(visit: Visit, edges: Sequence[Edge], wanted: _Filter) -> dict[str, Any]:
+    """Draw one node per server."""
     tools = visit.gateway.snapshot.tools
     sizes = Counter(tool.server for tool in tools.values())
-    chosen = _chosen(visit, edges, "", least)
+    chosen = wanted.chosen(visit, edges)
     between = Counter((_server(tools, edge.source), _server(tools, edge.target)) for edge in chosen)
     within = {one: between.pop((one, one), 0) for one in sizes}
     nodes = [
         {
             "data": {
                 "id": name,
-                "label": f"{label(name)}\n{size} tools, {within[name]} links",
-                "size": size,
+                "label": f"{label(name)}\n{plural(size, 'tool')}, {plural(within[name], 'link')}",
                 "kind": "server",
             }
         }
@@ -104,40 +120,47 @@ def _servers(visit: Visit, edges: Sequence[Edge], _server_name: str, least: floa
     return {"nodes": nodes, "edges": links, "note": ""}
 
 
-def _tools(visit: Visit, edges: Sequence[Edge], server: str, least: float) -> dict[str, Any]:
-    """Draw the tools of one server, and those of others that are linked with them."""
+def _tools(visit: Visit, edges: Sequence[Edge], wanted: _Filter) -> dict[str, Any]:
+    """Draw the tools of one server or name, and those that are linked with them."""
     tools = visit.gateway.snapshot.tools
-    chosen = _chosen(visit, edges, server, least)
+    chosen = wanted.chosen(visit, edges)
     degrees = Counter(end for edge in chosen for end in (edge.source, edge.target))
     kept = {name for name, _ in degrees.most_common(_MAX_TOOLS)}
+    into: Counter[str] = Counter()
+    links = []
+    for edge in sorted(chosen, key=lambda one: -one.confidence):
+        if {edge.source, edge.target} <= kept and into[edge.target] < _MAX_INTO:
+            into[edge.target] += 1
+            links.append(edge)
     nodes = [
         {
             "data": {
                 "id": name,
                 "label": label(short_name(name)),
-                "server": _server(tools, name),
                 "kind": "tool",
-                "own": int(_server(tools, name) == server),
+                "own": int(wanted.server in {"", _server(tools, name)}),
             }
         }
         for name in sorted(kept)
     ]
-    links = [
+    arrows = [
         {
             "data": {
                 "id": f"{edge.source}→{edge.target}",
                 "source": edge.source,
                 "target": edge.target,
-                "confidence": round(edge.confidence, 2),
                 "kind": edge.coverage,
             }
         }
-        for edge in chosen
-        if edge.source in kept and edge.target in kept
+        for edge in links
     ]
-    left_out = len(degrees) - len(kept)
-    note = f"The {len(kept)} tools with most links are drawn; {left_out} others are not." if left_out else ""
-    return {"nodes": nodes, "edges": links, "note": note}
+    note = ""
+    if len(links) < len(chosen):
+        note = (
+            f"The strongest are drawn: {len(links):,} of {plural(len(chosen), 'link')}, between {len(kept):,} of"
+            f" {plural(len(degrees), 'tool')}. Narrow them down by name to see others."
+        )
+    return {"nodes": nodes, "edges": arrows, "note": note}
 
 
 async def link(visit: Visit) -> Response:

@@ -41,12 +41,12 @@ async def post_run(visit: Visit) -> Response:
     name = visit.path("name")
     program = await (await visit.gateway.prepare()).dspy.find(name)
     inputs = read_inputs(inputs_of(program.definition()["inputSchema"]), visit.form)
-    program.check(inputs)
+    program.spec.check_inputs(inputs)
     confirmed = frozenset[str]()
     if visit.form.get("confirm") == "yes":
-        destructive = await visit.gateway.parts.executor.dspy_needing_confirmation(name)
+        destructive = await visit.gateway.parts.programs.destructive_within(f"dspy__{name}")
         confirmed = frozenset(tool.name for tool in destructive)
-    work = _answered(visit.gateway.parts.executor.execute_dspy(name, inputs, visit.context(confirmed)))
+    work = _answered(visit.gateway.parts.dspy.execute(name, inputs, visit.context(confirmed)))
     task = visit.site.tasks.start(visit.session.principal, "dspy", work)
     return RedirectResponse(f"/tasks/{task.id}", 303)
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from halflap.core.text import join
+from halflap.core.text import join, plural
 from halflap.workflows.analysis.equivalence import equivalence
-from halflap.workflows.analysis.footprint import agreement, footprint
+from halflap.workflows.analysis.footprint import Agreement, footprint
 from halflap.workflows.analysis.order import data_by_label, first_order, reversals
 from halflap.workflows.analysis.soundness import soundness
-from halflap.workflows.analysis.study import Study, Unknown
+from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Anomaly, Counterexample, Mode, Verdict, Which
 from halflap.workflows.model.net import MAX_STATES, Net
 
 BALANCED, _LENIENT = 0.8, 0.5
 """The share of the footprint that has to agree."""
-_FEW_NEIGHBOURS = 0.5
 _MAX_DIFFERENCES = 1_000
 _MAX_REVERSALS = 100
 
@@ -32,11 +31,8 @@ class _Side:
         self.name: Which = name
         self.study = Study(net, bound)
         self.sound = soundness(self.study)
-        found = footprint(self.study)
-        self.unknown = found.why if isinstance(found, Unknown) else None
-        self.footprint = None if isinstance(found, Unknown) else found
-        order = first_order(self.study)
-        self.order = None if isinstance(order, Unknown) else order
+        self.footprint = footprint(self.study)
+        self.order = first_order(self.study)
 
     @property
     def incomplete(self) -> str | None:
@@ -48,13 +44,15 @@ class _Side:
         why = f" {self.sound.failures[0].sentence}" if self.sound.failures else ""
         return f"{self.name} never completes: no case reaches the output properly.{why}"
 
+    @property
+    def activities(self) -> set[str]:
+        return set() if self.footprint is None else {*self.footprint.activities}
+
 
 def compare(original: Net, optimized: Net, mode: Mode = "balanced", bound: int = MAX_STATES) -> Verdict:
     """Compare an optimised workflow with the original."""
-    comparison = _Comparison(
-        _Side("original_workflow", original, bound), _Side("optimized_workflow", optimized, bound)
-    )
-    return comparison.verdict(mode)
+    old, new = _Side("original_workflow", original, bound), _Side("optimized_workflow", optimized, bound)
+    return _Comparison(old, new).verdict(mode)
 
 
 class _Comparison:
@@ -62,30 +60,29 @@ class _Comparison:
         self.old, self.new = old, new
         self.sides = (old, new)
         self.same = equivalence(old.study, new.study)
-        self.agreed = None
-        if old.footprint is not None and new.footprint is not None:
-            self.agreed = agreement(old.footprint, new.footprint, _MAX_DIFFERENCES)
+        self.agreed: Agreement | None = None
+        if old.footprint is not None and new.footprint is not None and old.activities and new.activities:
+            self.agreed = Agreement(old.footprint, new.footprint)
         self.reversed: tuple[tuple[str, str], ...] | None = None
         if old.order is not None and new.order is not None:
             self.reversed = reversals(data_by_label(old.study.net), old.order, new.order)
 
     def verdict(self, mode: Mode) -> Verdict:
-        agreed, difference = self.agreed, self.same.difference
+        agreed, same = self.agreed, self.same
         reasons, unknown = list(self.reasons(mode)), list(self.unknown())
         prints = {side.name: side.footprint for side in self.sides}
         counterexample = None
-        if difference is not None:
-            only_in = self.sides[not difference.first].name
-            counterexample = Counterexample(trace=list(difference.trace), only_in=only_in)
+        if same.trace is not None:
+            only_in = self.sides[not same.only_in_first].name
+            counterexample = Counterexample(trace=list(same.trace), only_in=only_in)
         return Verdict(
             validation_passed=not reasons,
             validation_mode=mode,
             reasons=reasons,
             footprint_compatibility=agreed.cells if agreed else None,
-            directly_follows_similarity=agreed.directly_follows if agreed else None,
-            behavioral_equivalence=self.same.equivalent,
+            behavioral_equivalence=same.equivalent,
             counterexample=counterexample,
-            differences=list(agreed.differences) if agreed else [],
+            differences=agreed.differences(_MAX_DIFFERENCES) if agreed else [],
             differing_cells=agreed.differing if agreed else None,
             activities=list(agreed.activities) if agreed else None,
             start_activities={name: one.start_activities() if one else None for name, one in prints.items()},
@@ -110,41 +107,34 @@ class _Comparison:
             least = BALANCED if mode == "balanced" else _LENIENT
             if self.agreed.cells < least:
                 yield f"The footprints agree in {self.agreed.cells:.3f} of the cells; {least:g} are required."
-            if mode == "lenient" and any(self.changed_activities()):
+            if mode == "lenient" and self.old.activities != self.new.activities:
                 yield "The activities are not the same."
         elif not incomplete:
             yield "How far the footprints agree is unknown."
         if mode == "balanced" and self.reversed is None:
             yield "Whether the order of dependent activities is kept is unknown."
         elif mode == "balanced" and self.reversed:
-            count = len(self.reversed)
-            yield f"The order of {count} dependent pair{'s' * (count > 1)} can be reversed."
+            yield f"The order of {plural(len(self.reversed), 'dependent pair')} can be reversed."
         if mode != "strict" or self.old.sound.sound:
             if self.new.sound.sound is None:
-                yield f"Whether the optimised workflow is sound is unknown: {self.new.sound.problem}"
+                yield f"Whether the optimised workflow is sound is unknown: {self.new.study.problem}"
             elif not self.new.sound.sound:
                 yield "The optimised workflow is not sound."
-
-    def changed_activities(self) -> tuple[list[str], list[str]]:
-        """Return the activities that only the old workflow has, and those that only the new one has."""
-        if self.agreed is None or self.old.footprint is None or self.new.footprint is None:
-            return [], []
-        before, after = {*self.old.footprint.activities}, {*self.new.footprint.activities}
-        return sorted(before - after), sorted(after - before)
 
     def anomalies(self) -> Iterator[Anomaly]:
         for side in self.sides:
             for one in side.sound.failures:
-                yield Anomaly(kind=one.kind, message=one.why, workflow=side.name, trace=list(one.trace))
+                yield Anomaly(kind=one.kind, message=one.message, workflow=side.name, trace=one.trace)
         for kind, message in self.changes():
             yield Anomaly(kind=kind, message=message, workflow=self.new.name)
 
     def changes(self) -> Iterator[tuple[str, str]]:
-        missing, added = self.changed_activities()
-        yield from (("missing_activity", f"No complete case has '{one}'.") for one in missing)
-        yield from (("added_activity", f"It has '{one}'; the original does not.") for one in added)
         old, new = self.old.footprint, self.new.footprint
         if self.agreed is not None and old is not None and new is not None:
+            for one in sorted(self.old.activities - self.new.activities):
+                yield "missing_activity", f"No complete case has '{one}'."
+            for one in sorted(self.new.activities - self.old.activities):
+                yield "added_activity", f"It has '{one}'; the original does not."
             for kind, verb, before, after in (
                 ("start_activities", "begin", old.start_activities(), new.start_activities()),
                 ("end_activities", "end", old.end_activities(), new.end_activities()),
@@ -173,21 +163,14 @@ class _Comparison:
             if side.footprint is not None and side.footprint.empty_trace:
                 yield f"{side.name}: a case can be complete with no visible activity."
             yield from (f"{side.name}: {note}" for note in side.study.net.notes)
-        agreed = self.agreed
-        if agreed is not None and agreed.cells >= BALANCED and agreed.directly_follows < _FEW_NEIGHBOURS:
-            yield (
-                f"{agreed.cells:.3f} of the cells agree because most activities are unrelated; "
-                f"only {agreed.directly_follows:.3f} of the direct neighbours are common."
-            )
-        if agreed is not None and not agreed.differing and self.same.equivalent is False:
+        if self.agreed is not None and not self.agreed.differing and self.same.equivalent is False:
             yield "The footprints are the same and the traces are not."
 
     def unknown(self) -> Iterator[str]:
         for side in self.sides:
-            if side.sound.sound is None:
-                yield f"Soundness of {side.name}: {side.sound.problem}"
-            if side.unknown is not None:
-                yield f"Footprint of {side.name}: {side.unknown}"
+            if side.study.problem is not None:
+                what = "Footprint" if side.sound.failures else "Soundness and footprint"
+                yield f"{what} of {side.name}: {side.study.problem}"
         if self.same.equivalent is None:
             yield f"Equivalence of traces: {self.same.problem}"
 

@@ -11,27 +11,48 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Sequence as List
 from dataclasses import dataclass
 from functools import reduce
+from itertools import islice
 from operator import and_, or_
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from halflap.workflows.analysis.study import Study, Unknown
 from halflap.workflows.answers import Difference
 from halflap.workflows.model.block import Block, Branches, Loop, Sequence, Step
+
+if TYPE_CHECKING:
+    from halflap.workflows.analysis.study import Study
 
 Relation = Literal["→", "←", "||", "#"]
 _RELATIONS: tuple[Relation, ...] = ("#", "←", "→", "||")
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint:
-    """Which activities begin, end and directly follow each other, over all complete traces."""
+class Related:
+    """For each activity a set of others, as bits that count along `activities`, which are sorted."""
 
     activities: tuple[str, ...]
-    """Sorted; the bits of the numbers below count from the first."""
+    rows: tuple[int, ...]
+
+    def named(self, bits: int) -> list[str]:
+        return [self.activities[at] for at in bits_of(bits)]
+
+    def over(self, activities: tuple[str, ...]) -> list[int]:
+        """Return the rows of other activities, with bits counted along those."""
+        if self.activities == activities:
+            return list(self.rows)
+        place = {activity: at for at, activity in enumerate(activities)}
+        found = [0] * len(activities)
+        for one, row in zip(self.activities, self.rows, strict=True):
+            if one in place:
+                found[place[one]] = union(1 << place[other] for other in self.named(row) if other in place)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint(Related):
+    """Which activities begin, end and directly follow each other (`rows`), over all complete traces."""
+
     starts: int
     ends: int
-    follows: tuple[int, ...]
-    """For each activity, those that can come right after it."""
     empty_trace: bool
     """Whether a case can be complete with no visible activity."""
 
@@ -41,30 +62,19 @@ class Footprint:
     def end_activities(self) -> list[str]:
         return self.named(self.ends)
 
-    def named(self, bits: int) -> list[str]:
-        return [self.activities[at] for at in bits_of(bits)]
-
     def matrix(self) -> list[list[Relation]]:
         """Return the relation of each activity, by row, to each, by column."""
-        back = transposed(self.follows)
         return [
             [relation(row, column, at) for at in range(len(self.activities))]
-            for row, column in zip(self.follows, back, strict=True)
+            for row, column in zip(self.rows, transposed(self.rows), strict=True)
         ]
 
-    def over(self, activities: tuple[str, ...]) -> list[int]:
-        """Return `follows` with bits counted along other activities."""
-        if self.activities == activities:
-            return list(self.follows)
-        place = {activity: at for at, activity in enumerate(activities)}
-        rows = [0] * len(activities)
-        for at, one in enumerate(self.activities):
-            rows[place[one]] = union(1 << place[other] for other in self.named(self.follows[at]))
-        return rows
 
-
-def footprint(study: Study) -> Footprint | Unknown:
-    return _by_states(study) if study.block is None else _by_blocks(study, study.block)
+def footprint(study: Study) -> Footprint | None:
+    """Return the footprint; None if the study has a problem."""
+    if study.block is not None:
+        return by_blocks(study, study.block)
+    return None if study.problem is not None else by_states(study)
 
 
 def bits_of(number: int) -> list[int]:
@@ -143,7 +153,7 @@ def part_of(block: Block, bits: Mapping[str, int]) -> Part:
     return Part(first, last, everything, must, (all if parallel else any)(one.skips for one in parts), parts)
 
 
-def _by_blocks(study: Study, block: Block) -> Footprint:
+def by_blocks(study: Study, block: Block) -> Footprint:
     """Summarise each block from the inside out, then pass down what follows it from the outside in."""
     follows = [0] * len(study.activities)
 
@@ -158,7 +168,7 @@ def _by_blocks(study: Study, block: Block) -> Footprint:
 
     whole = part_of(block, study.bits)
     descend(block, whole, 0, 0)
-    return Footprint(study.activities, whole.first, whole.last, tuple(follows), whole.skips)
+    return Footprint(study.activities, tuple(follows), whole.first, whole.last, whole.skips)
 
 
 def _following(block: Block, parts: list[Part], after: int, beside: int) -> Iterator[tuple[int, int]]:
@@ -199,12 +209,10 @@ def spread(
     return found
 
 
-def _by_states(study: Study) -> Footprint | Unknown:
-    if study.space.problem is not None:
-        return Unknown(study.space.problem)
-    final = study.space.final()
+def by_states(study: Study) -> Footprint:
+    final = study.space.final
     if final is None:
-        return Footprint((), 0, 0, (), empty_trace=False)
+        return Footprint((), (), 0, 0, empty_trace=False)
     begun = len(study.activities)
     # What can be the last visible activity when a state is reached; bit `begun` for none yet.
     last = spread({0: 1 << begun}, study.arcs, lambda seen, bit: bit or seen)
@@ -220,9 +228,9 @@ def _by_states(study: Study) -> Footprint | Unknown:
 
     return Footprint(
         tuple(study.activities[at] for at in alive),
+        tuple(kept(follows[at]) for at in alive),
         kept(follows[begun]),
         kept(last[final]),
-        tuple(kept(follows[at]) for at in alive),
         bool(last[final] >> begun & 1),
     )
 
@@ -230,47 +238,28 @@ def _by_states(study: Study) -> Footprint | Unknown:
 # Agreement --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class Agreement:
     """Two footprints compared, over the activities of both."""
 
-    activities: tuple[str, ...]
-    cells: float
-    """The share of equal cells. It is high for anything large: one swap is a few cells of thousands."""
-    directly_follows: float
-    """The share of common pairs of direct neighbours (Jaccard)."""
-    differing: int
-    differences: tuple[Difference, ...]
-    """The differing cells, at most as many as were asked for."""
+    def __init__(self, first: Footprint, second: Footprint) -> None:
+        self.activities = tuple(sorted({*first.activities, *second.activities}))
+        self._first, self._second = first.over(self.activities), second.over(self.activities)
+        self._back = transposed(self._first), transposed(self._second)
+        rows = zip(self._first, self._second, *self._back, strict=True)
+        self._unlike = [(one ^ two) | (before ^ after) for one, two, before, after in rows]
+        self.differing = sum(row.bit_count() for row in self._unlike)
+        self.cells = 1 - self.differing / len(self.activities) ** 2 if self.activities else 1.0
+        """The share of equal cells. It is high for anything large: one swap is a few cells of thousands."""
 
-
-def agreement(first: Footprint, second: Footprint, most: int = 0) -> Agreement | None:
-    """Compare two footprints and list at most `most` differences; None if one is empty, which agrees with nothing."""
-    if not first.activities or not second.activities:
-        return None
-    activities = tuple(sorted({*first.activities, *second.activities}))
-    one, two = first.over(activities), second.over(activities)
-    one_back, two_back = transposed(one), transposed(two)
-    differing = 0
-    listed: list[Difference] = []
-    for at, row in enumerate(activities):
-        unlike = (one[at] ^ two[at]) | (one_back[at] ^ two_back[at])
-        differing += unlike.bit_count()
-        listed += [
+    def differences(self, most: int) -> list[Difference]:
+        """Return the differing cells, the first ones of many."""
+        cells = ((at, column) for at, unlike in enumerate(self._unlike) for column in bits_of(unlike))
+        return [
             Difference(
-                row=row,
-                column=activities[column],
-                original=relation(one[at], one_back[at], column),
-                optimized=relation(two[at], two_back[at], column),
+                row=self.activities[at],
+                column=self.activities[column],
+                original=relation(self._first[at], self._back[0][at], column),
+                optimized=relation(self._second[at], self._back[1][at], column),
             )
-            for column in (bits_of(unlike)[: most - len(listed)] if len(listed) < most else ())
+            for at, column in islice(cells, most)
         ]
-    both = sum((a & b).bit_count() for a, b in zip(one, two, strict=True))
-    either = sum((a | b).bit_count() for a, b in zip(one, two, strict=True))
-    return Agreement(
-        activities,
-        1 - differing / len(activities) ** 2,
-        both / either if either else 1.0,
-        differing,
-        tuple(listed),
-    )

@@ -9,45 +9,26 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from halflap.workflows.analysis.footprint import Part, bits_of, others, part_of, spread, union
-from halflap.workflows.analysis.study import Study, Unknown
+from halflap.workflows.analysis.footprint import Part, Related, bits_of, others, part_of, spread, union
 from halflap.workflows.model.block import Block, Branches, Loop, Sequence, Step
 
 if TYPE_CHECKING:
+    from halflap.workflows.analysis.study import Study
     from halflap.workflows.model.net import Net
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """For each activity, those that can be done for the first time after it; bits count along `activities`."""
-
-    activities: tuple[str, ...]
-    before: tuple[int, ...]
-
-    def over(self, activities: tuple[str, ...]) -> list[int]:
-        """Return `before` with bits counted along other activities."""
-        if self.activities == activities:
-            return list(self.before)
-        place = {activity: at for at, activity in enumerate(activities)}
-        found = [0] * len(activities)
-        for at, one in enumerate(self.activities):
-            later = (self.activities[other] for other in bits_of(self.before[at]))
-            if one in place:
-                found[place[one]] = union(1 << place[other] for other in later if other in place)
-        return found
-
-
-def first_order(study: Study) -> Order | Unknown:
+def first_order(study: Study) -> Related | None:
+    """Return for each activity those that can be done for the first time after it; None if the study has a problem."""
+    if study.problem is not None:
+        return None
     before = [0] * len(study.activities)
     if study.block is not None:
         _by_blocks(study, study.block, before)
-    elif study.space.problem is not None:
-        return Unknown(study.space.problem)
     else:
         _by_states(study, before)
-    return Order(study.activities, tuple(before))
+    return Related(study.activities, tuple(before))
 
 
 def _by_blocks(study: Study, block: Block, before: list[int]) -> None:
@@ -85,7 +66,7 @@ def _around(block: Block, parts: list[Part]) -> Iterator[tuple[int, int, int]]:
 def _by_states(study: Study, before: list[int]) -> None:
     avoided = spread({0: (1 << len(before)) - 1}, study.arcs, lambda free, bit: free & ~bit)
     back = [(target, bit, state) for state, bit, target in study.arcs]
-    ahead = spread(dict.fromkeys(study.ending, 0), back, lambda seen, bit: seen | bit)
+    ahead = spread(dict.fromkeys(study.space.ending, 0), back, lambda seen, bit: seen | bit)
     for state, bit, target in study.arcs:
         if bit:
             before[bit.bit_length() - 1] |= avoided.get(state, 0) & ahead[target] & ~bit
@@ -93,55 +74,49 @@ def _by_states(study: Study, before: list[int]) -> None:
 
 # Dependence -------------------------------------------------------------------------------------------
 
-
-class ReadsAndWrites(Protocol):
-    """Anything that states what it reads and writes, such as a task; None is unknown."""
-
-    @property
-    def reads(self) -> frozenset[str] | None: ...
-
-    @property
-    def writes(self) -> frozenset[str] | None: ...
+_ANYTHING = "\0anything"
+"""A name that everything reads, and that is written by what does not declare its data: so that depends on everything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What is read and written; None is unknown."""
+    """What is read and written."""
 
-    reads: frozenset[str] | None = frozenset()
-    writes: frozenset[str] | None = frozenset()
+    reads: frozenset[str] = frozenset({_ANYTHING})
+    writes: frozenset[str] = frozenset()
 
-    def __or__(self, other: ReadsAndWrites) -> Data:
-        return Data(
-            None if self.reads is None or other.reads is None else self.reads | other.reads,
-            None if self.writes is None or other.writes is None else self.writes | other.writes,
-        )
+    @classmethod
+    def of(cls, reads: frozenset[str] | None, writes: frozenset[str] | None) -> Data:
+        """Return what was declared; None is unknown."""
+        return UNKNOWN if reads is None or writes is None else Data(reads | {_ANYTHING}, writes)
+
+    @property
+    def is_known(self) -> bool:
+        return _ANYTHING not in self.writes
+
+    def __or__(self, other: Data) -> Data:
+        return Data(self.reads | other.reads, self.writes | other.writes)
 
 
-def depend(one: ReadsAndWrites, other: ReadsAndWrites) -> bool:
+UNKNOWN = Data(writes=frozenset({_ANYTHING}))
+
+
+def depend(one: Data, other: Data) -> bool:
     """Return whether the order of two may matter: unless everything they read and write shows that it does not."""
-    if one.reads is None or one.writes is None or other.reads is None or other.writes is None:
-        return True
     return bool(one.writes & (other.reads | other.writes) or one.reads & other.writes)
 
 
-def dependents(listed: Iterable[ReadsAndWrites]) -> list[int]:
+def dependents(listed: Iterable[Data]) -> list[int]:
     """Return for each the ones before it that it depends on, as bits; by shared names, not pair by pair."""
     found = []
     reading: dict[str, int] = defaultdict(int)
     writing: dict[str, int] = defaultdict(int)
-    unknown = 0
     for at, data in enumerate(listed):
-        bit = 1 << at
-        if data.reads is None or data.writes is None:
-            found.append(bit - 1)
-            unknown |= bit
-            continue
         written = union(writing[name] | reading[name] for name in data.writes)
-        found.append(unknown | written | union(writing[name] for name in data.reads))
+        found.append(written | union(writing[name] for name in data.reads))
         for names, table in ((data.reads, reading), (data.writes, writing)):
             for name in names:
-                table[name] |= bit
+                table[name] |= 1 << at
     return found
 
 
@@ -150,23 +125,20 @@ def data_by_label(net: Net) -> dict[str, Data]:
     found: dict[str, Data] = {}
     for task in net.tasks.values():
         if task.label is not None:
-            found[task.label] = found.get(task.label, Data()) | task
+            found[task.label] = found.get(task.label, Data()) | Data.of(task.reads, task.writes)
     return found
 
 
-def reversals(
-    data: Mapping[str, ReadsAndWrites], before: Order, after: Order, *, most: int | None = None
-) -> tuple[tuple[str, str], ...]:
-    """Return the dependent pairs of which the first always came first and now the second can; at most `most`.
+def reversals(data: Mapping[str, Data], before: Related, after: Related) -> tuple[tuple[str, str], ...]:
+    """Return the dependent pairs of which the first always came first and now the second can.
 
     `data` is that of the old workflow: the new one could claim anything.
     """
     now = after.over(before.activities)
-    found: list[tuple[str, str]] = []
-    for at, one in enumerate(before.activities):
-        for first in bits_of(now[at] & ~before.before[at]):
-            if before.before[first] >> at & 1 and depend(data[one], data[before.activities[first]]):
-                found.append((before.activities[first], one))
-                if len(found) == most:
-                    return tuple(found)
+    found = [
+        (before.activities[first], one)
+        for at, one in enumerate(before.activities)
+        for first in bits_of(now[at] & ~before.rows[at])
+        if before.rows[first] >> at & 1 and depend(data[one], data[before.activities[first]])
+    ]
     return tuple(sorted(found))

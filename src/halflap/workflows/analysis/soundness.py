@@ -6,35 +6,16 @@ A block-structured net is sound by construction. Otherwise every state is explor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from halflap.core.text import join
+from halflap.workflows.answers import Failure, FailureKind
 
 if TYPE_CHECKING:
     from halflap.workflows.analysis.states import Space
     from halflap.workflows.analysis.study import Study
-
-FailureKind = Literal["option_to_complete", "proper_completion", "dead_task", "unbounded"]
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """One way in which a net is unsound, with the trace that shows it."""
-
-    kind: FailureKind
-    why: str
-    trace: tuple[str, ...]
-    """Task ids from the start to where it shows."""
-    marking: Mapping[str, int]
-    """The tokens there: conditions by id, and `a -> b` for the one between two tasks."""
-    task: str | None = None
-    """The dead task."""
-
-    @property
-    def sentence(self) -> str:
-        return f"After {', '.join(self.trace)}: {self.why}" if self.trace else self.why
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +27,6 @@ class Soundness:
     proper_completion: bool | None = True
     no_dead_tasks: bool | None = True
     failures: tuple[Failure, ...] = ()
-    method: Literal["blocks", "states"] = "blocks"
-    problem: str | None = None
-    """Why something is not known."""
 
 
 def soundness(study: Study) -> Soundness:
@@ -57,9 +35,7 @@ def soundness(study: Study) -> Soundness:
     space = study.space
     whole = space.problem is None
     ended = {state for state, marking in enumerate(space.markings) if space.machine.end in marking}
-    stuck = _stuck(space, ended)
-    left_over = _left_over(space, ended)
-    growing = _growing(space)
+    stuck, left_over, growing = _stuck(space, ended), _left_over(space, ended), _growing(space)
     fired = {task for steps in space.steps for step, _ in steps for task in space.machine.steps[step].tasks}
     never = [task for task in study.net.tasks if task not in fired]
     dead = [_dead(space, task) for task in never] if whole else []
@@ -70,8 +46,6 @@ def soundness(study: Study) -> Soundness:
         proper_completion=False if left_over else True if whole else None,
         no_dead_tasks=not dead if whole else None if never else True,
         failures=tuple(failures),
-        method="states",
-        problem=space.problem,
     )
 
 
@@ -87,17 +61,7 @@ def _stuck(space: Space, ended: set[int]) -> Failure | None:
     state = next((state for state in range(len(space.markings)) if state not in fine), -1)
     if state < 0:
         return None
-    seen = {state}
-    tasks: set[str] = set()
-    waiting = [state]
-    for one in waiting:
-        for step, target in space.steps[one]:
-            tasks |= set(space.machine.steps[step].tasks)
-            if target not in seen:
-                seen.add(target)
-                waiting.append(target)
-    endless = _named(sorted(tasks))
-    why = f"The output can no longer be reached; only {endless} can happen, without end."
+    why = "The output can no longer be reached, though something can still happen."
     return _failure("option_to_complete", why, space, state)
 
 
@@ -160,4 +124,4 @@ def _places(space: Space, places: Iterable[int]) -> str:
 
 def _failure(kind: FailureKind, why: str, space: Space, state: int, task: str | None = None) -> Failure:
     marking = Counter(space.machine.places[place] for place in space.markings[state])
-    return Failure(kind, why, tuple(space.way_to(state)), marking, task)
+    return Failure(kind=kind, message=why, trace=space.way_to(state), marking=marking, task=task)

@@ -3,6 +3,7 @@
 A machine of places and steps is made of a net, or of its tree. In a net, a task with several ways in or out is several steps. One whose join and
 split are both choices first takes, then chooses, so that there are as many steps as flows and not as their products. An or-split
 decides about its ways one after the other; a way that is not taken gets its token at the join at once, which then waits for all.
+Steps have weights, so that the simulator plays the same machines.
 """
 
 from __future__ import annotations
@@ -13,9 +14,21 @@ from collections.abc import Sequence as List
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.workflows.model.block import Block, Branches, Loop, Sequence, Step, sequence, steps_of
+from halflap.workflows.model.block import (
+    Block,
+    Branches,
+    Choice,
+    Loop,
+    Sequence,
+    Step,
+    or_chances,
+    sequence,
+    shares,
+    steps_of,
+)
 from halflap.workflows.model.checks import or_blocks
 
 if TYPE_CHECKING:
@@ -32,6 +45,8 @@ class Transition(NamedTuple):
     gives: tuple[int, ...]
     tasks: tuple[str, ...] = ()
     """What is done: nothing in an internal step such as choosing a way, several tasks in a step for a whole block."""
+    weight: float = 1.0
+    """Its probability among those that take from the same place."""
 
 
 class Machine:
@@ -46,23 +61,28 @@ class Machine:
         self.places.append(name)
         return len(self.places) - 1
 
-    def step(self, takes: List[int], gives: List[int], *tasks: str) -> None:
-        self.steps.append(Transition(tuple(takes), tuple(gives), tasks))
+    def step(
+        self, takes: List[int], gives: List[int], tasks: Iterable[str] = (), weight: float = 1.0
+    ) -> None:
+        self.steps.append(Transition(tuple(takes), tuple(gives), tuple(tasks), weight))
 
-    def choose_some(self, at: int, ways: List[int], skipped: List[int], name: str = "") -> None:
+    def choose_some(self, at: int, ways: List[int], skipped: List[int], chances: List[float]) -> None:
         """From `at`, take at least one of the ways; for each other one, mark its place in `skipped`."""
+        name = self.places[at]
         none_yet, some = at, -1
-        for way, skip in zip(ways[:-1], skipped, strict=False):
-            after_none, after_some = self.place(name), self.place(name)
-            self.step([none_yet], [way, after_some])
-            self.step([none_yet], [skip, after_none])
+        for number, (way, skip, chance) in enumerate(zip(ways, skipped, chances, strict=True)):
+            left = 1 - prod(1 - one for one in chances[number:])
+            first = chance / left if left else 1.0
+            is_last = number == len(ways) - 1
+            after_none, after_some = ([], []) if is_last else ([self.place(name)], [self.place(name)])
+            self.step([none_yet], [way, *after_some], weight=first)
+            if not is_last:
+                self.step([none_yet], [skip, *after_none], weight=1 - first)
             if some >= 0:
-                self.step([some], [way, after_some])
-                self.step([some], [skip, after_some])
-            none_yet, some = after_none, after_some
-        self.step([none_yet], [ways[-1]])
-        self.step([some], [ways[-1]])
-        self.step([some], [skipped[-1]])
+                self.step([some], [way, *after_some], weight=chance)
+                self.step([some], [skip, *after_some], weight=1 - chance)
+            if not is_last:
+                (none_yet,), (some,) = after_none, after_some
 
     @cached_property
     def by_place(self) -> dict[int, list[int]]:
@@ -93,7 +113,7 @@ class Machine:
 # Machines ---------------------------------------------------------------------------------------------
 
 
-def machine_of(net: Net) -> Machine:  # noqa: C901 -- a case for each kind of gate
+def machine_of(net: Net) -> Machine:  # noqa: C901, PLR0912 -- a case for each kind of gate
     """Return a net as places and steps; or-gates that form no block raise a `WorkflowError`."""
     made = Machine()
     blocks = or_blocks(net)
@@ -115,31 +135,40 @@ def machine_of(net: Net) -> Machine:  # noqa: C901 -- a case for each kind of ga
             if place != held[last]:
                 made.step([held[last]], [place])
     incoming, outgoing = net.incoming(), net.outgoing()
+    chances = {
+        flow: chance
+        for node, flows in outgoing.items()
+        if net.chooses(node, flows)
+        for flow, chance in zip(flows, shares(list(map(Choice.of, flows))), strict=True)
+    }
     for task in net.tasks.values():
-        takes = waits.get(task.id) or [held[flow] for flow in incoming[task.id]]
-        gives = [held[flow] for flow in outgoing[task.id]]
-        one_of = task.join == "xor" and len(takes) > 1
-        chooses = net.chooses(task.id, outgoing[task.id])
-        after = [[give] for give in gives] if chooses else [gives]
-        if chooses and (one_of or task.split == "or"):
-            chosen = made.place(f"within {task.id}")
+        before, after = incoming[task.id], outgoing[task.id]
+        takes = [([held[flow]], chances.get(flow, 1.0) if flow.source in named else 1.0) for flow in before]
+        if task.join != "xor" and before:
+            takes = [(waits.get(task.id) or [held[flow] for flow in before], 1.0)]
+        gives = [([held[flow]], chances.get(flow, 1.0)) for flow in after]
+        if not net.chooses(task.id, after):
+            gives = [([held[flow] for flow in after], 1.0)]
+        elif task.split == "or" or len(takes) > 1:
+            begun = made.place(f"within {task.id}")
             if task.split == "or":
-                ways = [held[first] for first, _ in blocks[task.id].ways]
-                made.choose_some(chosen, ways, waits[blocks[task.id].join], f"within {task.id}")
-            for give in gives if task.split == "xor" else ():
-                made.step([chosen], [give])
-            after = [[chosen]]
-        for taken in [[take] for take in takes] if one_of else [takes] if takes else []:
-            for given in after:
-                made.step(taken, given, task.id)
+                firsts = [first for first, _ in blocks[task.id].ways]
+                ways, skipped = [held[first] for first in firsts], waits[blocks[task.id].join]
+                made.choose_some(begun, ways, skipped, or_chances(list(map(Choice.of, firsts))))
+            for given, weight in gives if task.split == "xor" else ():
+                made.step([begun], given, weight=weight)
+            gives = [([begun], 1.0)]
+        for taken, likely in takes:
+            for given, weight in gives:
+                made.step(taken, given, [task.id], likely * weight)
     return made
 
 
 def unfolded(net: Net, tree: Block, wanted: Collection[str]) -> Machine:  # noqa: C901 -- a case for each kind of block
-    """Return a block-structured net as places and steps, with everything but the wanted tasks in as few steps as possible.
+    """Return a block-structured net as places and steps, with everything but the wanted nodes in as few steps as possible.
 
-    A part without wanted tasks is one step, which does what a shortest case of it does: its tasks are shown, and so is whether it can
-    be passed with nothing visible. So what the wanted tasks can do stays the same, and there are few states.
+    A part without wanted nodes is one step, which does what a shortest case of it does: its tasks are shown, and so is whether it can
+    be passed with nothing visible. So what the wanted nodes can do stays the same, and there are few states.
     """
     made = Machine()
     made.start, made.end = made.place(), made.place()
@@ -148,31 +177,41 @@ def unfolded(net: Net, tree: Block, wanted: Collection[str]) -> Machine:  # noqa
     def is_wanted(block: Block) -> bool:
         return not matters.isdisjoint(steps_of(block))
 
-    def lay(block: Block, begin: int, finish: int) -> None:
+    def lay(block: Block, begin: int, finish: int, weight: float = 1.0) -> None:  # noqa: C901 -- as above
+        """Add the steps from one place to another; `weight` is that of the first ones."""
+        if isinstance(block, Branches) and block.kind != "and" and is_wanted(block):
+            # Each gate chooses at its own place, which has its name.
+            if weight < 1:
+                made.step([begin], [len(made.places)], weight=weight)
+                begin, weight = made.place(), 1.0
+            made.places[begin] = block.split or ""
         if isinstance(block, Step) or not is_wanted(block):
-            made.step([begin], [finish], *shortest_case(net, block))
+            made.step([begin], [finish], shortest_case(net, block), weight)
         elif isinstance(block, Sequence):
-            parts = _grouped(block.parts, is_wanted)
-            places = [begin, *(made.place() for _ in parts[1:]), finish]
+            first, *parts = _grouped(block.parts, is_wanted)
+            places = [*(made.place() for _ in parts), finish]
+            lay(first, begin, places[0], weight)
             for part, one, other in zip(parts, places, places[1:], strict=False):
                 lay(part, one, other)
         elif isinstance(block, Loop):
-            here, there = made.place(), made.place()
-            made.step([begin], [here])
-            made.step([there], [finish])
+            here, there = made.place(), made.place(block.split or "")
+            leave, back = shares(block.choices)
+            made.step([begin], [here], weight=weight)
+            made.step([there], [finish], weight=leave)
             lay(block.parts[0], here, there)
-            lay(block.parts[1], there, here)
+            lay(block.parts[1], there, here, back)
         elif isinstance(block, Branches) and block.kind == "xor":
-            for part in block.parts:
-                lay(part, begin, finish)
+            for part, chance in zip(block.parts, block.chances, strict=True):
+                lay(part, begin, finish, weight * chance)
         elif isinstance(block, Branches):
-            parts = sorted(block.parts, key=is_wanted)
+            pairs = sorted(zip(block.parts, block.chances, strict=True), key=lambda one: is_wanted(one[0]))
+            parts, chances = [part for part, _ in pairs], [chance for _, chance in pairs]
             parts = _grouped(parts, is_wanted) if block.kind == "and" else parts
             ways, done = [made.place() for _ in parts], [made.place() for _ in parts]
             if block.kind == "and":
-                made.step([begin], ways)
+                made.step([begin], ways, weight=weight)
             else:
-                made.choose_some(begin, ways, done)
+                made.choose_some(begin, ways, done, chances)
             made.step(done, [finish])
             for part, one, other in zip(parts, ways, done, strict=True):
                 lay(part, one, other)
@@ -210,7 +249,7 @@ def labels_of(net: Net, tasks: Iterable[str]) -> list[str]:
 # Exploring --------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Space:
     """The states that were found: the start first, nearer ones before those further away."""
 
@@ -233,8 +272,9 @@ class Space:
             found.append(self.machine.steps[step])
         return [task for step in reversed(found) for task in step.tasks]
 
+    @cached_property
     def final(self) -> int | None:
-        """Return the state in which a case is complete, if it was found."""
+        """The state in which a case is complete, if it was found."""
         wanted = (self.machine.end,)
         return next((at for at, marking in enumerate(self.markings) if marking == wanted), None)
 
@@ -253,10 +293,10 @@ class Space:
                     waiting.append(state)
         return found
 
+    @cached_property
     def ending(self) -> set[int]:
-        """Return the states from which a case can be completed; none where not all states are known."""
-        final = self.final()
-        return set() if final is None or self.problem is not None else self.leading_to({final})
+        """The states from which a case can be completed; none where not all states are known."""
+        return set() if self.final is None or self.problem is not None else self.leading_to({self.final})
 
 
 def explore(machine: Machine, most: int) -> Space:

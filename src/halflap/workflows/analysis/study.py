@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from halflap.workflows.analysis.states import Space, explore, machine_of
@@ -12,50 +10,26 @@ from halflap.workflows.model.net import MAX_STATES, Net
 from halflap.workflows.model.reduce import tree_of
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """There is no answer, and why."""
-
-    why: str
-
-
 class Study:
     """A net, and how many of its states may be explored."""
 
-    def __init__(
-        self,
-        net: Net,
-        bound: int = MAX_STATES,
-        *,
-        tree: Block | None = None,
-        gates: Mapping[str, str] | None = None,
-        by_states: bool = False,
-    ) -> None:
-        """`tree` is that of the net, if it is known; `by_states` ignores it. `gates` are what `build` returned."""
+    def __init__(self, net: Net, bound: int = MAX_STATES, *, tree: Block | None = None) -> None:
+        """`tree` is that of the net, if it is known."""
         self.net = net
         self.bound = bound
-        self.gates = gates or {}
-        self._tree = tree
-        self._by_states = by_states
-
-    @cached_property
-    def tree(self) -> Block:
-        return self._tree or tree_of(self.net)
-
-    @property
-    def block(self) -> Block | None:
-        """The tree, if the net is block-structured."""
-        return None if self._by_states or isinstance(self.tree, Tangle) else self.tree
+        self.tree = tree_of(net) if tree is None else tree
+        self.block = None if isinstance(self.tree, Tangle) else self.tree
+        """The tree, if the net is block-structured. Then questions are answered from it, otherwise from the states."""
 
     @cached_property
     def space(self) -> Space:
         """All states within the bound; a `WorkflowError` names or-gates that form no block."""
         return explore(machine_of(self.net), self.bound)
 
-    @cached_property
-    def ending(self) -> set[int]:
-        """The states from which a case can be completed; none where not all states are known."""
-        return self.space.ending()
+    @property
+    def problem(self) -> str | None:
+        """Why questions have no answer: the states are too many, or endless."""
+        return None if self.block is not None else self.space.problem
 
     @cached_property
     def activities(self) -> tuple[str, ...]:
@@ -71,18 +45,11 @@ class Study:
     @cached_property
     def arcs(self) -> list[tuple[int, int, int]]:
         """The steps between states that can be completed: from, the bit of what is visible, to."""
-        space, ending = self.space, self.ending
+        space = self.space
         visible = [sum(self.bits[task] for task in step.tasks) for step in space.machine.steps]
         return [
             (state, visible[step], target)
-            for state in sorted(ending)
+            for state in sorted(space.ending)
             for step, target in space.steps[state]
-            if target in ending
+            if target in space.ending
         ]
-
-    @cached_property
-    def completes(self) -> bool | None:
-        """Whether some case can be completed; None if the states found so far do not show it."""
-        if self.block is not None or self.space.final() is not None:
-            return True
-        return None if self.space.problem is not None else False

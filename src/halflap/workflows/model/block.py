@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard, TypeVar
 
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Flow, Gate
@@ -63,6 +63,15 @@ def shares(choices: Iterable[Choice]) -> list[float]:
     return [weight / whole for weight in weights] if whole > 0 else [1 / len(weights)] * len(weights)
 
 
+def or_chances(choices: Collection[Choice]) -> list[float]:
+    """Return the probability of each way of an or-split, each by itself; one must be taken."""
+    found = [0.5 if one.probability is None else one.probability for one in choices]
+    if any(found):
+        return found
+    default = next((at for at, one in enumerate(choices) if one.default), 0)
+    return [float(at == default) for at in range(len(found))]
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """Part of a workflow with one entry and one exit."""
@@ -71,8 +80,8 @@ class Block:
 
     def __post_init__(self) -> None:
         key = (type(self), *vars(self).values())
-        vars(self)["_key"] = key
-        vars(self)["_hash"] = hash(key)
+        inside = max((part.depth for part in self.parts), default=0)
+        vars(self).update(_key=key, _hash=hash(key), _depth=inside + isinstance(self, Branches | Loop))
 
     def __hash__(self) -> int:
         return vars(self)["_hash"]  # type: ignore[no-any-return]
@@ -83,6 +92,11 @@ class Block:
             and hash(self) == hash(other)
             and bool(vars(self)["_key"] == vars(other)["_key"])
         )
+
+    @property
+    def depth(self) -> int:
+        """How many blocks are nested; a sequence does not count."""
+        return vars(self)["_depth"]  # type: ignore[no-any-return]
 
     def with_parts(self, parts: Iterable[Block]) -> Block:
         return replace(self, parts=tuple(parts))
@@ -123,11 +137,7 @@ class Branches(Block):
             return [1.0] * len(self.parts)
         if self.kind == "xor":
             return shares(self.choices)
-        found = [0.5 if one.probability is None else one.probability for one in self.choices]
-        if any(found):
-            return found
-        default = next((at for at, one in enumerate(self.choices) if one.default), 0)
-        return [float(at == default) for at in range(len(found))]
+        return or_chances(self.choices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,27 +155,25 @@ class Loop(Block):
         return shares(self.choices)[1]
 
 
-class Corner(NamedTuple):
-    """A gate that is in no block."""
+class Mismatch(NamedTuple):
+    """A split whose ways meet in a join of another kind."""
 
-    node: str
-    kind: Gate
-    joins: bool
+    split: str
+    split_kind: Gate
+    join: str
+    join_kind: Gate
 
 
 @dataclass(frozen=True, eq=False)
 class Tangle(Block):
-    """A whole net that is not block-structured: gates, and a block between each two that are linked."""
+    """A whole net that is not block-structured: the blocks between the gates that are in none."""
 
-    choices: tuple[Choice, ...] = ()
-    links: tuple[tuple[int, int], ...] = ()
-    """For each part, the corners that it leads from and to."""
-    corners: tuple[Corner, ...] = ()
+    gates: tuple[str, ...] = ()
+    """The nodes with these gates, as listed in the net."""
+    mismatches: tuple[Mismatch, ...] = ()
 
 
 NOTHING = Sequence()
-Change = Callable[[Block], Iterable[tuple[Block, str]]]
-"""What can be made of a block, each with a description of what was done."""
 
 
 def sequence(parts: Iterable[Block]) -> Block:
@@ -177,7 +185,7 @@ def parallel(parts: Iterable[Block]) -> Block:
     """Return blocks in parallel, without parallel blocks directly within."""
     flat: list[Block] = []
     for part in parts:
-        flat += part.parts if isinstance(part, Branches) and part.kind == "and" else (part,)
+        flat += part.parts if is_parallel(part) else (part,)
     return Branches(tuple(flat), "and", (PLAIN,) * len(flat)) if len(flat) > 1 else sequence(flat)
 
 
@@ -186,9 +194,13 @@ def parts_of(block: Block) -> tuple[Block, ...]:
     return block.parts if isinstance(block, Sequence) else (block,)
 
 
+def is_parallel(block: Block) -> TypeGuard[Branches]:
+    return isinstance(block, Branches) and block.kind == "and"
+
+
 def is_choice(block: Block) -> bool:
     """Return whether something is chosen: an xor- or or-split, or a loop."""
-    return isinstance(block, Loop) or (isinstance(block, Branches) and block.kind != "and")
+    return isinstance(block, Loop) or (isinstance(block, Branches) and not is_parallel(block))
 
 
 def blocks_in(block: Block) -> Iterator[Block]:
@@ -203,34 +215,9 @@ def steps_of(block: Block) -> list[str]:
     return [one.node for one in blocks_in(block) if isinstance(one, Step)]
 
 
-def depth(block: Block) -> int:
-    """Return how many blocks are nested; a sequence does not count."""
-    return max(map(depth, block.parts), default=0) + isinstance(block, Branches | Loop)
-
-
-# Changes ----------------------------------------------------------------------------------------------
-
-
-def replaced(listed: Iterable[T], at: int, new: T) -> tuple[T, ...]:
-    found = list(listed)
-    found[at] = new
-    return tuple(found)
-
-
 def mapped(block: Block, change: Callable[[Block], Block]) -> Block:
     """Return a block with everything in it changed, from the inside out."""
     return change(block.with_parts(mapped(part, change) for part in block.parts) if block.parts else block)
-
-
-def stretches(block: Block, change: Change) -> Iterator[tuple[Block, str]]:
-    """Yield the block with each change of the whole of it, then of the whole of each branch within it."""
-    yield from change(block)
-    parts = parts_of(block)
-    for at, part in enumerate(parts):
-        for inner, branch in enumerate(part.parts):
-            for new, what in stretches(branch, change):
-                changed = part.with_parts(replaced(part.parts, inner, new))
-                yield sequence(replaced(parts, at, changed)), what
 
 
 def remembered(method: Callable[[S, Block], T]) -> Callable[[S, Block], T]:

@@ -1,174 +1,135 @@
-"""From a tree back to a net: gates go to the tasks next to them, or become silent tasks where there is none."""
+"""From a tree back to a net: each split and join becomes a node of its own, then the gate of a neighbour where that is possible."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from halflap.workflows.model.block import (
-    PLAIN,
-    Block,
-    Branches,
-    Choice,
-    Loop,
-    Sequence,
-    Step,
-    Tangle,
-    steps_of,
-)
+from halflap.workflows.model.block import PLAIN, Block, Branches, Choice, Loop, Step, steps_of
 from halflap.workflows.model.net import Flow, Gate, Net, Task
 
-_CLOSE = 1e-9
-
 
 @dataclass(slots=True, eq=False)
-class _Head:
-    """The node that later arrows lead back to, once it is known."""
+class _Node:
+    """A step or a gate, before it is a task or a condition."""
 
-    node: str = ""
-
-
-@dataclass(slots=True, eq=False)
-class _Ends:
-    """Arrows to whatever comes next, and the gate at which they meet."""
-
-    arrows: list[tuple[str, Choice]]
-    gate: Gate = "xor"
-    name: str | None = None
-    """The node that had the gate."""
-    heads: list[_Head] = field(default_factory=list)
+    names: list[str | None]
+    """Of a gate the nodes that had it."""
+    is_gate: bool = False
+    join: Gate | None = None
+    split: Gate | None = None
+    into: list[_Arrow] = field(default_factory=list)
+    out: list[_Arrow] = field(default_factory=list)
 
     @property
-    def meets(self) -> bool:
-        return len(self.arrows) > 1 or bool(self.heads)
+    def name(self) -> str:
+        return self.names[0] or ""
 
 
-def build(net: Net, tree: Block, gates: dict[str, str] | None = None) -> Net:
-    """Return the net of a tree that was made from the tree of `net`; `gates` gets the node that had the split of each."""
-    return _Builder(net, tree, {} if gates is None else gates).build(tree)
+@dataclass(slots=True, eq=False)
+class _Arrow:
+    source: _Node
+    target: _Node
+    choice: Choice
+
+
+def build(net: Net, tree: Block) -> Net:
+    """Return the net of a tree that was made from the tree of `net`."""
+    return _Builder(net, tree).built()
 
 
 class _Builder:
-    def __init__(self, net: Net, tree: Block, gates: dict[str, str]) -> None:
+    def __init__(self, net: Net, tree: Block) -> None:
         self.net = net
-        self.gates = gates
-        self.steps = set(steps_of(tree))
-        self.joins: dict[str, Gate] = {}
-        self.splits: dict[str, Gate] = {}
+        self.steps = {*steps_of(tree), net.input, net.output}
+        self.nodes: dict[_Node, None] = {}
+        self.connect(self.lay(tree, (self.node(net.input), PLAIN)), self.node(net.output))
+        for gate in [one for one in self.nodes if one.is_gate]:
+            self.absorb(gate)
         self.tasks: dict[str, Task] = {}
         self.flows: dict[tuple[str, str], Choice] = {}
 
     # Laying -------------------------------------------------------------------------------------------
 
-    def lay(self, block: Block, ends: _Ends) -> _Ends:
+    def node(self, name: str | None, *, join: Gate | None = None, split: Gate | None = None) -> _Node:
+        made = _Node([name], bool(join or split), join, split)
+        self.nodes[made] = None
+        return made
+
+    def connect(self, begin: tuple[_Node, Choice], target: _Node) -> None:
+        source, choice = begin
+        arrow = _Arrow(source, target, choice)
+        source.out.append(arrow)
+        target.into.append(arrow)
+
+    def lay(self, block: Block, begin: tuple[_Node, Choice]) -> tuple[_Node, Choice]:
+        """Lay a block after a node and the choice that leads out of it; return those after the block."""
         if isinstance(block, Step):
-            return self.enter(block.node, ends)
-        if isinstance(block, Sequence):
-            for part in block.parts:
-                ends = self.lay(part, ends)
-            return ends
+            step = self.node(block.node)
+            self.connect(begin, step)
+            return step, PLAIN
         if isinstance(block, Loop):
-            return self.loop(block, ends)
-        assert isinstance(block, Branches)
-        source = self.split(block.split, block.kind, ends)
-        found = _Ends([], block.kind, block.join)
-        for part, choice in zip(block.parts, block.choices, strict=True):
-            self.gather(found, self.lay(part, _Ends([(source, choice)])))
-        return found
+            head = self.node(block.join, join="xor")
+            self.connect(begin, head)
+            body = self.lay(block.parts[0], (head, PLAIN))
+            split = self.node(block.split, split="xor")
+            self.connect(body, split)
+            self.connect(self.lay(block.parts[1], (split, block.choices[1])), head)
+            return split, block.choices[0]
+        if isinstance(block, Branches):
+            split = self.node(block.split, split=block.kind)
+            self.connect(begin, split)
+            ends = [
+                self.lay(*way)
+                for way in zip(block.parts, ((split, one) for one in block.choices), strict=True)
+            ]
+            join = self.node(block.join, join=block.kind)
+            for end in ends:
+                self.connect(end, join)
+            return join, PLAIN
+        for part in block.parts:
+            begin = self.lay(part, begin)
+        return begin
 
-    def loop(self, block: Loop, ends: _Ends) -> _Ends:
-        if ends.gate != "xor" and ends.meets:
-            ends = self.silent(ends)
-        head = _Head()
-        body = self.lay(block.parts[0], _Ends(ends.arrows, "xor", block.join, [*ends.heads, head]))
-        source = self.split(block.split, "xor", body)
-        back = _Ends([])
-        self.gather(back, self.lay(block.parts[1], _Ends([(source, block.choices[1])])))
-        for arrow in back.arrows:
-            self.connect(*arrow, head.node)
-        return _Ends([(source, block.choices[0])])
+    # Gates --------------------------------------------------------------------------------------------
 
-    def tangle(self, block: Tangle) -> None:
-        corners = block.corners
-        heads = [_Head() for _ in corners]
-        arriving = [_Ends([], one.kind) for one in corners]
-        waiting = [
-            (at, _Ends([(one.node, PLAIN)]) if one.node == self.net.input else _Ends([], one.kind, one.node, [heads[at]]))
-            for at, one in enumerate(corners)
-            if one.joins
-        ]  # fmt: skip
-        for corner, ends in waiting:
-            for part, choice, (source, target) in zip(block.parts, block.choices, block.links, strict=True):
-                if source != corner:
-                    continue
-                begin = ends if corners[corner].joins else _Ends([(ends.arrows[0][0], choice)])
-                out, reached = self.lay(part, begin), corners[target]
-                if reached.joins:
-                    self.gather(arriving[target], out)
-                elif reached.node == self.net.output:
-                    self.enter(reached.node, out)
-                else:
-                    waiting.append((target, _Ends([(self.split(reached.node, reached.kind, out), PLAIN)])))
-        for head, found in zip(heads, arriving, strict=True):
-            for arrow in found.arrows:
-                self.connect(*arrow, head.node)
+    def absorb(self, gate: _Node) -> None:
+        """Make a split that of the node before it, or a join that of the node after it, where that is the same."""
+        if gate.join is None and len(gate.into) == 1:
+            before = gate.into[0].source
+            same = before.name == gate.name != ""
+            is_free = before.split is None and len(before.out) == 1
+            # Where several flows lead out of a condition, something outside chooses.
+            fits = is_free and (same or before.name not in self.net.conditions)
+            if fits or (same and before.split == gate.split != "or"):
+                at = before.out.index(gate.into[0])
+                before.out[at : at + 1] = gate.out
+                before.split = gate.split
+                for arrow in gate.out:
+                    arrow.source = before
+                before.names += gate.names
+                del self.nodes[gate]
+        elif gate.split is None and len(gate.out) == 1:
+            after = gate.out[0].target
+            fits = (after.join is None and len(after.into) == 1) or after.join == gate.join != "or"
+            if gate.join == "xor" if after.name in self.net.conditions else fits:
+                at = after.into.index(gate.out[0])
+                after.into[at : at + 1] = gate.into
+                after.join = gate.join
+                for arrow in gate.into:
+                    arrow.target = after
+                after.names += gate.names
+                del self.nodes[gate]
 
-    def gather(self, found: _Ends, ends: _Ends) -> None:
-        """Add the end of a way; where other gates meet at it, they need a task."""
-        if ends.heads or (len(ends.arrows) > 1 and (ends.gate != found.gate or found.gate == "or")):
-            ends = self.silent(ends)
-        found.arrows += ends.arrows
+    def name(self, node: _Node) -> str:
+        """Return the name of a node; what is left of the gates become silent tasks, those that had the gates if they are free."""
+        if not node.is_gate:
+            return node.name
+        old = next((name for name in node.names if name and self.is_free(name)), None)
+        return old or self.fresh("join" if node.join else "split")
 
-    def split(self, name: str | None, gate: Gate, ends: _Ends) -> str:
-        """Return the node that splits: the one before if it can, else a silent task."""
-        before = ends.arrows[0][0] if len(ends.arrows) == 1 and not ends.heads else ""
-        if before and before == name and self.splits.get(before, gate) == gate != "or":
-            node = before
-        elif before in self.net.conditions or before in self.splits or not before:
-            node = self.silent(ends, name).arrows[0][0]
-        else:
-            node = before
-        self.splits[node] = gate
-        self.gates[node] = name or node
-        return node
-
-    def silent(self, ends: _Ends, name: str | None = None) -> _Ends:
-        old = next((one for one in (ends.name, name) if self.is_free(one)), None)
-        node = old or self.fresh("join" if ends.meets else "split")
-        self.tasks[node] = self.net.tasks[node] if old else Task(node, None)
-        return self.enter(node, ends)
-
-    def enter(self, node: str, ends: _Ends) -> _Ends:
-        is_task = node not in self.net.conditions
-        if not is_task and ends.meets and ends.gate != "xor":
-            ends = self.silent(ends)
-        if is_task:
-            self.tasks.setdefault(node, self.net.tasks.get(node) or Task(node, None))
-            if ends.meets:
-                self.joins[node] = ends.gate
-        for arrow in ends.arrows:
-            self.connect(*arrow, node)
-        for head in ends.heads:
-            head.node = node
-        return _Ends([(node, PLAIN)])
-
-    def connect(self, source: str, choice: Choice, target: str) -> None:
-        if (source, target) in self.flows or {source, target} <= self.net.conditions.keys():
-            # Neither two flows between the same nodes nor two conditions in a row are allowed.
-            skip = self.fresh("skip")
-            self.tasks[skip] = Task(skip, None)
-            self.flows[skip, target] = PLAIN
-            target = skip
-        self.flows[source, target] = choice
-
-    def is_free(self, name: str | None) -> bool:
-        """Return whether it is the name of a silent task that is no longer a step, for a gate to use."""
-        task = self.net.tasks.get(name or "")
-        return (
-            task is not None
-            and task.label is None
-            and task.id not in self.steps
-            and task.id not in self.tasks
-        )
+    def is_free(self, name: str) -> bool:
+        task = self.net.tasks.get(name)
+        return task is not None and task.label is None and name not in self.steps and name not in self.tasks
 
     def fresh(self, stem: str) -> str:
         name, number = stem, 1
@@ -179,17 +140,20 @@ class _Builder:
 
     # The net ------------------------------------------------------------------------------------------
 
-    def build(self, tree: Block) -> Net:
+    def built(self) -> Net:
         net = self.net
-        if isinstance(tree, Tangle):
-            self.tangle(tree)
-        else:
-            self.enter(net.output, self.lay(tree, _Ends([(net.input, PLAIN)])))
-        made = {name: self.with_gates(task) for name, task in self.tasks.items()}
-        tasks = {name: made[name] for name in (*net.tasks, *made) if name in made}
-        ends = {net.input, net.output}
-        conditions = {name: one for name, one in net.conditions.items() if name in self.steps | ends}
-        flows = self.listed_flows(tasks)
+        names: dict[_Node, str] = {}
+        for node in self.nodes:
+            name = names[node] = self.name(node)
+            if name not in net.conditions:
+                task = net.tasks.get(name) or Task(name, None)
+                self.tasks[name] = replace(task, join=node.join or task.join, split=node.split or task.split)
+        for node in self.nodes:
+            for arrow in node.out:
+                self.add_flow(names[node], arrow.choice, names[arrow.target])
+        tasks = {name: self.tasks[name] for name in (*net.tasks, *self.tasks) if name in self.tasks}
+        conditions = {name: one for name, one in net.conditions.items() if name in self.steps}
+        flows = self.listed_flows()
         known = {*tasks, *conditions, "", *(flow.key for flow in flows)}
         lost = dict.fromkeys(
             f"Not kept, since {one.at!r} is gone: {one.name}." for one in net.kept if one.at not in known
@@ -203,38 +167,22 @@ class _Builder:
             notes=(*net.notes, *lost),
         )
 
-    def with_gates(self, task: Task) -> Task:
-        join, split = self.joins.get(task.id, task.join), self.splits.get(task.id, task.split)
-        return task if (join, split) == (task.join, task.split) else replace(task, join=join, split=split)
+    def add_flow(self, source: str, choice: Choice, target: str) -> None:
+        if (source, target) in self.flows or {source, target} <= self.net.conditions.keys():
+            # Neither two flows between the same nodes nor two conditions in a row are allowed.
+            skip = self.fresh("skip")
+            self.tasks[skip] = Task(skip, None)
+            self.flows[skip, target] = PLAIN
+            target = skip
+        self.flows[source, target] = choice
 
-    def listed_flows(self, tasks: dict[str, Task]) -> tuple[Flow, ...]:
+    def listed_flows(self) -> tuple[Flow, ...]:
         """Return the flows, old ones in their order and those out of a gate in that of its ways."""
-        outgoing: dict[str, dict[str, Choice]] = {}
-        for (source, target), choice in self.flows.items():
-            outgoing.setdefault(source, {})[target] = choice
         old = {(flow.source, flow.target): at for at, flow in enumerate(self.net.flows)}
-        flows: list[tuple[int, Flow]] = []
-        for source, ways in outgoing.items():
-            for target, choice in zip(ways, _stated(tasks.get(source), [*ways.values()]), strict=True):
-                rank = old.get((source, target), len(old)) if choice.rank < 0 else choice.rank
-                flows.append((rank, Flow(source, target, *choice[:4])))
-        return tuple(flow for _, flow in sorted(flows, key=lambda one: one[0]))
-
-
-def _stated(task: Task | None, choices: list[Choice]) -> list[Choice]:
-    """Return what each flow out of a node states; the probabilities of a choice sum to 1, or there are none."""
-    if len(choices) == 1:
-        return [one if one.probability == 1 and not one.decides else Choice(rank=one.rank) for one in choices]
-    if task is not None and task.split == "and":
-        return [Choice(rank=one.rank) for one in choices]
-    chances = [one.probability for one in choices if one.probability is not None]
-    weights = [one.weight for one in choices]
-    alike = not chances and len(set(weights)) <= 1
-    complete = len(chances) == len(choices) and abs(sum(chances) - 1) < _CLOSE
-    if alike or complete or (task is not None and task.split == "or"):
-        return choices
-    whole = sum(weights)
-    return [
-        one._replace(probability=weight / whole if whole > 0 else None)
-        for one, weight in zip(choices, weights, strict=True)
-    ]
+        ranked = []
+        for (source, target), one in self.flows.items():
+            rank = old.get((source, target), len(old)) if one.rank < 0 else one.rank
+            ranked.append(
+                (rank, Flow(source, target, one.predicate, one.probability, one.default, one.order))
+            )
+        return tuple(flow for _, flow in sorted(ranked, key=lambda one: one[0]))

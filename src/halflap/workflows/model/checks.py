@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,20 +16,12 @@ if TYPE_CHECKING:
 _CLOSE = 1e-6
 
 
-def structure_problems(
-    net: Net, places: Mapping[str, str] | None = None, *, complete: bool = True
-) -> list[WorkflowProblem]:
-    """Return what is wrong with a net. `places` are the paths of its nodes; incomplete ones may have dead ends."""
-    where = dict(places or {})
-    for kind, nodes in (("tasks", net.tasks), ("conditions", net.conditions)):
-        for at, node in enumerate(nodes):
-            where.setdefault(node, f"{kind}[{at}]")
+def structure_problems(net: Net) -> list[WorkflowProblem]:
+    """Return what is wrong with a net."""
+    where = {node: f"tasks[{at}]" for at, node in enumerate(net.tasks)}
+    where |= {node: f"conditions[{at}]" for at, node in enumerate(net.conditions)}
     where |= {net.output: "output", net.input: "input"}
-    found = list(_references(net))
-    if not found:
-        found = [*_flows(net), *_choices(net, where)]
-        if complete:
-            found += _paths(net, where)
+    found = list(_references(net)) or [*_flows(net), *_choices(net, where), *_paths(net, where)]
     return [WorkflowProblem(path, message) for path, message in found]
 
 
@@ -102,51 +93,35 @@ def _nearest(start: str, following: Mapping[str, list[str]]) -> Iterator[str]:
 
 
 def _choices(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Find conditions on flows where nothing is chosen by them, several defaults, and probabilities that do not fit."""
     places = {id(flow): f"flows[{at}]" for at, flow in enumerate(net.flows)}
     for node, flows in net.outgoing().items():
         task = net.tasks.get(node)
-        if task is not None and task.split != "and":
-            for flow in [one for one in flows if one.default][1:]:
-                yield f"{places[id(flow)]}.default", f"{node!r} has another default. Keep one."
-        else:
-            yield from _unconditional(net, node, flows, places)
-        yield from _probabilities(net, node, flows, places, where[node])
-
-
-def _probabilities(
-    net: Net, node: str, flows: list[Flow], places: Mapping[int, str], where: str
-) -> Iterator[tuple[str, str]]:
-    chances = [flow.probability for flow in flows if flow.probability is not None]
-    if node in net.tasks and len(flows) == 1:
-        if chances and not math.isclose(chances[0], 1, abs_tol=_CLOSE):
-            path = f"{places[id(flows[0])]}.probability"
-            yield path, f"It is the only flow out of {node!r}: its probability is 1, not {chances[0]:g}."
-    elif chances and net.chooses(node, flows):
-        for flow in flows:
-            if flow.probability is None:
-                message = f"It is missing, though other flows out of {node!r} have one."
-                yield f"{places[id(flow)]}.probability", message
-        exclusive = node in net.conditions or net.tasks[node].split == "xor"
+        if task is None or task.split == "and":
+            what = (
+                "an and-split: all flows are taken" if task else "a condition: the first task takes the token"
+            )
+            for flow in flows:
+                stated = [
+                    key
+                    for key in ("predicate", "default", "order")
+                    if getattr(flow, key) not in (None, False)
+                ]
+                stated += ["probability"] if task and flow.probability is not None and len(flows) > 1 else []
+                for key in stated:
+                    message = f"{node!r} is {what}. Remove it, or use a task with an xor-split."
+                    yield f"{places[id(flow)]}.{key}", message
+        for flow in [one for one in flows if one.default][1:] if task and task.split != "and" else ():
+            yield f"{places[id(flow)]}.default", f"{node!r} has another default. Keep one."
+        chances = [flow.probability for flow in flows if flow.probability is not None]
+        if not chances or not (net.chooses(node, flows) or (task and len(flows) == 1)):
+            continue
+        for flow in (one for one in flows if one.probability is None):
+            message = f"It is missing, though other flows out of {node!r} have one."
+            yield f"{places[id(flow)]}.probability", message
+        exclusive = task is None or task.split == "xor" or len(flows) == 1
         if exclusive and len(chances) == len(flows) and abs(sum(chances) - 1) > _CLOSE:
-            yield where, f"The probabilities out of {node!r} sum to {sum(chances):g}, not to 1."
-
-
-def _unconditional(
-    net: Net, node: str, flows: list[Flow], places: Mapping[int, str]
-) -> Iterator[tuple[str, str]]:
-    """Find conditions on flows that are all taken, or of which whichever task comes first takes the token."""
-    condition = node in net.conditions
-    what = "a condition: the first task takes the token" if condition else "an and-split: all flows are taken"
-    for flow in flows:
-        stated = {
-            "predicate": flow.predicate is not None,
-            "default": flow.default,
-            "order": flow.order is not None,
-            "probability": not condition and flow.probability is not None and len(flows) > 1,
-        }
-        for key in (key for key, there in stated.items() if there):
-            message = f"{node!r} is {what}. Remove it, or use a task with an xor-split."
-            yield f"{places[id(flow)]}.{key}", message
+            yield where[node], f"The probabilities out of {node!r} sum to {sum(chances):g}, not to 1."
 
 
 # Or-gates ---------------------------------------------------------------------------------------------
@@ -174,22 +149,12 @@ def or_blocks(net: Net) -> dict[str, OrBlock]:
         near = (node for node in _nearest(split, ahead) if node in joins)
         block = next(filter(None, (_or_block(net, split, join, incoming, outgoing) for join in near)), None)
         found |= {} if block is None else {split: block}
+    closed = {block.join for block in found.values()}
+    unclosed = "The ways of the or-split of '{}' do not all meet in one or-join, each by one flow and without other ways in or out. Use and or xor instead."
+    unopened = "The or-join of '{}' does not end the ways of one or-split, so what it waits for is not defined. Use and or xor instead."
     where = {task: f"tasks[{at}]" for at, task in enumerate(net.tasks)}
-    problems = [
-        (
-            f"{where[split]}.split",
-            f"The ways of the or-split of '{split}' do not all meet in one or-join, each by one flow and without other ways in or out. Use and or xor instead.",
-        )
-        for split in splits
-        if split not in found
-    ] + [
-        (
-            f"{where[join]}.join",
-            f"The or-join of '{join}' does not end the ways of one or-split, so what it waits for is not defined. Use and or xor instead.",
-        )
-        for join in joins
-        if join not in {block.join for block in found.values()}
-    ]
+    problems = [(f"{where[one]}.split", unclosed.format(one)) for one in splits if one not in found]
+    problems += [(f"{where[one]}.join", unopened.format(one)) for one in joins if one not in closed]
     if problems:
         raise WorkflowError(problems, "Or-gates are only supported as matched blocks.")
     return found

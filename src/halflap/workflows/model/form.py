@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar, NoReturn, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -27,9 +28,7 @@ from halflap.workflows.model.net import (
 
 MISSING = "It is missing."
 _MANY = 10_000
-_UNION_TAGS = {"bool", "int", "float", "precedence", "response", "exclusion", "separation_of_duties"} | {
-    "required"
-}
+_UNION_TAGS = {"int", "float", "precedence", "response", "exclusion", "separation_of_duties", "required"}
 """What pydantic adds to a path for the members of a union."""
 T = TypeVar("T")
 
@@ -42,18 +41,18 @@ class _Net:
     id: Name
     input: Annotated[Name, Field(description="The condition a case begins with.")]
     output: Annotated[Name, Field(description="The condition a case ends with.")]
-    tasks: Annotated[list[Task], Field(max_length=_MANY)]
-    flows: Annotated[list[Flow], Field(max_length=5 * _MANY)]
+    tasks: Annotated[tuple[Task, ...], Field(max_length=_MANY)]
+    flows: Annotated[tuple[Flow, ...], Field(max_length=5 * _MANY)]
     label: Name | None = None
     conditions: Annotated[
-        list[Condition],
+        tuple[Condition, ...],
         Field(max_length=_MANY, description="The named ones; input and output may be left out."),
-    ] = field(default_factory=list)
-    rules: Annotated[list[Rule], Field(max_length=_MANY)] = field(default_factory=list)
-    kept: Annotated[list[Kept], Field(max_length=5 * _MANY, description="What the form cannot express.")] = (
-        field(default_factory=list)
-    )
-    notes: list[str] = field(default_factory=list)
+    ] = ()
+    rules: Annotated[tuple[Rule, ...], Field(max_length=_MANY)] = ()
+    kept: Annotated[
+        tuple[Kept, ...], Field(max_length=5 * _MANY, description="What the form cannot express.")
+    ] = ()
+    notes: tuple[str, ...] = ()
     schema_: Annotated[str | None, Field(alias="$schema")] = None
 
 
@@ -62,8 +61,8 @@ class _Specification:
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     id: Name
     root: Name
-    nets: list[_Net]
-    notes: list[str] = field(default_factory=list)
+    nets: tuple[_Net, ...]
+    notes: tuple[str, ...] = ()
     yawl: Annotated[str | None, Field(description="The XML that the nets came from.")] = None
     schema_: Annotated[str | None, Field(alias="$schema")] = None
 
@@ -93,9 +92,9 @@ def decoded(data: bytes) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON without duplicate keys, NaN or infinity."""
+    """Parse JSON without duplicate keys."""
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+        return json.loads(text, object_pairs_hook=_object)
     except ValueError as error:
         raise WorkflowError([("", f"It is neither JSON nor XML: {error}.")]) from None
     except RecursionError:
@@ -103,29 +102,23 @@ def parse_json(text: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {key!r} occurs twice in one object")
-        found[key] = value
-    return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"JSON has no {name}")
+    repeated = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
+    if repeated:
+        raise ValueError(f"the key {repeated[0]!r} occurs twice in one object")
+    return dict(pairs)
 
 
 def validated(kind: type[T], value: Any) -> T:
     """Validate a JSON value as a dataclass; a `WorkflowError` has every problem with its path."""
     try:
         # As JSON text: strict about types there, while lists may become sets and tuples.
-        found: T = _adapter(kind).validate_json(json.dumps(value))
+        found: T = _adapter(kind).validate_json(json.dumps(value, allow_nan=False))
     except ValidationError as error:
         problems = [
             WorkflowProblem(_path(one["loc"]), _message(one, kind)) for one in error.errors(include_url=False)
         ]
         raise WorkflowError(list(dict.fromkeys(problems))) from None
-    except (TypeError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         raise WorkflowError([("", "It is not JSON, or nested too deeply.")]) from None
     return found
 
@@ -149,15 +142,15 @@ def _message(error: Any, whole: type) -> str:
     return MISSING if error["type"] == "missing" else f"{error['msg']}."
 
 
-def read_net(value: Any, *, structure: bool = True) -> Net:
-    """Read a net from JSON. Without `structure` only the form is checked: files of others may have dead ends."""
-    return _net(validated(_Net, value), "", structure=structure)
+def read_net(value: Any) -> Net:
+    """Read a net from JSON."""
+    return _net(validated(_Net, value), "")
 
 
-def read_specification(value: Any, *, structure: bool = True) -> Specification:
+def read_specification(value: Any) -> Specification:
     """Read a workflow with its sub-nets from JSON, or a single net."""
     if isinstance(value, dict) and "nets" not in value:
-        return Specification.of(read_net(value, structure=structure))
+        return Specification.of(read_net(value))
     found = validated(_Specification, value)
     problems: list[tuple[str, str]] = []
     nets: dict[str, Net] = {}
@@ -165,7 +158,7 @@ def read_specification(value: Any, *, structure: bool = True) -> Specification:
         if one.id in nets:
             problems.append((f"nets[{at}].id", f"There is already a net {one.id!r}."))
         try:
-            nets[one.id] = _net(one, f"nets[{at}].", structure=structure)
+            nets[one.id] = _net(one, f"nets[{at}].")
         except WorkflowError as error:
             problems += error.problems
     names = [one.id for one in found.nets]
@@ -174,10 +167,10 @@ def read_specification(value: Any, *, structure: bool = True) -> Specification:
         problems.append(("root", f"There is no net {found.root!r}. {hint}".rstrip()))
     if problems:
         raise WorkflowError(problems)
-    return Specification(found.id, found.root, nets, tuple(found.notes), found.yawl)
+    return Specification(found.id, found.root, nets, found.notes, found.yawl)
 
 
-def _net(form: _Net, prefix: str, *, structure: bool) -> Net:
+def _net(form: _Net, prefix: str) -> Net:
     problems: list[tuple[str, str]] = []
     seen: dict[str, str] = {}
     places = [(f"tasks[{at}]", task.id) for at, task in enumerate(form.tasks)]
@@ -187,16 +180,14 @@ def _net(form: _Net, prefix: str, *, structure: bool) -> Net:
             problems.append((f"{where}.id", f"{node!r} is already the id of {seen[node]}."))
     tasks = {task.id: task for task in form.tasks}
     conditions = {one.id: one for one in form.conditions}
-    for key in ("input", "output"):
-        end = getattr(form, key)
+    for key, end in (("input", form.input), ("output", form.output)):
         if end in tasks:
             problems.append((key, f"{end!r} is a task. The {key} is a condition with its own id."))
         conditions.setdefault(end, Condition(end))
     net = Net(
-        form.id, form.input, form.output, tasks, conditions, tuple(form.flows), tuple(form.rules),
-        tuple(form.kept), tuple(form.notes), form.label,
+        form.id, form.input, form.output, tasks, conditions, form.flows, form.rules, form.kept, form.notes, form.label,
     )  # fmt: skip
-    problems = problems or list(structure_problems(net, seen, complete=structure))
+    problems = problems or list(structure_problems(net))
     if problems:
         raise WorkflowError([(f"{prefix}{path}", message) for path, message in problems])
     return net
@@ -208,48 +199,29 @@ def _net(form: _Net, prefix: str, *, structure: bool) -> Net:
 def write_net(net: Net) -> dict[str, Any]:
     """Write a net as JSON; whatever is unknown or the default is left out."""
     ends = (Condition(net.input), Condition(net.output))
-    lists = {
-        "tasks": [_written_task(task) for task in net.tasks.values()],
-        "conditions": [_written(one) for one in net.conditions.values() if one not in ends],
-        "flows": [_written(flow) for flow in net.flows],
-        "rules": [_written(rule) for rule in net.rules],
-        "kept": [_written(one) for one in net.kept],
-        "notes": list(net.notes),
-    }
-    return {
-        "id": net.id,
-        **({} if net.label is None else {"label": net.label}),
-        "input": net.input,
-        "output": net.output,
-        **{key: value for key, value in lists.items() if value or key in {"tasks", "flows"}},
-    }
+    conditions = tuple(one for one in net.conditions.values() if one not in ends)
+    tasks = tuple(net.tasks.values())
+    form = _Net(
+        net.id, net.input, net.output, tasks, net.flows, net.label, conditions, net.rules, net.kept, net.notes
+    )  # fmt: skip
+    found: dict[str, Any] = _adapter(_Net).dump_python(
+        form, mode="json", by_alias=True, exclude_defaults=True
+    )
+    for task in found["tasks"]:
+        if task["label"] == task["id"]:
+            del task["label"]
+    return found
 
 
 def write_specification(found: Specification) -> dict[str, Any]:
     """Write a workflow with its sub-nets as JSON; a single net that came from nowhere else by itself."""
     if len(found.nets) == 1 and found.yawl is None and not found.notes and found.id == found.net.id:
         return write_net(found.net)
+    more = {"notes": list(found.notes), "yawl": found.yawl}
+    nets = [write_net(net) for net in found.nets.values()]
     return {
         "id": found.id,
         "root": found.root,
-        "nets": [write_net(net) for net in found.nets.values()],
-        **({"notes": list(found.notes)} if found.notes else {}),
-        **({} if found.yawl is None else {"yawl": found.yawl}),
+        "nets": nets,
+        **{key: one for key, one in more.items() if one},
     }
-
-
-def _written(value: Any) -> dict[str, Any]:
-    found: dict[str, Any] = _adapter(type(value)).dump_python(
-        value, mode="json", by_alias=True, exclude_none=True, exclude_defaults=True
-    )
-    return found
-
-
-def _written_task(task: Task) -> dict[str, Any]:
-    found = {"id": task.id, "label": task.label, "join": task.join, "split": task.split, **_written(task)}
-    for key in ("reads", "writes"):
-        if key in found:
-            found[key] = sorted(found[key])
-    if task.label == task.id:
-        del found["label"]
-    return found

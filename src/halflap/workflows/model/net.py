@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, PlainSerializer
 
 Gate = Literal["and", "xor", "or"]
 Name = Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
 Amount = Annotated[float | int, Field(ge=0, le=1e15, allow_inf_nan=False)]
-Names = frozenset[Annotated[str, Field(pattern=r"\S")]]
+Names = Annotated[frozenset[Annotated[str, Field(pattern=r"\S")]], PlainSerializer(sorted, list[str])]
 
 MAX_STATES = 100_000
 """States that are explored before an answer is inconclusive."""
@@ -24,11 +24,16 @@ CANCELLATION = frozenset({"removesTokens", "removesTokensFromFlow"})
 STRICT = ConfigDict(extra="forbid", strict=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Something that is done. Whatever is None is unknown, and nothing is concluded from it."""
+class _Strict:
+    """A part of the JSON form."""
 
+    __slots__ = ()
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class Task(_Strict):
+    """Something that is done. Whatever is None is unknown, and nothing is concluded from it."""
 
     id: Name
     label: Annotated[
@@ -64,20 +69,16 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(_Strict):
     """A place where a token waits. Several flows out of one are a deferred choice."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     id: Name
     label: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(_Strict):
     """An arrow. Between two tasks it contains an unnamed condition."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     source: Annotated[Name, Field(alias="from")]
     target: Annotated[Name, Field(alias="to")]
@@ -95,10 +96,8 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderRule:
+class OrderRule(_Strict):
     """precedence: `first` is done before any `then`. response: `then` is done after every `first`."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     kind: Literal["precedence", "response"]
     first: Name
@@ -110,20 +109,16 @@ class OrderRule:
 
 
 @dataclass(frozen=True, slots=True)
-class PairRule:
+class PairRule(_Strict):
     """exclusion: no case has both tasks. separation_of_duties: they have different resources."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     kind: Literal["exclusion", "separation_of_duties"]
     tasks: tuple[Name, Name]
 
 
 @dataclass(frozen=True, slots=True)
-class RequiredRule:
+class RequiredRule(_Strict):
     """Every case has the task."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     kind: Literal["required"]
     task: Name
@@ -137,10 +132,8 @@ Rule = Annotated[OrderRule | PairRule | RequiredRule, Field(discriminator="kind"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(_Strict):
     """Something about a part of the net that the model cannot express, such as a timer or an XPath predicate."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
     text: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from halflap.core.errors import WorkflowError
 from halflap.core.text import join as listed
@@ -19,8 +19,8 @@ from halflap.workflows.model.block import (
     Block,
     Branches,
     Choice,
-    Corner,
     Loop,
+    Mismatch,
     Sequence,
     Step,
     Tangle,
@@ -45,19 +45,18 @@ class _Gate:
 
 @dataclass(slots=True, eq=False)
 class _Arrow:
-    """A way between two gates, with the parts done on it. Parts are a deque, so that long sequences are not copied."""
+    """A way between two gates, with the parts done on it."""
 
     source: _Gate
     target: _Gate
-    parts: deque[Block]
+    parts: tuple[Block, ...]
     choice: Choice = PLAIN
-    depth: int = 0
     ways: list[_Arrow] = field(default_factory=list)
     """The arrows it was made from, if it is nothing but some of the ways between the two gates."""
 
     @property
     def block(self) -> Block:
-        return self.parts[0] if len(self.parts) == 1 else Sequence(tuple(self.parts))
+        return self.parts[0] if len(self.parts) == 1 else Sequence(self.parts)
 
 
 class _Reduction:
@@ -71,9 +70,9 @@ class _Reduction:
             entry[node] = _Gate(node, task.join if task else "xor", joins=True)
             leave[node] = _Gate(node, task.split if task else "xor", joins=False)
             ends = node in {net.input, net.output}
-            self.add(_Arrow(entry[node], leave[node], deque([] if ends else [Step(node=node)])))
+            self.add(_Arrow(entry[node], leave[node], () if ends else (Step(node=node),)))
         for rank, flow in enumerate(net.flows):
-            self.add(_Arrow(leave[flow.source], entry[flow.target], deque(), Choice.of(flow, rank)))
+            self.add(_Arrow(leave[flow.source], entry[flow.target], (), Choice.of(flow, rank)))
         self.gates = [gate for node in entry for gate in (entry[node], leave[node])]
         self.ends = (entry[net.input], leave[net.output])
         self.waiting = deque(self.gates)
@@ -111,14 +110,7 @@ class _Reduction:
             return
         self.remove(before)
         self.remove(after)
-        parts = before.parts
-        if len(parts) >= len(after.parts):
-            parts.extend(after.parts)
-        else:
-            parts = after.parts
-            parts.extendleft(reversed(before.parts))
-        depth = max(before.depth, after.depth)
-        arrow = _Arrow(before.source, after.target, parts, before.choice, depth)
+        arrow = _Arrow(before.source, after.target, before.parts + after.parts, before.choice)
         self.add(arrow)
         self.merge(arrow)
 
@@ -150,8 +142,7 @@ class _Reduction:
         block = Branches(
             tuple(one.block for one in ways), split.kind, choices, split.node, join.node, partial
         )
-        depth = 1 + max(one.depth for one in ways)
-        self.add(_Arrow(split, join, deque([block]), whole, depth, ways))
+        self.add(_Arrow(split, join, (block,), whole, ways))
         self.waiting.extend((split, join))
 
     def close_loop(self, one: _Arrow, other: _Arrow) -> None:
@@ -163,9 +154,7 @@ class _Reduction:
             self.remove(back)
             leaving = [arrow.choice for arrow in split.out.values()]
             leave = leaving[0] if len(leaving) == 1 else Choice.together(leaving)
-            loop = Loop((forth.block, back.block), (leave, back.choice), split.node, join.node)
-            forth.parts = deque([loop])
-            forth.depth = 1 + max(forth.depth, back.depth)
+            forth.parts = (Loop((forth.block, back.block), (leave, back.choice), split.node, join.node),)
             self.waiting.extend((join, split))
             return
 
@@ -174,64 +163,29 @@ def tree_of(net: Net) -> Block:
     """Return the tree of a net; a `Tangle` if it is not block-structured."""
     reduction = _Reduction(net)
     reduction.run()
-    left = [arrow for together in reduction.between.values() for arrow in together]
-    if any(arrow.depth > _MAX_DEPTH for arrow in left):
+    left = [together for together in reduction.between.values() if together]
+    if any(arrow.block.depth > _MAX_DEPTH for together in left for arrow in together):
         message = f"More than {_MAX_DEPTH} blocks are nested. Move some of them into a separate net."
         raise WorkflowError([("", message)], f"The workflow {net.id!r} is nested too deeply.")
-    if len(left) == 1 and (left[0].source, left[0].target) == reduction.ends:
-        return left[0].block
-    gates = [gate for gate in reduction.gates if gate.into or gate.out]
-    place = {id(gate): at for at, gate in enumerate(gates)}
-    left.sort(key=lambda arrow: (place[id(arrow.source)], arrow.choice.rank, place[id(arrow.target)]))
+    first = left[0][0]
+    if len(left) == len(left[0]) == 1 and (first.source, first.target) == reduction.ends:
+        return first.block
+    gates = [gate.node for gate in reduction.gates if len(gate.into) > 1 or len(gate.out) > 1]
+    pairs = [(arrows[0].source, arrows[0].target) for arrows in left if len(arrows) > 1]
     return Tangle(
-        tuple(arrow.block for arrow in left),
-        tuple(arrow.choice for arrow in left),
-        tuple((place[id(arrow.source)], place[id(arrow.target)]) for arrow in left),
-        tuple(Corner(gate.node, gate.kind, gate.joins) for gate in gates),
+        tuple(arrow.block for arrows in left for arrow in arrows),
+        tuple(dict.fromkeys(gates)),
+        tuple(Mismatch(one.node, one.kind, two.node, two.kind) for one, two in pairs if one.kind != two.kind),
     )
-
-
-# What is not block-structured -------------------------------------------------------------------------
-
-
-class Mismatch(NamedTuple):
-    """A split whose ways meet in a join of another kind."""
-
-    split: Corner
-    join: Corner
-
-    def __str__(self) -> str:
-        return (
-            f"'{self.split.node}' is an {self.split.kind}-split, and '{self.join.node}', where its ways meet, "
-            f"is an {self.join.kind}-join."
-        )
-
-
-def mismatches(tree: Block) -> list[Mismatch]:
-    if not isinstance(tree, Tangle):
-        return []
-    pairs = [(tree.corners[one], tree.corners[two]) for one, two in tree.links]
-    count = Counter(pairs)
-    return [Mismatch(one, two) for one, two in count if count[one, two] > 1 and one.kind != two.kind]
-
-
-def loose_gates(tree: Block) -> list[str]:
-    """Return the nodes whose gates are in no block, as listed in the net."""
-    if not isinstance(tree, Tangle):
-        return []
-    ends = Counter((end, at) for link in tree.links for end, at in enumerate(link))
-    listed_ = enumerate(tree.corners)
-    return list(dict.fromkeys(one.node for at, one in listed_ if ends[at, 0] > 1 or ends[at, 1] > 1))
 
 
 def unstructured_because(tree: Block) -> str | None:
     """Return why a net is not block-structured, or None if it is."""
     if not isinstance(tree, Tangle):
         return None
-    found = mismatches(tree)
-    gates = listed((f"'{gate}'" for gate in loose_gates(tree)), limit=_MAX_NAMED)
-    if found:
-        return str(found[0])
-    if not gates:
+    for one in tree.mismatches:
+        return f"'{one.split}' is an {one.split_kind}-split, and '{one.join}', where its ways meet, is an {one.join_kind}-join."
+    if not tree.gates:
         return "Not every task is on a path from the input to the output."
+    gates = listed((f"'{gate}'" for gate in tree.gates), limit=_MAX_NAMED)
     return f"The gates of {gates} do not form blocks with one entry and one exit."

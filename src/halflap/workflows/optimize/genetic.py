@@ -9,20 +9,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import plural
 from halflap.workflows.model.form import write_net
-from halflap.workflows.optimize.search import Frontier
 
 if TYPE_CHECKING:
     from halflap.workflows.model.block import Block
-    from halflap.workflows.optimize.evaluate import Candidate, Evaluator
+    from halflap.workflows.optimize.search import Candidate, Search
 
 _COMPONENT = "workflow"
-_OBJECTIVES = ("goal", "time", "size", "cost")
+_OBJECTIVES = ("goal", "time", "size")
 _PATIENCE = 60
 _LOOK_AHEAD = 8
 _GOAL = 1_000.0
@@ -43,88 +41,82 @@ class _Quiet:
         """Drop the message."""
 
 
-@dataclass(slots=True)
 class _Adapter:
     """Measures candidates for the library, which knows each by a number."""
 
-    evaluator: Evaluator
-    frontier: Frontier
-    reflect: Reflect | None
-    trees: list[Block] = field(default_factory=list)
-    taken: set[Block] = field(default_factory=set)
-    asked: int = 0
-    problem: str | None = None
-    """Why the model is not asked any more."""
-    propose_new_texts: None = None
+    propose_new_texts = None
 
-    def numbered(self, tree: Block) -> dict[str, str]:
-        self.taken.add(tree)
-        self.trees.append(tree)
-        return {_COMPONENT: str(len(self.trees) - 1)}
+    def __init__(self, search: Search, reflect: Reflect | None) -> None:
+        self.search = search
+        self.reflect = reflect
+        self.asked = 0
+        self.problem: str | None = None
+        """Why the model is not asked any more."""
+        self._pool: list[Candidate] = []
+        self._taken: set[Block] = set()
 
-    def found(self, candidate: Mapping[str, str]) -> Candidate:
-        return self.evaluator.evaluate(self.trees[int(candidate[_COMPONENT])])
+    def numbered(self, one: Candidate) -> dict[str, str]:
+        self._taken.add(one.tree)
+        self._pool.append(one)
+        return {_COMPONENT: str(len(self._pool) - 1)}
 
     def evaluate(
         self, batch: Sequence[str], candidate: Mapping[str, str], capture_traces: bool = False
     ) -> Any:
         from gepa.core.adapter import EvaluationBatch  # noqa: PLC0415 -- an extra
 
-        scores = [self.score(self.found(candidate), objective) for objective in batch]
+        one = self._pool[int(candidate[_COMPONENT])]
+        scores = [self._score(one, objective) for objective in batch]
         traces = [{"objective": one} for one in batch] if capture_traces else None
         return EvaluationBatch(outputs=[None] * len(batch), scores=scores, trajectories=traces)
 
-    def score(self, found: Candidate, objective: str) -> float:
+    def _score(self, one: Candidate, objective: str) -> float:
         """Score one objective, more being better; the goal outweighs the others."""
-        start = self.evaluator.start
-        if found.refused is not None:
-            return -_GOAL * 10
+        start = self.search.start
         if objective == "goal":
             # What comes first in a rank counts far more than what comes later.
-            pairs = enumerate(zip(start.rank, found.rank, strict=True))
+            pairs = enumerate(zip(start.rank, one.rank, strict=True))
             weighted = ((a - b) / max(abs(a), abs(b), 1.0) / 1_000.0**at for at, (a, b) in pairs)
             return _GOAL * sum(weighted)
-        before, after = {
-            "time": (start.times.makespan, found.times.makespan),
-            "cost": (start.times.cost, found.times.cost),
-            "size": (start.size, found.size),
-        }[objective]
-        return 1.0 if not before else 1 - (after or 0.0) / before / 2
+        if objective == "size":
+            return 1 - one.size / start.size / 2
+        before, after = start.times.expected_makespan, one.times.expected_makespan
+        return 1 - (after or 0.0) / before / 2 if before else 1.0
 
     def make_reflective_dataset(
         self, candidate: Mapping[str, str], eval_batch: Any, components_to_update: Sequence[str]
     ) -> dict[str, list[dict[str, Any]]]:
-        """Return the measurements of a candidate, for whatever reflects on it."""
+        """Return the measurements of a candidate, for the model to reflect on."""
         _ = eval_batch
-        return {name: [self.found(candidate).metrics().response()] for name in components_to_update}
+        metrics = self._pool[int(candidate[_COMPONENT])].metrics().response()
+        return {name: [metrics] for name in components_to_update}
 
     def propose(
         self, candidate: dict[str, str], dataset: Mapping[str, Any], components: Sequence[str]
     ) -> dict[str, str]:
         """Offer the best unseen workflow that can be made of a candidate; nothing if there is none."""
         _ = components
-        one = self.found(candidate)
+        one = self._pool[int(candidate[_COMPONENT])]
         new = self._reflected(one, dataset) or self._best(one)
-        return {} if new is None else self.numbered(new.tree)
+        return {} if new is None else self.numbered(new)
 
     def _unseen(self, tree: Block) -> list[Candidate]:
-        return [one for one in self.frontier.expand(tree) if one.tree not in self.taken]
+        return [one for one in self.search.expand(tree) if one.tree not in self._taken]
 
     def _reflected(self, candidate: Candidate, dataset: Mapping[str, Any]) -> Candidate | None:
         """Let the model choose among the unseen workflows that one change makes of a candidate."""
         if self.reflect is None or self.asked >= _MAX_REFLECTIONS:
             return None
-        offered = [one for one in self._unseen(candidate.tree) if one.tree in self.evaluator.came]
-        offered = offered[:_MAX_OFFERED]
+        offered = self._unseen(candidate.tree)[:_MAX_OFFERED]
         if len(offered) <= 1:
             return None
         changes = [
-            f"{at}. {self.evaluator.came[one.tree].what} Then: {json.dumps(one.metrics().response())}"
+            f"{at}. {self.search.came[one.tree].what} Then: {json.dumps(one.metrics().response())}"
             for at, one in enumerate(offered, 1)
         ]
         self.asked += 1
         answer = self.reflect(
-            f"A workflow is optimised for {self.evaluator.target}. It is this net:\n"
+            f"A workflow is optimised for {self.search.goal.optimization_target}. It is this net:\n"
             f"{json.dumps(write_net(candidate.net), ensure_ascii=False)}\n"
             f"Its measurements: {json.dumps(dataset, default=str)}\nThese changes can be made:\n"
             + "\n".join(changes)
@@ -147,19 +139,18 @@ class _Adapter:
                 best = one if best is None or one.rank < best.rank else best
             if best is not None and best.rank < candidate.rank:
                 break
-            tree = self.frontier.next()
+            tree = self.search.next()
         return best
 
 
-def genetic_search(evaluator: Evaluator, seed: int, reflect: Reflect | None = None) -> list[str]:
-    """Fill the evaluator with candidates; return notes about the model."""
+def genetic_search(search: Search, seed: int, reflect: Reflect | None = None) -> list[str]:
+    """Let gepa search; return notes about the model."""
     import gepa  # noqa: PLC0415 -- an extra, needed only here
     from gepa.utils import NoImprovementStopper  # noqa: PLC0415
 
-    frontier = Frontier(evaluator)
-    adapter = _Adapter(evaluator, frontier, reflect)
+    adapter = _Adapter(search, reflect)
     gepa.optimize(
-        seed_candidate=adapter.numbered(evaluator.start.tree),
+        seed_candidate=adapter.numbered(search.start),
         trainset=list(_OBJECTIVES),
         valset=list(_OBJECTIVES),
         adapter=adapter,
@@ -169,13 +160,13 @@ def genetic_search(evaluator: Evaluator, seed: int, reflect: Reflect | None = No
         acceptance_criterion="improvement_or_equal",
         skip_perfect_score=False,
         track_best_outputs=False,
-        max_metric_calls=evaluator.budget * len(_OBJECTIVES),
+        max_metric_calls=search.budget * len(_OBJECTIVES),
         stop_callbacks=[NoImprovementStopper(_PATIENCE)],
         logger=_Quiet(),
         seed=seed,
         raise_on_exception=True,
     )
-    evaluator.cut_short |= frontier.next() is not None
+    search.cut_short |= search.next() is not None
     notes = [f"The language model was asked {plural(adapter.asked, 'time')} which change to try."]
     notes += [] if adapter.problem is None else [f"It could not be asked further: {adapter.problem}"]
     return notes if adapter.asked else []

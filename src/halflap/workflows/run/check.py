@@ -19,12 +19,13 @@ def check_runnable(net: Net, arguments: Mapping[str, Any]) -> None:
     """Raise a `WorkflowError` with every reason why a workflow cannot be run."""
     problems = [*_names(net, arguments), *_tasks(net), *_choices(net), *_kept(net)]
     try:
-        judged = soundness(Study(net))
+        study = Study(net)
+        judged = soundness(study)
     except WorkflowError as error:
         problems += error.problems
     else:
         if judged.sound is None:
-            problems.append(("", f"Whether it is sound is unknown: {judged.problem}"))
+            problems.append(("", f"Whether it is sound is unknown: {study.problem}"))
         problems += [("", f"It is not sound. {one.sentence}") for one in judged.failures]
     if problems:
         raise WorkflowError(problems, f"The workflow {net.id!r} cannot be run.")
@@ -34,10 +35,8 @@ def _tasks(net: Net) -> Iterator[tuple[str, str]]:
     for at, task in enumerate(net.tasks.values()):
         if task.tool is None:
             if task.label is not None:
-                yield (
-                    f"tasks[{at}].tool",
-                    f"'{task.id}' has no tool. Name one, or make it silent with a label of null.",
-                )
+                message = f"'{task.id}' has no tool. Name one, or make it silent with a label of null."
+                yield f"tasks[{at}].tool", message
         elif not task.tool.startswith(_PREFIXES) or not task.tool.isidentifier():
             message = (
                 f"{task.tool!r} is not the name of a tool. `halflap list` shows them: mcp__<server>__<tool>."
@@ -65,9 +64,9 @@ def _choices(net: Net) -> Iterator[tuple[str, str]]:
 
 def _kept(net: Net) -> Iterator[tuple[str, str]]:
     for one in net.kept:
-        if one.name in BEYOND:
+        if one.name == BEYOND:
             then = "Run the suggestion's program instead: `halflap suggest … --program > program.py`, then `halflap run program.py`."
-            yield one.at, f"It {BEYOND[one.name]} ({one.text}), which a net cannot express. {then}"
+            yield one.at, f"It {one.text}, which a net cannot express. {then}"
         elif one.name in FIXING | CANCELLATION:
             yield one.at, f"It has <{one.name}>, which cannot be run. Remove it."
 

@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict  # noqa: TC002 -- pydantic reads the annotations
 
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.compare import compare
 from halflap.workflows.answers import Mode  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.model.checks import check_or_gates
 from halflap.workflows.model.form import MISSING, read_specification, validated, write_net
-from halflap.workflows.optimize.optimizer import Goal, search
-from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
-from halflap.workflows.score.score import Weights, score
+from halflap.workflows.model.net import STRICT
+from halflap.workflows.optimize.constraints import Goal
+from halflap.workflows.optimize.optimizer import optimize
+from halflap.workflows.score.score import Scoring, scored
 from halflap.workflows.yawl import read_yawl, write_yawl
 
 if TYPE_CHECKING:
@@ -61,18 +62,15 @@ def read_workflow(value: Any) -> Workflow:
 
 @dataclass(frozen=True)
 class _Comparing:
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
     original_workflow: dict[str, Any]
     optimized_workflow: dict[str, Any]
     validation_mode: Mode = "balanced"
 
 
 @dataclass(frozen=True)
-class _Scoring:
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
-    workflow: dict[str, Any]
-    reference_patterns: list[Pattern]
-    scoring_weights: Weights = field(default_factory=Weights)
+class _Scoring(Scoring):
+    workflow: dict[str, Any] = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -115,18 +113,19 @@ def _validate(given: Mapping[str, Any], _reflect: Reflect | None) -> dict[str, A
 
 def _score(given: Mapping[str, Any], _reflect: Reflect | None) -> dict[str, Any]:
     asked, (workflow,) = _read(_Scoring, given)
-    return score(workflow.net, asked.reference_patterns, vars(asked.scoring_weights)).response()
+    return scored(workflow.net, asked).response()
 
 
 def _optimize(given: Mapping[str, Any], reflect: Reflect | None) -> dict[str, Any]:
     asked, (workflow,) = _read(_Optimizing, given)
-    wrong = list(asked.constraints.problems(workflow.net))
-    if wrong:
-        raise WorkflowError(wrong, "The arguments are invalid.")
     try:
-        return search(workflow.net, asked, reflect=reflect).response(workflow.written)
+        found = optimize(workflow.net, asked, reflect=reflect)
+        return {**found.response(), "optimized_workflow": workflow.written(found.net)}
     except WorkflowError as error:
-        problems = [(_below("workflow_spec", one.path), one.message) for one in error.problems]
+        problems = [
+            one if one.path.startswith("constraints") else (_below("workflow_spec", one.path), one.message)
+            for one in error.problems
+        ]
         raise WorkflowError(problems, error.what) from None
 
 

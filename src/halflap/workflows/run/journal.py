@@ -41,6 +41,7 @@ _UNSENT = (
 """Raised before the server was asked anything."""
 _UNSENT_CODES = {error.code for error in _UNSENT}
 _MARKED = re.compile(r"(\w+)#([0-9]{1,9})\.([1-9][0-9]{0,8})", re.ASCII)
+_BEGUN, _FAILED = "was begun and did not end", "was begun and failed"
 _QUIET_SECONDS = 30.0
 """A replayed program that asks for nothing for so long will not ask for what it did before."""
 
@@ -88,21 +89,16 @@ class Journal:
     def _read(self, call: _Call, record: CallRecord) -> None:
         self._open.pop(call, None)
         self._returned.pop(call, None)
-        if record.outcome == "ok":
-            if (
-                record.result is None
-                or record.result_cut
-                or MARK in record.result
-                or record.arguments is None
-            ):
-                self._open[call] = "ended, but its result is not recorded in full"
-            else:
-                result = Result.from_wire(json.loads(record.result))
-                self._returned[call] = (json.loads(record.arguments), result)
+        is_whole = record.result and record.arguments and not record.result_cut and MARK not in record.result
+        if record.outcome == "ok" and is_whole:
+            result = Result.from_wire(json.loads(record.result or ""))
+            self._returned[call] = (json.loads(record.arguments or ""), result)
+        elif record.outcome == "ok":
+            self._open[call] = "ended, but its result is not recorded in full"
         elif record.outcome in {SENT, "cancelled"}:
-            self._open[call] = "was begun and did not end"
+            self._open[call] = _BEGUN
         elif record.outcome not in _UNSENT_CODES:
-            self._open[call] = "was begun and failed"
+            self._open[call] = _FAILED
 
     def _call(self, name: str) -> _Call | None:
         found = _MARKED.fullmatch(name)
@@ -196,7 +192,7 @@ class Journal:
         """Make a call, and note what became of it."""
         one = self._call(name)
         assert one is not None
-        self._open[one] = "was begun and did not end"
+        self._open[one] = _BEGUN
         try:
             result = await call()
         except _UNSENT as error:
@@ -204,10 +200,10 @@ class Journal:
             del self._open[one]
             raise
         except HalflapError:
-            self._open[one] = "was begun and failed"
+            self._open[one] = _FAILED
             raise
         if result.is_error:
-            self._open[one] = "was begun and failed"
+            self._open[one] = _FAILED
         else:
             del self._open[one]
             self._end(one, result)

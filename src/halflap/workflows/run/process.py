@@ -8,12 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import logging
 import math
 import sys
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +27,11 @@ Reflect = Callable[[str, float], Awaitable[str]]
 """Asks a language model a question, with a deadline on the event loop's clock."""
 INSTRUCTIONS = "You improve workflows. Choose the change that most likely leads to the best workflow after further changes."
 """What the model is told before its questions."""
-logger = logging.getLogger(__name__)
 
 MAX_PER_CLIENT = 4
 """Jobs of one client that run at the same time; a further one is refused."""
 _MEMORY_MB = 2_048
 _SPARE_SECONDS = 5
-_MAX_LOGGED = 4_000
 _MAX_ANSWER = 256 * 1_048_576
 _QUESTION = b'{"question"'
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from halflap.workflows.run.process import main; main()"
@@ -62,9 +58,7 @@ class Jobs:
             async with asyncio.timeout(self._seconds) as clock:
                 # Half of the time is left for the search itself.
                 until = asyncio.get_running_loop().time() + self._seconds / 2
-                output, code = await _worked(
-                    await asyncio.to_thread(_line, asked), partial(_reflected, reflect, until)
-                )
+                output, code = await _worked(await asyncio.to_thread(_line, asked), reflect, until)
         except TimeoutError:
             if not clock.expired():
                 raise
@@ -77,65 +71,49 @@ class Jobs:
         return await asyncio.to_thread(_answer, output, code)
 
 
-async def _reflected(reflect: Reflect | None, until: float, question: str) -> dict[str, str]:
-    try:
-        return {"reply": await reflect(question, until)} if reflect is not None else {}
-    except HalflapError as error:
-        return {"problem": str(error)}
-
-
-async def _worked(data: bytes, reflected: Callable[[str], Awaitable[dict[str, str]]]) -> tuple[bytes, int]:
-    """Return the last line that the process wrote, and its exit code."""
+async def _worked(data: bytes, reflect: Reflect | None, until: float) -> tuple[bytes, int | None]:
+    """Return the last line that the process wrote, and its exit code. What it writes to stderr goes to ours."""
     # In its own session: Ctrl-C in a terminal is for us, and we end it then.
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-c", _BOOT, str(Path(__file__).parents[3]),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        start_new_session=True, limit=_MAX_ANSWER,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True, limit=_MAX_ANSWER,
     )  # fmt: skip
     assert process.stdin is not None
     assert process.stdout is not None
-    assert process.stderr is not None
-    errors = asyncio.ensure_future(process.stderr.read())
     output = b""
     try:
         with contextlib.suppress(ConnectionError):
             process.stdin.write(data)
-            while output := await process.stdout.readline():
-                if not output.startswith(_QUESTION):
-                    break
-                question = json.loads(output)["question"]
-                process.stdin.write(_line(await reflected(question)))
+            while (output := await process.stdout.readline()).startswith(_QUESTION) and reflect is not None:
+                try:
+                    reply = {"reply": await reflect(json.loads(output)["question"], until)}
+                except HalflapError as error:
+                    reply = {"problem": str(error)}
+                process.stdin.write(_line(reply))
         await process.wait()
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-        text = (await errors).decode(errors="replace")[-_MAX_LOGGED:]
-    if process.returncode:
-        logger.error("a workflow process ended with %s: %s", process.returncode, text)
-    return output, process.returncode or 0
+    return output, process.returncode
 
 
 def _line(value: Any) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 
-def _answer(output: bytes, code: int) -> dict[str, Any]:
+def _answer(output: bytes, code: int | None) -> dict[str, Any]:
     try:
         found = json.loads(output)
     except ValueError:
-        raise _failed(f"its process ended with {code}. Halflap's log has its output.") from None
+        found = {"failed": f"its process ended with {code}. Halflap's log has its output."}
     if "problems" in found:
         raise WorkflowError([(path, message) for path, message in found["problems"]], found["what"])
     if "failed" in found:
-        raise _failed(found["failed"])
+        raise WorkflowFailedError(f"The workflow could not be analysed: {found['failed']}")
     answer: dict[str, Any] = found["answer"]
     return answer
-
-
-def _failed(reason: str) -> WorkflowFailedError:
-    return WorkflowFailedError(f"The workflow could not be analysed: {reason}")
 
 
 # In the process ---------------------------------------------------------------------------------------
@@ -178,10 +156,10 @@ def _limit(seconds: float) -> None:
         import resource  # noqa: PLC0415 -- not on every system
     except ImportError:
         return
-    limits = (
-        (resource.RLIMIT_CPU, math.ceil(seconds) + _SPARE_SECONDS),
-        (resource.RLIMIT_AS, _MEMORY_MB * 1_048_576),
-    )
-    for kind, most in limits:
+    limits = {
+        resource.RLIMIT_CPU: math.ceil(seconds) + _SPARE_SECONDS,
+        resource.RLIMIT_AS: _MEMORY_MB * 1_048_576,
+    }
+    for kind, most in limits.items():
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))

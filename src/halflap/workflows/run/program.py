@@ -1,4 +1,4 @@
-"""From a net to a program for the sandbox, built as an `ast`, whatever tasks and values are called.
+"""From a net to a program for the sandbox. Names and values of the net get into it as Python literals only.
 
 It plays the net: a task takes the tokens it needs and puts new ones. What becomes ready is started at once and awaited together. `_ENGINE` is the
 same for every net; the tables it reads differ.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import WorkflowError
@@ -36,18 +36,9 @@ def _look(path, said):
         elif at == 0:
             raise ValueError(f"{said}: there is no {step!r} yet.")
         else:
-            raise ValueError(f"{said}: {'.'.join(path[:at])!r} has no {step!r}. It is {_sort(value)}.")
+            there = f"an object with {', '.join(list(value)[:10])}" if isinstance(value, dict) else f"a {type(value).__name__}"
+            raise ValueError(f"{said}: {'.'.join(path[:at])!r} has no {step!r}. It is {there}.")
     return value
-
-
-def _sort(value):
-    if isinstance(value, dict):
-        names = [str(name) for name in value]
-        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-        return f"an object with {', '.join(names[:10])}{more}" if names else "an object with no keys"
-    if isinstance(value, list):
-        return f"a list of {len(value)}"
-    return "text" if isinstance(value, str) else json.dumps(value)
 
 
 def _keep(task, value):
@@ -66,45 +57,33 @@ def _ready():
     found = []
     for task, (join, places) in _joins.items():
         marked = [place for place in places if _marked[place]]
-        if join == "and":
-            taken = marked if len(marked) == len(places) else []
-        elif join == "or":
-            taken = marked if marked and len(marked) == _chosen.get(task, 0) else []
-        else:
-            taken = marked[:1]
-        for place in taken:
-            _marked[place] -= 1
-        if taken:
+        needed = {"and": len(places), "or": _chosen.get(task, 0)}.get(join, 1)
+        taken = marked[:1] if join == "xor" else marked
+        if taken and len(taken) == needed:
+            for place in taken:
+                _marked[place] -= 1
             found.append(task)
     return found
 
 
 def _mark(task):
     split, ways, join = _splits[task]
-    if split != "and":
-        taken = []
-        for place, holds in ways:
-            # What comes after the one that is taken is not looked at.
-            if holds is not None and (split == "or" or not taken) and holds():
+    taken = []
+    for place, holds in ways:
+        # An xor-split does not look at what comes after the one that is taken.
+        try:
+            if split == "and" or (holds is not None and (split == "or" or not taken) and holds()):
                 taken.append(place)
-        if not taken and task in _defaults:
-            taken = [_defaults[task]]
-        if not taken:
-            raise ValueError(f"No predicate of a flow out of {task!r} holds, and none of the flows is the default.")
-        ways = [(place, None) for place in taken]
+        except (TypeError, ArithmeticError) as error:
+            raise ValueError(f"A predicate of a flow out of {task!r} cannot be decided: {error}.") from None
+    if not taken and task in _defaults:
+        taken = [_defaults[task]]
+    if not taken:
+        raise ValueError(f"No predicate of a flow out of {task!r} holds, and none of the flows is the default.")
     if join is not None:
-        _chosen[join] = len(ways)
-    for place, _ in ways:
+        _chosen[join] = len(taken)
+    for place in taken:
         _marked[place] += 1
-
-
-def _plain(value):
-    try:
-        json.dumps(value)
-    except TypeError:
-        # A picture, say, which JSON has not.
-        return str(value)
-    return value
 
 
 async def _go(task):
@@ -124,26 +103,26 @@ async def _go(task):
         _mark(task)
     except Exception as error:
         # What is under way is done to its end; nothing more is begun.
-        _failed.append(error)
-        _where.append(task)
-        # What no tool said comes from what is known, and would come again.
-        if not isinstance(error, RuntimeError):
-            _lasting.append(task)
+        _failed.append((task, error))
     if not _failed:
         await asyncio.gather(*[_go(one) for one in _ready()])
+
+
+_chosen, _done, _failed, _trace = {}, {}, [], []
 """.strip()
 
 _PLAY = """
 await asyncio.gather(*[_go(one) for one in _ready()])
-_finished = {task: True for task in _trace}
-_results = {task: _plain(_data[task]) for task in _calls if task in _finished}
-print(json.dumps({'failed': _where[0] if _where else None, 'fails_again': bool(_lasting), 'trace': _trace, 'results': _results}, ensure_ascii=False))
+_results = {task: _data[task] for task in _calls if task in set(_trace)}
+# What no tool said comes from what is known, and would come again.
+_again = any(not isinstance(error, RuntimeError) for _, error in _failed)
+_told = {'failed': _failed[0][0] if _failed else None, 'fails_again': _again, 'trace': _trace, 'results': _results}
+print(json.dumps(_told, ensure_ascii=False, default=str))
 if _failed:
-    raise _failed[0]
+    raise _failed[0][1]
 if [place for place, count in _marked.items() if count] != [_output]:
     raise ValueError('It did not come to its end: ' + json.dumps(_marked))
-"""
-_TIME = "_time"
+""".strip()
 
 
 def net_program(net: Net, arguments: Mapping[str, Any], *, marked: bool = False) -> str:
@@ -153,10 +132,12 @@ def net_program(net: Net, arguments: Mapping[str, Any], *, marked: bool = False)
     `tool#<position of the task>.<number of the time>`. Only a `Journal` accepts such names.
     """
     try:
-        return _Program(net, arguments, marked=marked).text()
+        text = "\n\n".join(_parts(net, arguments, marked=marked))
+        ast.parse(text)
     except (RecursionError, MemoryError, SyntaxError):
         message = "An argument is nested too deeply for a program."
         raise WorkflowError([("", message)], f"The workflow {net.id!r} cannot be run.") from None
+    return text
 
 
 def recorded_net(code: str) -> tuple[Net, dict[str, Any]]:
@@ -168,123 +149,75 @@ def recorded_net(code: str) -> tuple[Net, dict[str, Any]]:
         raise WorkflowError([("", "The recorded program is not that of a workflow.")]) from None
 
 
-class _Program:
-    def __init__(self, net: Net, arguments: Mapping[str, Any], *, marked: bool) -> None:
-        self._net = net
-        self._marked = marked
-        self._given = arguments
-        self._incoming, self._outgoing = net.incoming(), net.outgoing()
-        self._joined = {split: block.join for split, block in or_blocks(net).items()}
-        self._called = {
-            task.id: f"_call_{at}" for at, task in enumerate(net.tasks.values()) if task.tool is not None
-        }
-
-    def text(self) -> str:
-        net = self._net
-        about = f"Runs the workflow {visible(net.id, _LONGEST)}."
-        if self._marked:
-            about += f"\n\n{json.dumps({'workflow': write_net(net), 'arguments': dict(self._given)})}"
-        body: list[ast.stmt] = [ast.Expr(ast.Constant(about))]
-        body += [ast.Import([ast.alias(one)]) for one in ("asyncio", "json")]
-        body += ast.parse(PRELUDE).body
-        body += ast.parse(_ENGINE).body
-        body += list(self._functions())
-        places = dict.fromkeys(place for flow in net.flows for place in (_place(net, flow),))
-        begin: dict[str, Any] = dict.fromkeys(places, 0) | {net.input: 1}
-        writes = {
-            task.id: sorted(task.writes)
-            for task in net.tasks.values()
-            if task.tool is not None and task.writes
-        }
-        defaults = {flow.source: _place(net, flow) for flow in net.flows if flow.default}
-        limits = {one.id: _DEFAULT_LIMIT if one.limit is None else one.limit for one in net.tasks.values()}
-        body += [
-            # As JSON text, so that the check before the run knows no types.
-            assign("_data", call("json.loads", constant(json.dumps(dict(self._given))))),
-            assign("_marked", literal(begin)),
-            assign("_joins", literal({task.id: self._join(task) for task in net.tasks.values()})),
-            assign("_splits", _table({task.id: self._split(task) for task in net.tasks.values()})),
-            assign("_calls", _table({task: load(name) for task, name in self._called.items()})),
-            assign("_defaults", literal(defaults)),
-            assign("_output", constant(net.output)),
-            assign("_writes", literal(writes)),
-            assign("_limits", literal(limits)),
-            *(assign(name, ast.Dict([], [])) for name in ("_chosen", "_done")),
-            *(assign(name, ast.List([], ast.Load())) for name in ("_failed", "_where", "_lasting", "_trace")),
-            *ast.parse(_PLAY).body,
-        ]
-        return ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
-
-    def _functions(self) -> Iterator[ast.stmt]:
-        for at, one in enumerate(self._net.tasks.values()):
-            if one.id not in self._called:
-                continue
-            assert one.tool is not None
-            given = {key: self._value(one, key, value) for key, value in (one.arguments or {}).items()}
-            tool: tuple[ast.expr, list[ast.expr]] = load(one.tool), []
-            if self._marked:
-                mark = ast.FormattedValue(load(_TIME), -1)
-                tool = load("call_tool"), [ast.JoinedStr([constant(f"{one.tool}#{at}."), mark])]
-            called = ast.Call(*tool, [ast.keyword(None, _table(given))] if given else [])
-            taken = ast.arguments([], [ast.arg(_TIME)], None, [], [], None, [])
-            yield ast.AsyncFunctionDef(self._called[one.id], taken, [ast.Return(ast.Await(called))], [])
-
-    def _value(self, task: Task, key: str, value: Any) -> ast.expr:
-        """Return the expression of an argument, or of a part of one."""
-        path = reference(value)
-        if path is not None:
-            return _looked_up(path, f"The argument {visible(key, _LONGEST)!r} of the task {task.id!r}")
-        if is_literal(value):
-            return literal(value["value"])
-        if isinstance(value, dict):
-            return _table({name: self._value(task, key, one) for name, one in value.items()})
-        if isinstance(value, list | tuple):
-            return ast.List([self._value(task, key, one) for one in value], ast.Load())
-        return literal(value)
-
-    def _join(self, task: Task) -> list[Any]:
-        places = dict.fromkeys(_place(self._net, flow) for flow in self._incoming[task.id])
-        return [task.join if len(places) > 1 else "xor", list(places)]
-
-    def _split(self, task: Task) -> ast.expr:
-        flows = self._outgoing[task.id]
-        kind = task.split if len(flows) > 1 else "and"
-        if kind != "and":
-            flows = [one for _, one in sorted(enumerate(flows), key=lambda one: _turn(*one))]
-        ways = [
-            ast.Tuple([constant(_place(self._net, flow)), self._holds(flow, kind)], ast.Load())
-            for flow in flows
-        ]
-        join = self._joined.get(task.id)
-        return ast.Tuple([constant(kind), ast.List(list(ways), ast.Load()), constant(join)], ast.Load())
-
-    def _holds(self, flow: Flow, kind: str) -> ast.expr:
-        if kind == "and" or flow.predicate is None:
-            return constant(None)
-        said = f"The predicate of the flow from {flow.source!r} to {flow.target!r}"
-        decided = to_python(parse(flow.predicate), lambda path: _looked_up(path, said))
-        return ast.Lambda(_no_arguments(), decided)
+def _parts(net: Net, arguments: Mapping[str, Any], *, marked: bool) -> Iterator[str]:
+    about = f"Runs the workflow {visible(net.id, _LONGEST)}."
+    if marked:
+        about += f"\n\n{json.dumps({'workflow': write_net(net), 'arguments': dict(arguments)})}"
+    yield repr(about)
+    yield "import asyncio\nimport json"
+    yield PRELUDE
+    yield _ENGINE
+    incoming, outgoing = net.incoming(), net.outgoing()
+    closed = {split: block.join for split, block in or_blocks(net).items()}
+    calls, joins, splits = [], {}, []
+    for at, task in enumerate(net.tasks.values()):
+        if task.tool is not None:
+            given = _dict((key, _value(task, key, value)) for key, value in (task.arguments or {}).items())
+            called = (
+                f"call_tool(f'{task.tool}#{at}.{{_time}}', **{given})"
+                if marked
+                else f"{task.tool}(**{given})"
+            )
+            yield f"async def _call_{at}(_time):\n    return await {called}"
+            calls.append((task.id, f"_call_{at}"))
+        places = list(dict.fromkeys(_place(net, flow) for flow in incoming[task.id]))
+        joins[task.id] = [task.join if len(places) > 1 else "xor", places]
+        splits.append((task.id, _split(net, task, outgoing[task.id], closed.get(task.id))))
+    marking: dict[str, int] = dict.fromkeys((_place(net, flow) for flow in net.flows), 0) | {net.input: 1}
+    tables = {
+        "_marked": marking,
+        "_joins": joins,
+        "_defaults": {flow.source: _place(net, flow) for flow in net.flows if flow.default},
+        "_output": net.output,
+        "_writes": {task.id: sorted(task.writes) for task in net.tasks.values() if task.tool and task.writes},
+        "_limits": {task.id: task.limit or _DEFAULT_LIMIT for task in net.tasks.values()},
+    }
+    # As JSON text, so that the check before the run knows no types.
+    yield f"_data = json.loads({json.dumps(dict(arguments))!r})"
+    yield "\n".join(f"{name} = {value!r}" for name, value in tables.items())
+    yield f"_calls = {_dict(calls)}\n_splits = {_dict(splits)}"
+    yield _PLAY
 
 
-def load(name: str) -> ast.expr:
-    return ast.Name(name, ast.Load())
+def _dict(items: Iterable[tuple[str, str]]) -> str:
+    return "{" + ", ".join(f"{key!r}: {value}" for key, value in items) + "}"
 
 
-def constant(value: str | None) -> ast.expr:
-    return ast.Constant(value)
+def _value(task: Task, key: str, value: Any) -> str:
+    """Return the expression of an argument, or of a part of one."""
+    path = reference(value)
+    if path is not None:
+        said = f"The argument {visible(key, _LONGEST)!r} of the task {task.id!r}"
+        return f"_look({list(path)!r}, {said!r})"
+    if is_literal(value):
+        return repr(value["value"])
+    if isinstance(value, dict):
+        return _dict((name, _value(task, key, one)) for name, one in value.items())
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_value(task, key, one) for one in value)}]"
+    return repr(value)
 
 
-def literal(value: Any) -> ast.expr:
-    """Return a JSON value as an expression."""
-    return ast.parse(repr(value), mode="eval").body
-
-
-def call(function: str, *arguments: ast.expr) -> ast.expr:
-    return ast.Call(ast.parse(function, mode="eval").body, list(arguments), [])
-
-
-def assign(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
+def _split(net: Net, task: Task, flows: list[Flow], join: str | None) -> str:
+    """Return the kind of a split, its ways in the order in which they are looked at, and the or-join that closes it."""
+    ways = []
+    for flow in sorted(flows, key=lambda one: (one.order is None, one.order or 0)):
+        holds = "None"
+        if flow.predicate is not None:
+            said = f"The predicate of the flow from {flow.source!r} to {flow.target!r}"
+            holds = f"lambda: {ast.unparse(to_python(parse(flow.predicate), said))}"
+        ways.append(f"({_place(net, flow)!r}, {holds})")
+    return f"({task.split if len(flows) > 1 else 'and'!r}, [{', '.join(ways)}], {join!r})"
 
 
 def _place(net: Net, flow: Flow) -> str:
@@ -292,19 +225,3 @@ def _place(net: Net, flow: Flow) -> str:
     if flow.source in net.conditions:
         return flow.source
     return flow.target if flow.target in net.conditions else flow.key
-
-
-def _turn(at: int, flow: Flow) -> tuple[bool, int, int]:
-    return (flow.order is None, flow.order or 0, at)
-
-
-def _looked_up(path: tuple[str, ...], said: str) -> ast.expr:
-    return call("_look", ast.List([constant(one) for one in path], ast.Load()), constant(said))
-
-
-def _table(of: Mapping[str, ast.expr]) -> ast.expr:
-    return ast.Dict([constant(key) for key in of], list(of.values()))
-
-
-def _no_arguments() -> ast.arguments:
-    return ast.arguments([], [], None, [], [], None, [])

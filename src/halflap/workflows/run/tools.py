@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ArgumentProblem, HalflapError, ToolNotFoundError, WorkflowError
@@ -31,7 +32,15 @@ async def check_tools(
     """
     problems: list[tuple[str, str]] = []
     down: list[ToolNotFoundError] = []
-    known, repeatable = await _known(net, look_up)
+    known: dict[str, ToolSchema | HalflapError] = {}
+    repeatable: set[str] = set()
+    for tool in dict.fromkeys(task.tool for task in net.tasks.values() if task.tool is not None):
+        try:
+            known[tool], again = await look_up(tool)
+        except HalflapError as error:
+            known[tool] = error
+        else:
+            repeatable |= {tool} if again else set()
     made = sources(net)
     fixed = {name: value for name, value in given.items() if name not in made}
     for at, task in enumerate(net.tasks.values()):
@@ -43,33 +52,18 @@ async def check_tools(
             if isinstance(found, ToolNotFoundError) and found.unavailable_reason is not None:
                 down.append(found)
         else:
-            problems += await asyncio.to_thread(_problems, f"tasks[{at}]", task, fixed, found, strict=strict)
+            listed = await asyncio.to_thread(_problems, task, fixed, found, strict=strict)
+            problems += ((f"tasks[{at}].{path}", message) for path, message in listed)
     if problems and len(down) == len(problems):
         # The workflow itself may be fine: its server is down.
         raise down[0]
     if problems:
         raise WorkflowError(problems, f"The workflow {net.id!r} cannot be run. Nothing was called.")
-    return repeatable
-
-
-async def _known(
-    net: Net, look_up: Callable[[str], Awaitable[tuple[ToolSchema, bool]]]
-) -> tuple[dict[str, ToolSchema | HalflapError], frozenset[str]]:
-    """Look up every tool, also those of tasks that are done, which may be done again."""
-    known: dict[str, ToolSchema | HalflapError] = {}
-    repeatable: set[str] = set()
-    for tool in dict.fromkeys(task.tool for task in net.tasks.values() if task.tool is not None):
-        try:
-            known[tool], again = await look_up(tool)
-        except HalflapError as error:
-            known[tool] = error
-        else:
-            repeatable |= {tool} if again else set()
-    return known, frozenset(repeatable)
+    return frozenset(repeatable)
 
 
 def _problems(
-    path: str, task: Task, fixed: Mapping[str, Any], schema: ToolSchema, *, strict: bool
+    task: Task, fixed: Mapping[str, Any], schema: ToolSchema, *, strict: bool
 ) -> list[tuple[str, str]]:
     value: dict[str, Any] = {}
     later: set[str] = set()
@@ -80,33 +74,29 @@ def _problems(
         except LookupError:
             value[key] = None
             later.add(path_of([key]))
-    found = [one for one in schema.validate_arguments(value) if not _concerns(one, later)]
-    reported = {one.path for one in found}
+
+    def is_certain(problem: ArgumentProblem) -> bool:
+        if not problem.path:
+            return problem.what != "wrong" or not later
+        inside = any(problem.path == one or problem.path.startswith((f"{one}.", f"{one}[")) for one in later)
+        return problem.what == "unknown" or not inside
+
+    found = [one for one in schema.validate_arguments(value) if is_certain(one)]
     if strict and make_stub(schema).closed:
-        names = {one.name for one in schema.parameters}
+        unknown = {path_of([key]) for key in value} - {path_of([one.name]) for one in schema.parameters}
+        unknown -= {one.path for one in found}
         found += [
-            ArgumentProblem(path_of([key]), "There is no such argument", "", "unknown")
-            for key in value
-            if key not in names and path_of([key]) not in reported
+            ArgumentProblem(path, "There is no such argument", "", "unknown") for path in sorted(unknown)
         ]
     if all(one.what == "more" for one in found):
         return []
     called = f"'{task.id}' calls {schema.format_compact()}"
-    return [(_at(path, one.path), f"{_message(one)} {called}") for one in found]
+    return [(_path(one), f"{replace(one, path='')}. {called}") for one in found]
 
 
-def _message(problem: ArgumentProblem) -> str:
-    if problem.what == "missing":
-        return f"It is missing; expected {problem.expected}."
-    if problem.what in {"unknown", "more"}:
-        return f"{problem.expected}."
-    return f"Expected {problem.expected}, received {problem.received}."
-
-
-def _at(path: str, inner: str) -> str:
-    if not inner:
-        return f"{path}.arguments"
-    return f"{path}.arguments{inner}" if inner.startswith("[") else f"{path}.arguments.{inner}"
+def _path(problem: ArgumentProblem) -> str:
+    dot = "." if problem.path and not problem.path.startswith("[") else ""
+    return f"arguments{dot}{problem.path}"
 
 
 def _filled(value: Any, fixed: Mapping[str, Any]) -> Any:
@@ -117,7 +107,7 @@ def _filled(value: Any, fixed: Mapping[str, Any]) -> Any:
         for step in path:
             if isinstance(found, list) and step.isdigit():
                 found = found[int(step)]
-            elif isinstance(found, Mapping) and step in found:
+            elif isinstance(found, Mapping):
                 found = found[step]
             else:
                 raise LookupError(step)
@@ -127,11 +117,3 @@ def _filled(value: Any, fixed: Mapping[str, Any]) -> Any:
     if isinstance(value, dict):
         return {key: _filled(one, fixed) for key, one in value.items()}
     return [_filled(one, fixed) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _concerns(problem: ArgumentProblem, later: set[str]) -> bool:
-    """Return whether a problem may come from an argument that is not known yet: it is in it, or about the whole."""
-    inside = any(problem.path == one or problem.path.startswith((f"{one}.", f"{one}[")) for one in later)
-    return (inside and problem.what != "unknown") or (
-        not problem.path and bool(later) and problem.what == "wrong"
-    )

@@ -6,27 +6,26 @@ unless it is silent.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from halflap.core.errors import WorkflowError
-from halflap.workflows.analysis.order import Data, depend, dependents
+from halflap.workflows.analysis.order import UNKNOWN, Data, depend, dependents
 from halflap.workflows.model.block import (
     NOTHING,
     Block,
     Branches,
-    Choice,
     Loop,
     Step,
     is_choice,
+    is_parallel,
     parts_of,
     remembered,
     sequence,
     steps_of,
 )
-from halflap.workflows.model.net import CANCELLATION, FIXING, Net
+from halflap.workflows.model.net import FIXING, Net
 from halflap.workflows.predicates import names, parse
 
-UNKNOWN = Data(None, None)
 TIE = "\0"
 """How names begin that stand for an order to keep, not for data."""
 
@@ -43,35 +42,33 @@ class Facts:
         for at, rule in enumerate(net.rules):
             for task in rule.tasks if rule.kind in {"precedence", "response"} else ():
                 self._ties[task] = self._ties.get(task, frozenset()) | {f"{TIE}rules[{at}]"}
-        self.held = frozenset(fixed) | {one.at for one in net.kept if one.name in FIXING}
+        self._held = {*fixed, *(one.at for one in net.kept if one.name in FIXING)}
         """Tasks that are not moved."""
-        self.named = frozenset(task for rule in net.rules for task in rule.tasks)
-        """Tasks that a rule names: they cannot be dropped."""
-
-    @property
-    def undeclared(self) -> list[str]:
-        """Tasks without declared reads and writes."""
-        tasks = [task for task in self.net.tasks.values() if not self.routes(task.id)]
-        return [task.id for task in tasks if task.reads is None or task.writes is None]
-
-    @property
-    def timeless(self) -> list[str]:
+        self._needed = self._held.union(task for rule in net.rules for task in rule.tasks)
+        """Tasks that cannot be dropped."""
+        tasks = net.tasks.values()
+        self.duration = dict.fromkeys(net.conditions, 0.0)
+        for one in tasks:
+            self.duration[one.id] = float(one.label is not None if one.duration is None else one.duration)
+        self.timeless = [one.id for one in tasks if one.label is not None and one.duration is None]
         """Tasks without a duration."""
-        tasks = self.net.tasks.values()
-        return [task.id for task in tasks if task.label is not None and task.duration is None]
+        undeclared = (one.id for one in tasks if one.reads is None or one.writes is None)
+        self.undeclared = [task for task in undeclared if not self.routes(task)]
+        """Tasks without declared reads and writes."""
 
-    @property
-    def untouchable(self) -> str | None:
-        """Why nothing in the workflow may be changed, if so."""
-        found = sorted({one.name for one in self.net.kept if one.name in CANCELLATION})
-        what = f"It has cancellation ({', '.join(found)}), whose effects the model cannot follow."
-        return what if found else None
-
-    def duration(self, node: str) -> float:
+    def routes(self, node: str) -> bool:
+        """Return whether a step does nothing: a condition, or a silent task that exists for its gates."""
         task = self.net.tasks.get(node)
-        if task is None or task.duration is None:
-            return 0.0 if task is None or task.label is None else 1.0
-        return float(task.duration)
+        return task is None or (
+            task.label is None
+            and not (task.duration or task.cost or task.writes or task.tool or task.resource)
+            and node not in self._needed
+        )
+
+    def removable(self, node: str) -> bool:
+        """Return whether nothing is lost with a step; a silent task that reads may be what a choice depends on."""
+        task = self.net.tasks.get(node)
+        return self.routes(node) and (task is None or not task.reads)
 
     def cost(self, node: str) -> float:
         task = self.net.tasks.get(node)
@@ -80,23 +77,6 @@ class Facts:
     def resource(self, node: str) -> str | None:
         task = self.net.tasks.get(node)
         return None if task is None else task.resource
-
-    def routes(self, node: str) -> bool:
-        """Return whether a step does nothing: a condition, or a silent task that exists for its gates."""
-        task = self.net.tasks.get(node)
-        return task is None or (
-            task.label is None
-            and not (task.duration or task.cost or task.writes or task.tool or task.resource)
-            and self.droppable(node)
-        )
-
-    def removable(self, node: str) -> bool:
-        """Return whether nothing is lost with a step; a silent task that reads may be what a choice depends on."""
-        task = self.net.tasks.get(node)
-        return self.routes(node) and (task is None or not task.reads)
-
-    def droppable(self, node: str) -> bool:
-        return node not in self.held and node not in self.named
 
     def doing(self, block: Block) -> list[str]:
         """Return the tasks of a block that do something, as listed in the net."""
@@ -112,10 +92,11 @@ class Facts:
         """Return what a block reads and writes, its choices included."""
         if isinstance(block, Step):
             task = self.net.tasks.get(block.node)
-            if task is None or block.node in self.held:
+            if task is None or block.node in self._held:
                 return Data() if task is None else UNKNOWN
-            own = Data(task.reads or frozenset()) if self.routes(task.id) else Data(task.reads, task.writes)
-            return own | self.tie(task.id)
+            nothing = frozenset[str]()
+            own = (task.reads or nothing, nothing) if self.routes(task.id) else (task.reads, task.writes)
+            return Data.of(*own) | self.tie(task.id)
         found = self.choice(block) if is_choice(block) else Data()
         for part in block.parts:
             found |= self.data(part)
@@ -132,34 +113,19 @@ class Facts:
     def choice(self, block: Block) -> Data:
         """Return what a choice reads: the names in its predicates, or what the task that chooses reads."""
         assert isinstance(block, Branches | Loop)
-        choices = list(_choices_of(block))
-        stated = [one.predicate for one in choices if one.predicate is not None]
+        stated = [one.predicate for one in block.choices if one.predicate is not None]
         # One way, the default, needs no predicate.
-        if len(choices) - len(stated) <= 1 < len(choices):
+        if len(stated) >= len(block.choices) - 1:
             try:
                 read = frozenset(name[0] for one in stated for name in names(parse(one)))
             except WorkflowError:
                 return UNKNOWN
-            return Data(read) | self.tie(block.split)
+            return Data.of(read, frozenset()) | self.tie(block.split)
         task = self.net.tasks.get(block.split or "")
         known = (
             task is not None and task.reads is not None and (task.label is None or task.writes is not None)
         )
         return self.tie(block.split) if known else UNKNOWN
-
-
-def _choices_of(block: Branches | Loop) -> Iterator[Choice]:
-    """Yield what the ways of a gate state, including those that form a block at the same gate."""
-    if isinstance(block, Loop):
-        yield from block.choices
-        return
-    for part, choice in zip(block.parts, block.choices, strict=True):
-        if isinstance(part, Branches) and part.split == block.split and is_choice(part):
-            yield from _choices_of(part)
-        else:
-            yield choice
-            if isinstance(part, Loop) and part.split == block.split:
-                yield part.choices[1]
 
 
 # Atoms ------------------------------------------------------------------------------------------------
@@ -195,7 +161,7 @@ class Atoms:
     def _add(self, block: Block, before: int) -> int:
         added = 0
         for part in fused(parts_of(block)):
-            if isinstance(part, Branches) and part.kind == "and":
+            if is_parallel(part):
                 inside = 0
                 for way in part.parts:
                     inside |= self._add(way, before | added)

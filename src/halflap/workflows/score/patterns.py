@@ -1,7 +1,7 @@
 """How well a workflow uses four patterns, and what would make it better: one list of findings answers both.
 
 A finding is one place where a pattern could be used well: two neighbours in a sequence, two tasks that could be parallel, what a choice or a loop
-should state. A pattern's score is the share of its findings that are good; each bad one is a recommendation, if it names a change.
+should state. A pattern's score is the share of its places that are good; each bad one is a recommendation, if it names a change.
 """
 
 from __future__ import annotations
@@ -16,25 +16,23 @@ from halflap.workflows.answers import Advice
 from halflap.workflows.model.block import (
     Block,
     Branches,
-    Choice,
     Loop,
     Sequence,
-    Step,
     Tangle,
     blocks_in,
     is_choice,
     parallel,
     parts_of,
-    steps_of,
 )
-from halflap.workflows.model.reduce import loose_gates, mismatches, unstructured_because
+from halflap.workflows.model.reduce import unstructured_because
 from halflap.workflows.score.facts import TIE, Atoms, Facts, fused
-from halflap.workflows.score.rules import RuleVerdict, rule_text
+from halflap.workflows.score.rules import rule_text
 from halflap.workflows.score.simulate import EndlessError
 from halflap.workflows.score.timing import Timing, way_back
 
 if TYPE_CHECKING:
     from halflap.workflows.analysis.soundness import Soundness
+    from halflap.workflows.answers import RuleResult
 
 Pattern = Literal["sequential", "parallel", "choice", "loop"]
 PATTERNS: tuple[Pattern, ...] = ("sequential", "parallel", "choice", "loop")
@@ -44,9 +42,8 @@ _CLOSE = 1e-9
 
 
 class Finding(NamedTuple):
-    """Places of one kind: how many there are, and how many are good."""
+    """How many places of a pattern are good, and what to do about a bad one."""
 
-    aspect: str
     good: int
     places: int = 1
     advice: Advice | None = None
@@ -54,21 +51,14 @@ class Finding(NamedTuple):
 
 def findings(facts: Facts, tree: Block, pattern: Pattern) -> Iterator[Finding]:
     if pattern == "parallel":
-        for level in _levels(tree):
+        # Tasks can be compared in the whole, and in each way of a choice or loop within.
+        apart = [one for one in blocks_in(tree) if is_choice(one) or isinstance(one, Tangle)]
+        for level in (tree, *(part for one in apart for part in one.parts)):
             yield from _independent(facts, level)
         return
     look = {"sequential": _neighbours, "choice": _choice, "loop": _loop}[pattern]
     for block in blocks_in(tree):
         yield from look(facts, block)
-
-
-def _levels(tree: Block) -> Iterator[Block]:
-    """Yield the blocks whose atoms can be compared: the whole, and each way of a choice or loop within."""
-    if not isinstance(tree, Tangle):
-        yield tree
-    for one in blocks_in(tree):
-        if is_choice(one) or isinstance(one, Tangle):
-            yield from one.parts
 
 
 def pattern_score(found: Iterable[Finding]) -> float | None:
@@ -81,7 +71,7 @@ def pattern_score(found: Iterable[Finding]) -> float | None:
 
 
 def _advice(dimension: str, tasks: Iterable[str | None], change: str, why: str) -> Advice:
-    named = tuple(task for task in tasks if task)
+    named = tuple(task for task in dict.fromkeys(tasks) if task)
     return Advice(dimension=dimension, tasks=named, change=change, why=why)  # type: ignore[arg-type]
 
 
@@ -95,7 +85,7 @@ def _neighbours(facts: Facts, block: Block) -> Iterator[Finding]:
     doing = [part for part in fused(block.parts) if facts.doing(part)] if isinstance(block, Sequence) else []
     for first, then in pairwise(doing):
         if facts.depend(first, then):
-            yield Finding("dependent", 1)
+            yield Finding(1)
             continue
         try:
             gain = timing.mean(first) + timing.mean(then) - timing.mean(parallel((first, then)))
@@ -103,22 +93,17 @@ def _neighbours(facts: Facts, block: Block) -> Iterator[Finding]:
             gain = 0.0
         found = None
         if gain > _CLOSE:
-            (one, task), (other, second) = _called(facts, first), _called(facts, then)
+            tasks = _decider(facts, first), _decider(facts, then)
             why = f"Neither needs the other's data; together they take {gain:g} less."
-            change = f"Do {one} and {other} in parallel."
-            found = _advice("performance", dict.fromkeys((task, second)), change, why)
-        yield Finding("dependent", 0, advice=found)
+            found = _advice("performance", tasks, f"Do {_named(tasks)} in parallel.", why)
+        yield Finding(0, advice=found)
 
 
-def _called(facts: Facts, block: Block) -> tuple[str, str]:
-    """Return how to refer to a part of a sequence, and the task that it is named by."""
+def _decider(facts: Facts, block: Block) -> str:
+    """Return the task that a part of a sequence is named by."""
     last = parts_of(block)[-1]
-    if not isinstance(last, Branches | Loop):
-        node = steps_of(last)[0]
-        return f"'{node}'", node
-    node = last.split or ""
-    kind = "loop at" if isinstance(last, Loop) else "parallel block of" if last.kind == "and" else "choice at"
-    return f"the {kind} '{node}'", node if node in facts.net.tasks else next(iter(facts.doing(block)), node)
+    split = last.split if isinstance(last, Branches | Loop) else None
+    return split if split is not None and split in facts.net.tasks else facts.doing(block)[0]
 
 
 def _independent(facts: Facts, block: Block) -> Iterator[Finding]:
@@ -139,15 +124,15 @@ def _independent(facts: Facts, block: Block) -> Iterator[Finding]:
         apart = doing & ~atoms.before[at]
         clash = apart & atoms.depends[at]
         free = doing & ~clash & ~needs
-        yield Finding("side_by_side", (free & apart).bit_count(), free.bit_count())
+        yield Finding((free & apart).bit_count(), free.bit_count())
         for other in bits_of(clash):
-            yield Finding("independent", 0, advice=_race(facts, atoms.atoms[other], one))
+            yield Finding(0, advice=_race(facts, atoms.atoms[other], one))
         doing |= 1 << at
 
 
 def _race(facts: Facts, one: Block, other: Block) -> Advice | None:
     mine, yours = facts.data(one), facts.data(other)
-    if mine.reads is None or mine.writes is None or yours.reads is None or yours.writes is None:
+    if not (mine.is_known and yours.is_known):
         return None
     shared = mine.writes & (yours.reads | yours.writes) | mine.reads & yours.writes
     clash = sorted(name for name in shared if not name.startswith(TIE))
@@ -157,70 +142,40 @@ def _race(facts: Facts, one: Block, other: Block) -> Advice | None:
 
 
 def _choice(facts: Facts, block: Block) -> Iterator[Finding]:
-    """Look at choices: good if they are closed by a join, decided, and their ways distinct."""
+    """Look at choices: good if something states how they are made. At a condition, whichever task comes first decides."""
     if isinstance(block, Branches) and is_choice(block):
-        yield Finding("closed", 1)
-        yield from _decided(facts, block.split, block.choices, block.parts)
-    if not isinstance(block, Tangle):
-        return
-    for at, corner in enumerate(block.corners):
-        ways = [number for number, (source, _) in enumerate(block.links) if source == at]
-        if not corner.joins and corner.kind != "and" and len(ways) > 1:
-            yield Finding("closed", 0)
-            choices = tuple(block.choices[way] for way in ways)
-            yield from _decided(facts, corner.node, choices, [block.parts[way] for way in ways])
-
-
-def _decided(
-    facts: Facts, split: str | None, choices: tuple[Choice, ...], ways: Iterable[Block]
-) -> Iterator[Finding]:
-    without = sum(one.predicate is None for one in choices)
-    decided = without <= 1 or all(one.probability is not None for one in choices)
-    change = f"Give the flows out of '{split}' predicates and a default, or probabilities."
-    why = "Nothing states how a way is chosen; all count as equally likely."
-    # At a condition, whichever task comes first decides.
-    good = decided or split in facts.net.conditions
-    yield Finding("decided", int(good), advice=_advice("maintainability", (split,), change, why))
-    looks = [_look(facts, way) for way in ways]
-    yield Finding("distinct", int(len(set(looks)) == len(looks)))
-
-
-def _look(facts: Facts, block: Block) -> tuple[object, ...]:
-    """Return the visible labels of a block and how they are arranged."""
-    if isinstance(block, Step):
-        task = facts.net.tasks.get(block.node)
-        return () if task is None or task.label is None else (task.label,)
-    looks = [_look(facts, part) for part in block.parts]
-    if isinstance(block, Sequence):
-        return tuple(label for look in looks for label in look)
-    return ((type(block), getattr(block, "kind", None), *looks),)
+        without = sum(one.predicate is None for one in block.choices)
+        decided = without <= 1 or all(one.probability is not None for one in block.choices)
+        change = f"Give the flows out of '{block.split}' predicates and a default, or probabilities."
+        why = "Nothing states how a way is chosen; all count as equally likely."
+        advice = _advice("maintainability", (block.split,), change, why)
+        yield Finding(int(decided or block.split in facts.net.conditions), advice=advice)
 
 
 def _loop(facts: Facts, block: Block) -> Iterator[Finding]:
     """Look at loops: good if they can be left, and a task of theirs has a limit."""
     if not isinstance(block, Loop):
         return
-    yield Finding("structured", 1)
-    unlikely = None
+    endless = None
     try:
         way_back(block)
     except EndlessError as error:
         change = f"Make the flow out of the loop at '{block.split}' more likely."
-        unlikely = _advice("performance", (block.split,), change, str(error))
-    yield Finding("can_be_left", int(block.choices[0].weight > 0), advice=unlikely)
+        endless = _advice("performance", (block.split,), change, str(error))
+    yield Finding(int(endless is None), advice=endless)
     limited = any(facts.net.tasks[node].limit for node in facts.steps(block) if node in facts.net.tasks)
     tasks = facts.doing(block)[:1]
     change = f"Give {_named(tasks) or 'a task of the loop'} a limit."
     unbounded = _advice("maintainability", tasks, change, "Nothing states how often the loop may run.")
-    yield Finding("bounded", int(limited), advice=unbounded)
+    yield Finding(int(limited), advice=unbounded)
 
 
 # Recommendations --------------------------------------------------------------------------------------
 
 
-def advice(facts: Facts, tree: Block, judged: Soundness, verdicts: Iterable[RuleVerdict]) -> list[Advice]:
+def advice(facts: Facts, tree: Block, judged: Soundness, rules: Iterable[RuleResult]) -> list[Advice]:
     """Return recommendations, mistakes first."""
-    found = [*_wrong(facts, judged, verdicts), *_gates(facts, tree)]
+    found = [*_wrong(facts, judged, rules), *_gates(facts, tree)]
     for pattern in ("parallel", "loop", "sequential", "choice"):
         bad = (one for one in findings(facts, tree, pattern) if one.good < one.places)
         found += [one.advice for one in bad if one.advice is not None]
@@ -228,30 +183,31 @@ def advice(facts: Facts, tree: Block, judged: Soundness, verdicts: Iterable[Rule
     return list(dict.fromkeys(found))[:_MAX_ADVICE]
 
 
-def _wrong(facts: Facts, judged: Soundness, verdicts: Iterable[RuleVerdict]) -> Iterator[Advice]:
+def _wrong(facts: Facts, judged: Soundness, rules: Iterable[RuleResult]) -> Iterator[Advice]:
     for failure in judged.failures:
-        tasks = (failure.task,) if failure.task is not None else failure.trace[-1:]
+        tasks = [failure.task] if failure.task is not None else failure.trace[-1:]
         after = f" after {', '.join(failure.trace)}" if failure.trace else ""
-        yield _advice("compliance", tasks, f"Fix what happens{after}.", failure.why)
-    for one in verdicts:
-        if one.holds is False and one.trace is not None:
-            lacking = [task for task in one.rule.tasks if facts.resource(task) is None]
-            change = f"Change the workflow so that {rule_text(one.rule)}, or remove the rule."
-            if one.rule.kind == "separation_of_duties" and lacking:
+        yield _advice("compliance", tasks, f"Fix what happens{after}.", failure.message)
+    for rule in rules:
+        if rule.holds is False and rule.trace is not None:
+            lacking = [task for task in rule.tasks if facts.resource(task) is None]
+            change = f"Change the workflow so that {rule_text(rule)}, or remove the rule."
+            if rule.kind == "separation_of_duties" and lacking:
                 change = f"Give {_named(lacking)} a resource."
-            yield _advice("compliance", one.rule.tasks, change, one.why or "")
+            yield _advice("compliance", rule.tasks, change, rule.message or "")
 
 
 def _gates(facts: Facts, tree: Block) -> Iterator[Advice]:
-    found = mismatches(tree)
-    for one in found:
-        split, join_ = one.split, one.join
-        change = f"Make '{join_.node}' an {split.kind}-join, or '{split.node}' an {join_.kind}-split."
-        yield _advice("maintainability", (split.node, join_.node), change, str(one))
-    gates = [gate for gate in loose_gates(tree) if gate in facts.net.tasks][:_MAX_NAMED]
-    if gates and not found:
+    why = unstructured_because(tree)
+    if not isinstance(tree, Tangle) or why is None:
+        return
+    for one in tree.mismatches:
+        change = f"Make '{one.join}' an {one.split_kind}-join, or '{one.split}' an {one.join_kind}-split."
+        yield _advice("maintainability", (one.split, one.join), change, why)
+    gates = [gate for gate in tree.gates if gate in facts.net.tasks][:_MAX_NAMED]
+    if gates and not tree.mismatches:
         change = f"Close the splits of {_named(gates)} with joins of the same kind, block within block."
-        yield _advice("maintainability", gates, change, unstructured_because(tree) or "")
+        yield _advice("maintainability", gates, change, why)
 
 
 def _undeclared(facts: Facts) -> Iterator[Advice]:

@@ -6,26 +6,15 @@ breaks it: of a tree those of its two tasks alone, otherwise all, up to the boun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.text import join
 from halflap.workflows.analysis.states import explore, unfolded
+from halflap.workflows.answers import RuleResult
 
 if TYPE_CHECKING:
     from halflap.workflows.analysis.study import Study
     from halflap.workflows.model.net import Rule
-
-
-@dataclass(frozen=True, slots=True)
-class RuleVerdict:
-    """Whether a rule holds; None where that is unknown."""
-
-    rule: Rule
-    holds: bool | None
-    why: str | None = None
-    trace: tuple[str, ...] | None = None
-    """The task ids of a complete case that breaks it."""
 
 
 class _Seen(NamedTuple):
@@ -50,7 +39,7 @@ class _Seen(NamedTuple):
                 return self.both
 
 
-def rule_text(rule: Rule) -> str:
+def rule_text(rule: Rule | RuleResult) -> str:
     """Return what a rule demands, as a clause."""
     one, other = (f"'{task}'" for task in (*rule.tasks, "")[:2])
     return {
@@ -62,53 +51,54 @@ def rule_text(rule: Rule) -> str:
     }[rule.kind]
 
 
-def check_rule(study: Study, rule: Rule) -> RuleVerdict:
+def check_rule(study: Study, rule: Rule) -> RuleResult:
     """Check a rule over all complete cases."""
-    if study.completes is False:
+
+    def answer(holds: bool | None, message: str | None = None, trace: list[str] | None = None) -> RuleResult:
+        return RuleResult(kind=rule.kind, tasks=rule.tasks, holds=holds, message=message, trace=trace)
+
+    if study.problem is not None:
+        return answer(None, f"Whether {rule_text(rule)} is unknown: {study.problem}")
+    if study.block is None and study.space.final is None:
         if rule.kind == "required":
-            return RuleVerdict(rule, False, f"No case can be completed, so none has '{rule.tasks[0]}'.")
-        return RuleVerdict(rule, None, f"Whether {rule_text(rule)} is not judged: no case can be completed.")
-    separate = rule.kind == "separation_of_duties"
+            return answer(False, f"No case can be completed, so none has '{rule.tasks[0]}'.")
+        return answer(None, f"Whether {rule_text(rule)} is not judged: no case can be completed.")
     resources = [study.net.tasks[task].resource for task in rule.tasks]
-    if separate and study.completes and None not in resources and len(set(resources)) > 1:
-        return RuleVerdict(rule, True)
-    if study.block is None and study.space.problem is not None:
-        return RuleVerdict(rule, None, f"Whether {rule_text(rule)} is unknown: {study.space.problem}")
-    trace = _breaking_case(study, rule)
+    lacking = [f"'{task}'" for task, resource in zip(rule.tasks, resources, strict=True) if resource is None]
+    separate = rule.kind == "separation_of_duties"
+    trace = None if separate and not lacking and len({*resources}) > 1 else _breaking_case(study, rule)
     if trace is None:
-        return RuleVerdict(rule, True)
+        return answer(True)
     why = f"It does not hold that {rule_text(rule)}."
-    lacking = [f"'{task}'" for task in rule.tasks if study.net.tasks[task].resource is None]
     if separate and lacking:
         why = f"{join(lacking)} declares no resource, so it cannot be shown that {rule_text(rule)}."
-    return RuleVerdict(rule, False, why, trace)
+    return answer(False, why, trace)
 
 
-def _breaking_case(study: Study, rule: Rule) -> tuple[str, ...] | None:
+def _breaking_case(study: Study, rule: Rule) -> list[str] | None:
     """Return the tasks of a case that breaks a rule."""
-    if study.block is None:
-        space, ending = study.space, study.ending
-    else:
-        space = explore(unfolded(study.net, study.block, rule.tasks), study.bound)
-        ending = space.ending()
-    final = space.final()
+    space = (
+        study.space
+        if study.block is None
+        else explore(unfolded(study.net, study.block, rule.tasks), study.bound)
+    )
     start = (0, _Seen())
     came: dict[tuple[int, _Seen], tuple[tuple[int, _Seen], tuple[str, ...]] | None] = {start: None}
     waiting = [start]
     for state, seen in waiting:
-        if state == final and seen.breaks(rule):
+        if state == space.final and seen.breaks(rule):
             trace: list[str] = []
             back = came[state, seen]
             while back is not None:
                 trace[:0] = back[1]
                 back = came[back[0]]
-            return tuple(trace)
+            return trace
         for step, target in space.steps[state]:
             tasks = space.machine.steps[step].tasks
             after = seen
             for task in tasks:
                 after = after.after(task) if task in rule.tasks else after
-            if target in ending and (target, after) not in came:
+            if target in space.ending and (target, after) not in came:
                 came[target, after] = ((state, seen), tasks)
                 waiting.append((target, after))
     return None

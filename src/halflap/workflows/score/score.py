@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, ClassVar
@@ -12,13 +11,12 @@ from pydantic import ConfigDict, Field
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
-from halflap.workflows.answers import Compliance, Failed, Measure, RawScores, RuleResult, Scores, Times
-from halflap.workflows.model.block import Block, Tangle, depth
+from halflap.workflows.answers import Compliance, Measure, RawScores, Scores
+from halflap.workflows.model.block import Block, Tangle
 from halflap.workflows.model.form import validated
 from halflap.workflows.model.net import MAX_STATES, STRICT, Net
-from halflap.workflows.model.reduce import mismatches
 from halflap.workflows.score.facts import Facts
-from halflap.workflows.score.patterns import PATTERNS, Finding, Pattern, advice, findings, pattern_score
+from halflap.workflows.score.patterns import PATTERNS, Pattern, advice, findings, pattern_score
 from halflap.workflows.score.rules import check_rule
 from halflap.workflows.score.timing import performance
 
@@ -69,7 +67,7 @@ def scored(net: Net, asked: Scoring, bound: int = MAX_STATES) -> Scores:
     weights = asked.scoring_weights.normalised()
     study, facts = Study(net, bound), Facts(net)
     judged = soundness(study)
-    verdicts = [check_rule(study, rule) for rule in net.rules]
+    rules = [check_rule(study, rule) for rule in net.rules]
     times = performance(study, facts)
     measured = measures(net, study.tree)
     wanted = [name for name in PATTERNS if name in asked.reference_patterns]
@@ -77,62 +75,31 @@ def scored(net: Net, asked: Scoring, bound: int = MAX_STATES) -> Scores:
     dimensions = {
         "performance": times.score,
         "maintainability": maintainability(measured),
-        "compliance": compliance(judged.sound, [one.holds for one in verdicts]),
+        "compliance": compliance(judged.sound, [one.holds for one in rules]),
     }
     by_pattern: dict[str, float | None] = {name: pattern_score(found) for name, found in patterns.items()}
-    unknown = [
-        *([] if times.problem is None else [times.problem]),
-        *([] if judged.sound is not None else [f"Soundness: {judged.problem}"]),
-        *(one.why or "" for one in verdicts if one.holds is None),
-    ]
+    unknown = [times.problem, *(one.message for one in rules if one.holds is None)]
+    if judged.sound is None:
+        unknown.append(f"Soundness: {study.problem}")
+    because = [one for one in dict.fromkeys(unknown) if one is not None]
     return Scores(
         total_score=total(dimensions, weights, by_pattern.values()),
         dimension_scores=dimensions,
         pattern_scores=by_pattern,
         weights=weights,
         raw=RawScores(
-            performance=Times(
-                critical_path=times.critical_path,
-                expected_makespan=times.makespan,
-                expected_cost=times.cost,
-                max_parallel=times.width,
-                method=times.method,
-                standard_error=times.error,
-                assumed_durations=facts.timeless,
-                unknown_data=facts.undeclared,
-            ),
+            performance=times,
             maintainability=measured,
-            compliance=Compliance(
-                sound=judged.sound,
-                failures=[
-                    Failed(kind=one.kind, message=one.why, trace=list(one.trace)) for one in judged.failures
-                ],
-                rules=[
-                    RuleResult(
-                        kind=one.rule.kind,
-                        tasks=list(one.rule.tasks),
-                        holds=one.holds,
-                        message=one.why,
-                        trace=None if one.trace is None else list(one.trace),
-                    )
-                    for one in verdicts
-                ],
-            ),
-            patterns={name: _counted(found) for name, found in patterns.items()},
+            compliance=Compliance(sound=judged.sound, failures=list(judged.failures), rules=rules),
+            patterns={
+                name: {"places": sum(one.places for one in found), "good": sum(one.good for one in found)}
+                for name, found in patterns.items()
+            },
         ),
-        recommendations=advice(facts, study.tree, judged, verdicts),
-        conclusive=not unknown,
-        inconclusive_because=list(dict.fromkeys(unknown)),
+        recommendations=advice(facts, study.tree, judged, rules),
+        conclusive=not because,
+        inconclusive_because=because,
     )
-
-
-def _counted(found: Iterable[Finding]) -> dict[str, int]:
-    """Return how many places a pattern has, and how many are good in each respect."""
-    counts: Counter[str] = Counter()
-    for one in found:
-        counts["places"] += one.places
-        counts[one.aspect] += one.good
-    return dict(counts)
 
 
 def compliance(sound: bool | None, rules: Sequence[bool | None]) -> float:
@@ -156,28 +123,16 @@ def maintainability(found: Mapping[str, Measure]) -> float:
 
 
 def measures(net: Net, tree: Block) -> dict[str, Measure]:
-    """Return six measures of how easily a workflow is read and changed."""
-    incoming = net.incoming()
-    complexity = gateways = 0
+    """Return four measures of how easily a workflow is read and changed."""
+    complexity = 0
     for node, flows in net.outgoing().items():
         count = len(flows)
-        gateways += (count > 1) + (len(incoming[node]) > 1)
         if count > 1:
             split = net.tasks[node].split if node in net.tasks else "xor"
             complexity += {"and": 1, "xor": count, "or": min(2**count - 1, 10**9)}[split]
-    nodes = len(net.tasks) + len(net.conditions)
-    size = nodes - 2
-    fewest, most = nodes - 1, nodes * (nodes - 1)
-    density = (len(net.flows) - fewest) / (most - fewest)
-    loose = {corner.node for corner in tree.corners} if isinstance(tree, Tangle) else set()
-    loose &= (net.tasks.keys() | net.conditions.keys()) - {net.input, net.output}
+    size = len(net.tasks) + len(net.conditions) - 2
+    loose = {*tree.gates} - {net.input, net.output} if isinstance(tree, Tangle) else set()
     structured = 1 - len(loose) / size if size else 1.0
-    mismatched = len(mismatches(tree))
-    counted = {"control_flow_complexity": complexity, "size": size, "nesting": depth(tree)}
-    found: dict[str, tuple[float, float]] = {
-        **{name: (raw, _HALF[name] / (_HALF[name] + raw)) for name, raw in counted.items()},
-        "density": (density, min(1.0, max(0.0, 1 - density))),
-        "structuredness": (structured, structured),
-        "mismatched_gateways": (mismatched, 1 - min(1.0, mismatched / gateways) if gateways else 1.0),
-    }
-    return {name: Measure(raw=raw, score=each) for name, (raw, each) in found.items()}
+    counted = {"control_flow_complexity": complexity, "size": size, "nesting": tree.depth}
+    found = {name: Measure(raw=raw, score=_HALF[name] / (_HALF[name] + raw)) for name, raw in counted.items()}
+    return {**found, "structuredness": Measure(raw=structured, score=structured)}

@@ -7,14 +7,16 @@ something random runs in parallel, or parallel branches share a resource: then c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import WorkflowError
+from halflap.workflows.analysis.footprint import bits_of
+from halflap.workflows.analysis.order import dependents
 from halflap.workflows.analysis.soundness import soundness
+from halflap.workflows.answers import Measured, Times
 from halflap.workflows.model.block import (
-    NOTHING,
     Block,
     Branches,
     Loop,
@@ -22,17 +24,17 @@ from halflap.workflows.model.block import (
     Step,
     blocks_in,
     is_choice,
-    parts_of,
     remembered,
 )
-from halflap.workflows.score.facts import Facts, fused
-from halflap.workflows.score.simulate import EndlessError, Simulation
+from halflap.workflows.score.facts import Atoms, Facts
+from halflap.workflows.score.simulate import Case, EndlessError, Simulation
 
 if TYPE_CHECKING:
-    from halflap.workflows.analysis.order import Data
     from halflap.workflows.analysis.study import Study
+    from halflap.workflows.model.net import Net
 
-Method = Literal["exact", "simulated", "estimated"]
+_MAX_CHAIN = 1_000
+"""In a longer case, every task counts as waiting for the one before."""
 _NEARLY_ALWAYS = 1 - 1e-6
 """A loop whose way back is more likely than this has no end one could wait for."""
 
@@ -77,7 +79,7 @@ class Timing:
     def mean(self, block: Block) -> float:
         """Return the mean duration: in parallel the longest mean, or what one resource has to do."""
         if isinstance(block, Step):
-            return self.facts.duration(block.node)
+            return self.facts.duration[block.node]
         means = [self.mean(part) for part in block.parts]
         if isinstance(block, Branches) and block.kind != "xor":
             return max(longest(block.chances, means), *self.load(block).values(), 0.0)
@@ -87,33 +89,32 @@ class Timing:
     def is_exact(self, block: Block) -> bool:
         lasting = [part for part in block.parts if self.mean(part)]
         if isinstance(block, Branches) and block.kind != "xor" and len(lasting) > 1:
-            random = any(is_choice(one) for part in lasting for one in blocks_in(part))
-            seen: set[str] = set()
-            for part in lasting:
-                needs = {one for node in self.facts.steps(part) if (one := self.facts.resource(node))}
-                if random or not seen.isdisjoint(needs):
-                    return False
-                seen |= needs
+            resources = [resource for part in lasting for resource in self.load(part)]
+            is_random = any(is_choice(one) for part in lasting for one in blocks_in(part))
+            if is_random or len({*resources}) < len(resources):
+                return False
         return all(self.is_exact(part) for part in block.parts)
 
     @remembered
-    def load(self, block: Block) -> dict[str, float]:
-        """Return how long each resource works on a block, on average."""
+    def visits(self, block: Block) -> Mapping[str, float]:
+        """Return how often each node of a block is done, on average."""
         if isinstance(block, Step):
-            own = self.facts.resource(block.node)
-            return {} if own is None else {own: self.facts.duration(block.node)}
-        found: dict[str, float] = {}
+            return {block.node: 1.0}
+        found: defaultdict[str, float] = defaultdict(float)
         for part, times in zip(block.parts, counts(block), strict=True):
-            for resource, time in self.load(part).items():
-                found[resource] = found.get(resource, 0.0) + times * time
+            for node, count in self.visits(part).items():
+                found[node] += times * count
         return found
 
     @remembered
-    def cost(self, block: Block) -> float:
-        """Return the mean cost; an undeclared cost is 0."""
-        if isinstance(block, Step):
-            return self.facts.cost(block.node)
-        return sum(times * self.cost(part) for part, times in zip(block.parts, counts(block), strict=True))
+    def load(self, block: Block) -> Mapping[str, float]:
+        """Return how long each resource works on a block, on average."""
+        found: defaultdict[str, float] = defaultdict(float)
+        for node, times in self.visits(block).items():
+            resource = self.facts.resource(node)
+            if resource is not None:
+                found[resource] += times * self.facts.duration[node]
+        return found
 
     @remembered
     def width(self, block: Block) -> int:
@@ -128,62 +129,29 @@ class Timing:
 # The critical path ------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Chain:
-    """When everything that was done so far would have ended, had it waited only for the data it needs."""
-
-    end: float = 0.0
-    floor: float = 0.0
-    """Nothing more begins before this: what has undeclared data depends on everything."""
-    wrote: dict[str, float] = field(default_factory=dict)
-    used: dict[str, float] = field(default_factory=dict)
-    """When each name was last written, and last read or written."""
-
-    def add(self, data: Data, time: float, *, decides: bool = False) -> None:
-        known = data.reads is not None and data.writes is not None
-        reads, writes = data.reads or frozenset(), data.writes or frozenset()
-        waits = [self.wrote.get(name, 0.0) for name in reads] + [self.used.get(name, 0.0) for name in writes]
-        end = max(self.floor, *waits, 0.0 if known else self.end) + time
-        if not known or decides:
-            self.floor = max(self.floor, end)
-        for name in writes:
-            self.wrote[name] = max(end, self.wrote.get(name, 0.0))
-        for name in reads | writes:
-            self.used[name] = max(end, self.used.get(name, 0.0))
-        self.end = max(self.end, end)
-
-    def branch(self) -> Chain:
-        return Chain(self.end, self.floor, dict(self.wrote), dict(self.used))
-
-    def join(self, branch: Chain) -> None:
-        self.end, self.floor = max(self.end, branch.end), max(self.floor, branch.floor)
-        for mine, yours in ((self.wrote, branch.wrote), (self.used, branch.used)):
-            mine.update({name: end for name, end in yours.items() if end > mine.get(name, 0.0)})
+def chain_ends(needs: Iterable[int], times: Iterable[float]) -> list[float]:
+    """Return when each of several would end if it waited only for those before it that it needs, as bits."""
+    ends: list[float] = []
+    latest = 0.0
+    for at, (needed, time) in enumerate(zip(needs, times, strict=True)):
+        start = (
+            latest if needed == (1 << at) - 1 else max((ends[one] for one in bits_of(needed)), default=0.0)
+        )
+        ends.append(start + time)
+        latest = max(latest, ends[-1])
+    return ends
 
 
 def critical_path(facts: Facts, block: Block) -> float:
     """Return how long a block takes at least, on average: the longest chain of dependent tasks. Resources do not count."""
-    chain = Chain()
-    _follow(facts, block, chain)
-    return chain.end
-
-
-def _follow(facts: Facts, block: Block, chain: Chain) -> None:
-    for part in fused(parts_of(block)):
-        if isinstance(part, Branches) and part.kind == "and":
-            branches = [chain.branch() for _ in part.parts]
-            for way, branch in zip(part.parts, branches, strict=True):
-                _follow(facts, way, branch)
-            for branch in branches:
-                chain.join(branch)
-        elif part != NOTHING:
-            chain.add(facts.data(part), _expected(facts, part))
+    atoms = Atoms(facts, block)
+    return max(chain_ends(atoms.needs, (_expected(facts, one) for one in atoms.atoms)), default=0.0)
 
 
 def _expected(facts: Facts, block: Block) -> float:
     """Return the critical path of what is taken as a whole; a choice counts by its probabilities."""
     if isinstance(block, Step):
-        return facts.duration(block.node)
+        return facts.duration[block.node]
     if isinstance(block, Sequence):
         return sum(_expected(facts, part) for part in block.parts)
     inside = [critical_path(facts, part) for part in block.parts]
@@ -195,75 +163,69 @@ def _expected(facts: Facts, block: Block) -> float:
 # The whole --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Performance:
-    """The times of a workflow; None where they are unknown."""
-
-    score: float | None = None
-    """The critical path divided by the expected makespan."""
-    critical_path: float | None = None
-    makespan: float | None = None
-    cost: float | None = None
-    width: int | None = None
-    """How many tasks can be under way at once."""
-    method: Method | None = None
-    error: float | None = None
-    """The standard error of a simulated makespan."""
-    problem: str | None = None
-
-
-def performance(
-    study: Study, facts: Facts, timing: Timing | None = None, *, quick: bool = False
-) -> Performance:
+def performance(study: Study, facts: Facts, timing: Timing | None = None, *, quick: bool = False) -> Times:
     """Return the times of a workflow; quick ones may be estimates."""
     try:
-        if study.block is None:
-            found = _by_cases(study, facts)
-        else:
-            found = _by_blocks(study, study.block, facts, timing or Timing(facts), quick=quick)
+        found = (
+            _by_cases(study, facts)
+            if study.block is None
+            else _by_blocks(study, study.block, timing or Timing(facts), quick)
+        )
+        if not all(math.isfinite(one or 0.0) for one in found.values() if not isinstance(one, str)):
+            found = {"problem": "Durations or costs are too large to be summed."}
     except (WorkflowError, EndlessError, OverflowError) as error:
-        return Performance(problem=str(error))
-    if not all(math.isfinite(one or 0.0) for one in (found.critical_path, found.makespan, found.cost)):
-        return Performance(problem="Durations or costs are too large to be summed.")
-    return found
+        found = {"problem": str(error)}
+    known = dict.fromkeys(Measured.model_fields) | found
+    return Times(assumed_durations=facts.timeless, unknown_data=facts.undeclared, **known)
 
 
-def _by_blocks(study: Study, block: Block, facts: Facts, timing: Timing, *, quick: bool) -> Performance:
-    shortest, makespan = critical_path(facts, block), timing.mean(block)
-    method: Method = "exact"
-    error = None
+def _by_blocks(study: Study, block: Block, timing: Timing, quick: bool) -> dict[str, Any]:
+    makespan, error, method = timing.mean(block), None, "exact"
     if not timing.is_exact(block):
-        simulation = Simulation(study, facts)
+        simulation = Simulation(study, timing.facts)
         if quick and simulation.random:
             method = "estimated"
         else:
             makespan, error = simulation.makespan()
             method = "simulated" if simulation.random else "exact"
-    cost, width = timing.cost(block), timing.width(block)
-    return Performance(_share(shortest, makespan), shortest, makespan, cost, width, method, error)
+    return {
+        "critical_path": critical_path(timing.facts, block),
+        "expected_makespan": makespan,
+        "expected_cost": sum(times * timing.facts.cost(node) for node, times in timing.visits(block).items()),
+        "max_parallel": timing.width(block),
+        "method": method,
+        "standard_error": error,
+    }
 
 
-def _by_cases(study: Study, facts: Facts) -> Performance:
+def _by_cases(study: Study, facts: Facts) -> dict[str, Any]:
     judged = soundness(study)
     if not judged.sound:
-        why = judged.problem or judged.failures[0].why
+        why = judged.failures[0].message if judged.failures else study.problem
         what = "it is not sound" if judged.sound is False else "its soundness is unknown"
-        return Performance(problem=f"The makespan is unknown, since {what}: {why}")
+        return {"problem": f"The makespan is unknown, since {what}: {why}"}
     simulation = Simulation(study, facts)
     makespan, error = simulation.makespan()
-    chains = []
-    for case in simulation.cases:
-        chain = Chain()
-        for node in case.done:
-            decides = study.net.chooses(node, simulation.outgoing[node])
-            chain.add(facts.data(Step(node=node)), facts.duration(node), decides=decides)
-        chains.append(min(chain.end, case.clock))
+    chains = [_case_path(study.net, facts, case) for case in simulation.cases]
     count = len(simulation.cases)
-    critical, cost = sum(chains) / count, sum(case.cost for case in simulation.cases) / count
-    width = max(case.width for case in simulation.cases)
-    method: Method = "exact" if error is None else "simulated"
-    return Performance(_share(critical, makespan), critical, makespan, cost, width, method, error)
+    return {
+        "critical_path": sum(chains) / count,
+        "expected_makespan": makespan,
+        "expected_cost": sum(facts.cost(node) for case in simulation.cases for node in case.done) / count,
+        "max_parallel": max(case.width for case in simulation.cases),
+        "method": "simulated" if simulation.random else "exact",
+        "standard_error": error,
+    }
 
 
-def _share(shortest: float, makespan: float) -> float:
-    return min(1.0, shortest / makespan) if makespan > 0 else 1.0
+def _case_path(net: Net, facts: Facts, case: Case) -> float:
+    """Return the longest chain of dependent tasks in a case; everything after a choice waits for it."""
+    if len(case.done) > _MAX_CHAIN:
+        return case.clock
+    outgoing = net.outgoing()
+    needs: list[int] = []
+    deciders = 0
+    for at, needed in enumerate(dependents(facts.data(Step(node=node)) for node in case.done)):
+        needs.append(needed | deciders)
+        deciders |= net.chooses(case.done[at], outgoing[case.done[at]]) << at
+    return min(case.clock, max(chain_ends(needs, [facts.duration[node] for node in case.done]), default=0.0))

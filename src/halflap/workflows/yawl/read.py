@@ -72,17 +72,13 @@ def is_net(element: Element) -> bool:
 def _values(kind: type, values: dict[str, Any], known: frozenset[str], **own: Any) -> Any:
     """Make a task, condition or flow of what its element and its extended attributes say.
 
-    Attributes that are not ours, or not valid as ours, are ignored.
+    Attributes that are not ours are ignored, and all of them if some are not valid as ours.
     """
     ours = {key: value for key, value in values.items() if key in known}
-    while True:
-        try:
-            return validated(kind, {**own, **ours})
-        except WorkflowError as error:
-            wrong = {one.path.partition("[")[0].partition(".")[0] for one in error.problems} & ours.keys()
-            if not wrong:
-                raise
-            ours = {key: value for key, value in ours.items() if key not in wrong}
+    try:
+        return validated(kind, {**own, **ours})
+    except WorkflowError:
+        return validated(kind, own)
 
 
 class _Reader:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement
 
 from halflap.workflows.model.form import write_net
 from halflap.workflows.yawl.read import FLOW_KEYS, NET_KEYS, NODES, TASK_KEYS, is_net
-from halflap.workflows.yawl.xml import children, extended, local, read_xml, text_of, written
+from halflap.workflows.yawl.xml import children, extend, local, read_xml, text_of, written
 
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Condition, Flow, Net, Specification, Task
@@ -52,7 +51,8 @@ class _Writer:
         self.net = net
         self.prefix = prefix
         self.outgoing = net.outgoing()
-        self.stated = {task["id"]: task for task in write_net(net)["tasks"]}
+        self.form = write_net(net)
+        self.stated = {task["id"]: task for task in self.form["tasks"]}
         self.xpaths = {one.at: one.text for one in net.kept if one.name == "predicate"}
 
     def made(self, name: str, text: str | None = None, **attributes: str) -> Element:
@@ -75,53 +75,47 @@ class _Writer:
             *(self.condition(one, old, "condition") for one in middle),
             self.condition(net.conditions[net.output], old, "outputCondition"),
         ]
-        self.name(self.element, net.label)
-        form = write_net(net)
-        stated = {"rules": form["rules"]} if net.rules else {}
-        self.extend(self.element, stated, NET_KEYS)
+        rules = {"rules": self.form["rules"]} if net.rules else {}
+        self.state(self.element, net.label, None, rules, NET_KEYS)
 
-    def node(self, name: str, old: dict[str, Element], kind: str, dropped: Iterable[str]) -> Element:
-        """Return the element of a node without what is written anew."""
+    def node(self, name: str, old: dict[str, Element], kind: str) -> Element:
+        """Return the element of a node, without what is written here."""
+        flows = self.flows(name, old)
         found = old.get(name)
         if found is None or local(found.tag) != kind:
-            return self.made(kind, id=name)
-        found[:] = [one for one in found if local(one.tag) not in dropped]
+            found = self.made(kind, id=name)
+        found[:] = [one for one in found if local(one.tag) not in {"flowsInto", "join", "split"}]
+        found.extend(flows)
         return found
 
-    def name(self, element: Element, label: str | None) -> None:
-        if text_of(element, "name") == label:
-            return
-        for one in children(element, "name"):
-            element.remove(one)
-        if label is not None:
+    def state(
+        self,
+        element: Element,
+        label: str | None,
+        unnamed: str | None,
+        values: dict[str, Any],
+        known: frozenset[str],
+    ) -> None:
+        """Write a label, and what YAWL has no element for. `unnamed` is what an element without a name is called."""
+        if label is not None and label != (text_of(element, "name") or unnamed):
+            for one in children(element, "name"):
+                element.remove(one)
             element.insert(0, self.made("name", label))
-
-    def extend(self, element: Element, values: dict[str, Any], known: frozenset[str]) -> None:
-        old = children(element, "extendedAttributes")
-        for one in old:
-            element.remove(one)
-        element.extend(extended(self.prefix, values, old, known))
+        if label != (text_of(element, "name") or unnamed):
+            values = {**values, "label": label}
+        extend(element, self.prefix, values, known)
 
     def condition(self, condition: Condition, old: dict[str, Element], kind: str) -> Element:
-        flows = self.flows(condition.id, old)
-        element = self.node(condition.id, old, kind, ("flowsInto",))
-        self.name(element, condition.label)
-        element.extend(flows)
+        element = self.node(condition.id, old, kind)
+        self.state(element, condition.label, None, {}, frozenset({"label"}))
         return element
 
     def task(self, task: Task, old: dict[str, Element]) -> Element:
-        flows = self.flows(task.id, old)
-        element = self.node(task.id, old, "task", ("flowsInto", "join", "split"))
-        decomposed = bool(children(element, "decomposesTo"))
-        stated = {key: value for key, value in self.stated[task.id].items() if key in TASK_KEYS - {"label"}}
-        if task.label is None and (decomposed or text_of(element, "name")):
-            stated["label"] = None
-        elif not (decomposed and task.label == task.id and text_of(element, "name") is None):
-            self.name(element, task.label)
-        if task.label is not None and task.label != task.label.strip():
-            stated["label"] = task.label
-        element.extend([*flows, self.made("join", code=task.join), self.made("split", code=task.split)])
-        self.extend(element, stated, TASK_KEYS)
+        element = self.node(task.id, old, "task")
+        element.extend([self.made("join", code=task.join), self.made("split", code=task.split)])
+        unnamed = task.id if children(element, "decomposesTo") else None
+        values = {key: value for key, value in self.stated[task.id].items() if key in TASK_KEYS - {"label"}}
+        self.state(element, task.label, unnamed, values, TASK_KEYS)
         ranks = {name: at for at, name in enumerate(_ORDER)}
         element[:] = sorted(
             element, key=lambda one: ranks.get(local(one.tag), len(ranks)) if local(one.tag) else -1
@@ -137,8 +131,6 @@ class _Writer:
 
     def flow(self, flow: Flow, old: Element | None) -> Element:
         element = self.made("flowsInto") if old is None else old
-        kept = [] if old is None else [one for one in old if local(one.tag) not in _OF_FLOW]
-        foreign = [] if old is None else children(old, "extendedAttributes")
         values = {
             key: getattr(flow, key) for key in ("predicate", "probability") if getattr(flow, key) is not None
         }
@@ -150,8 +142,9 @@ class _Writer:
         elif flow.order is not None:
             values["order"] = flow.order
         nodes += [self.made("isDefaultFlow")] if flow.default else []
-        element[:] = [*nodes, *kept, *extended(self.prefix, values, foreign, FLOW_KEYS)]
+        element[:] = [*nodes, *(one for one in element if local(one.tag) not in _OF_FLOW)]
+        extend(element, self.prefix, values, FLOW_KEYS)
         return element
 
 
-_OF_FLOW = {"nextElementRef", "predicate", "predicateOrdering", "isDefaultFlow", "extendedAttributes"}
+_OF_FLOW = {"nextElementRef", "predicate", "predicateOrdering", "isDefaultFlow"}

@@ -11,7 +11,6 @@ from xml.parsers import expat
 
 from halflap.core.errors import WorkflowError, WorkflowProblem
 
-_LARGEST = 10_000_000
 _DEEPEST = 100
 _MAX_ELEMENTS = 500_000
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -35,9 +34,7 @@ class Document:
 
 
 def read_xml(text: str) -> Document:
-    """Parse XML; one that is too large, too deep or has a document type is refused."""
-    if len(text) > _LARGEST:
-        raise _refused("", f"It has more than {_LARGEST // 1_000_000} MB.")
+    """Parse XML; one that has too many elements, is too deep or has a document type is refused."""
     builder = TreeBuilder(insert_comments=True, insert_pis=True)
     document = Document()
     parser = expat.ParserCreate("utf-8")
@@ -104,13 +101,17 @@ def attributes_of(element: Element) -> dict[str, Any]:
     return found
 
 
-def extended(prefix: str, values: dict[str, Any], old: list[Element], known: frozenset[str]) -> list[Element]:
-    """Return `extendedAttributes` with these values, and what others wrote in the old ones."""
-    made = Element(f"{prefix}extendedAttributes", dict(old[0].attrib) if old else {})
+def extend(element: Element, prefix: str, values: dict[str, Any], known: frozenset[str]) -> None:
+    """Write values to the `extendedAttributes` of an element; what others wrote there stays."""
+    old = children(element, "extendedAttributes")
+    made = Element(f"{prefix}extendedAttributes", old[0].attrib if old else {})
     for key, value in values.items():
         made.append(Element(f"{prefix}attribute", {"key": key, "value": json.dumps(value, sort_keys=True)}))
-    made.extend(child for one in old for child in one if child.get("key") not in known)
-    return [made] if len(made) or made.attrib else []
+    for one in old:
+        made.extend(child for child in one if child.get("key") not in known)
+        element.remove(one)
+    if len(made) or made.attrib:
+        element.append(made)
 
 
 def written(root: Element) -> str:

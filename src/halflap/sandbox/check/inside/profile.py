@@ -47,7 +47,7 @@ class Profile(server.Profile):
     _orders: dict[str, Any]
     _toolchain: Toolchain
     _limits: dict[int, int]
-    _filters: tuple[seccomp.Filter | None, seccomp.Filter | None] = (None, None)
+    _filters: tuple[bytes | None, bytes | None] = (None, None)
     """For what examines, and for ty."""
     _is_fenced = False
 
@@ -111,14 +111,14 @@ class Profile(server.Profile):
                 self._examine(talk)
         os._exit(0)
 
-    def _lock(self, chosen: seccomp.Filter | None, readable: list[tuple[int, int]]) -> None:
+    def _lock(self, chosen: bytes | None, readable: list[tuple[int, int]]) -> None:
         """Lock this process. A layer that was reported is put on, or it ends."""
         if self._orders["lockdown"] and _IS_LINUX:
             for number in (signal.SIGCHLD, signal.SIGPIPE):
                 signal.signal(number, signal.SIG_DFL)
             for which, value in self._limits.items():
                 locks.limit(which, value)
-            locks.lock(locks.Locks({}, chosen, readable if self._is_fenced else None))
+            locks.lock({}, chosen, readable if self._is_fenced else None)
 
     def _examine(self, talk: socket.socket) -> None:
         self._lock(self._filters[0], [])

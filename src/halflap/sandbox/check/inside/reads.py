@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.text import visible
 from halflap.sandbox.check.inside.answer import Verdict
-from halflap.sandbox.messages import listed
+from halflap.sandbox.functions import listed
 
 if TYPE_CHECKING:
     from halflap.sandbox.check.inside.guards import Guards

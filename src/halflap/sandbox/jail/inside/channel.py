@@ -5,45 +5,39 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import marshal
 import selectors
 import signal
 import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
-from json import dumps, loads
-from typing import TYPE_CHECKING, Any, NoReturn
+from json import loads
+from typing import TYPE_CHECKING, Any
 
-from halflap.core.json_bounds import TooManyPartsError, check_parts
-from halflap.sandbox import messages
+from halflap.sandbox.functions import ToolError, disguise, encode
 from halflap.sandbox.jail import protocol
 from halflap.sandbox.jail.protocol import NUMBER
+from halflap.sandbox.media import Media
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-__all__ = ["Channel", "Console", "ToolError", "no_input"]
+__all__ = ["Channel", "Console"]
 
 _TICK_SECONDS = 0.02
-_MOST_FRAMES = 300
-"""Lines are sent one by one until there are more within a tick of CPU time; then they are sent together."""
-
-
-class ToolError(Exception):
-    """A tool cannot be called, or its call failed; the message says why."""
-
-    __module__ = "builtins"  # A traceback then names it as the program does.
 
 
 class Channel:
     """The program's end of the channel. It works in any event loop, one after the other."""
 
-    def __init__(self, connection: socket.socket, largest_frame: int, calls_at_once: int) -> None:
+    def __init__(self, connection: socket.socket, largest_value: int, calls_at_once: int) -> None:
         self._socket = connection
-        self.largest = largest_frame
-        self.is_sending = False
+        self.largest_value = largest_value
         self.is_silent = True
         """Nothing was printed or shown yet."""
+        self._unsent = bytearray()
+        self._is_sending = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._calls_at_once = calls_at_once
         self._turns: asyncio.Semaphore
@@ -55,13 +49,19 @@ class Channel:
 
     def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
         """Send a frame. The gateway always reads, so this hardly waits."""
-        self.is_sending = True
         if kind in {protocol.OUTPUT, protocol.SHOW}:
             self.is_silent = False
+        self._unsent.extend(protocol.frame(kind, *parts))
+        if self._is_sending:
+            # A signal handler printed in the middle of a frame, which goes first.
+            return
+        self._is_sending = True
         try:
-            self._socket.sendall(protocol.frame(kind, *parts))
+            while self._unsent:
+                part, self._unsent = self._unsent, bytearray()
+                self._socket.sendall(part)
         finally:
-            self.is_sending = False
+            self._is_sending = False
 
     def read_program(self) -> Any:
         """Wait for the program; None if the gateway closes the channel instead."""
@@ -71,22 +71,17 @@ class Channel:
         return None
 
     def wait_for_end(self) -> None:
-        """Stay until the gateway has read what this process used, and closes the channel or kills it."""
+        """Stay until the gateway closes the channel or kills this process."""
         while self._socket.recv(protocol.CHUNK):
             pass
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call a tool and return what the gateway answers."""
+        order = {"name": name, "arguments": arguments}
         try:
-            body = dumps({"name": name, "arguments": arguments}, allow_nan=False, ensure_ascii=False).encode()
-        except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(messages.not_json(f"{name}() takes", error)) from None
-        if len(body) > self.largest:
-            raise ToolError(messages.too_large(f"The arguments of {name}()", len(body), self.largest))
-        try:
-            check_parts(body)
-        except TooManyPartsError:
-            raise ToolError(messages.too_many_parts(f"The arguments of {name}()")) from None
+            body = encode(order, f"The arguments of {name[:_LONGEST_NAME]}()", self.largest_value)
+        except ValueError as error:
+            raise ToolError(str(error)) from None
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             loop.add_reader(self._socket.fileno(), self._receive)
@@ -122,9 +117,20 @@ class Channel:
             if answer.done():
                 continue
             if kind == protocol.VALUE:
-                answer.set_result(protocol.value_from(rest))
+                answer.set_result(_with_media(marshal.loads(rest)))  # noqa: S302 -- from the gateway, which is trusted here
             else:
                 answer.set_exception(ToolError(bytes(rest).decode()))
+
+
+_LONGEST_NAME = 200
+
+
+def _with_media(value: Any) -> Any:
+    if type(value) is tuple:
+        return Media(value[1])
+    if type(value) is list and any(type(part) is tuple for part in value):
+        return [_with_media(part) for part in value]
+    return value
 
 
 class _Outlet(io.BufferedIOBase):
@@ -134,67 +140,43 @@ class _Outlet(io.BufferedIOBase):
         super().__init__()
         self._channel = channel
         self.name = f"<{name}>"
-        self._held = bytearray()
-        self._sent = 0
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: ReadableBuffer, /) -> int:
-        if self.closed:
-            raise ValueError("write to closed file")
         view = memoryview(data).cast("B")
-        self._held += view
-        self._sent += 1
-        if self._sent <= _MOST_FRAMES or len(self._held) >= protocol.CHUNK:
-            self.flush()
+        for start in range(0, len(view), protocol.CHUNK):
+            self._channel.send(protocol.OUTPUT, view[start : start + protocol.CHUNK])
         return len(view)
-
-    def flush(self) -> None:
-        # A signal handler may print in the middle of a frame; that is sent with the next one.
-        while self._held and not self._channel.is_sending:
-            # The handler of the timer may run between any two lines: from here on it leaves the bytes alone.
-            self._channel.is_sending = True
-            part = bytes(self._held[: protocol.CHUNK])
-            del self._held[: protocol.CHUNK]
-            if part:
-                self._channel.send(protocol.OUTPUT, part)
-            self._channel.is_sending = False
-
-    def tick(self) -> None:
-        self._sent = 0
 
 
 class Console:
     """The two streams of a program; they stay, whatever it puts in their place."""
 
     def __init__(self, channel: Channel) -> None:
-        self._outlets = [_Outlet(channel, name) for name in ("stdout", "stderr")]
+        """Make stdout and stderr go through the channel, and stdin empty."""
         self._streams = [
             io.TextIOWrapper(
-                outlet, encoding="utf-8", errors="backslashreplace", newline="\n", line_buffering=True
+                _Outlet(channel, name), "utf-8", "backslashreplace", newline="\n", line_buffering=True
             )
-            for outlet in self._outlets
+            for name in ("stdout", "stderr")
         ]
-
-    def attach(self) -> None:
-        """Make stdout and stderr go through the channel, and stdin empty."""
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self._streams  # type: ignore[misc]
         sys.stdin = io.StringIO()
 
     def keep_sending(self) -> None:
-        """Send what is held before the program waits, and regularly while it computes.
+        """Send unfinished lines before the program waits, and regularly while it computes.
 
         The timer is the one for profilers: it runs only while the program computes, and programs do not use it.
         """
         time.sleep = _after(self.flush, time.sleep)
         idle: Any = selectors.DefaultSelector
         idle.select = _after(self.flush, idle.select)
-        signal.signal(signal.SIGPROF, self._tick)
+        signal.signal(signal.SIGPROF, lambda *_: self.flush())
         signal.setitimer(signal.ITIMER_PROF, _TICK_SECONDS, _TICK_SECONDS)
 
     def flush(self) -> None:
-        """Send what is held."""
         for stream in self._streams:
             # It may be closed, or without its outlet.
             with contextlib.suppress(Exception):
@@ -208,22 +190,12 @@ class Console:
                 stream.flush()
         self.flush()
 
-    def _tick(self, *_: object) -> None:
-        for outlet in self._outlets:
-            outlet.tick()
-        self.flush()
-
 
 def _after(first: Callable[[], None], then: Callable[..., Any]) -> Callable[..., Any]:
     def both(*arguments: Any, **named: Any) -> Any:
         first()
         return then(*arguments, **named)
 
-    both.__name__, both.__doc__ = then.__name__, then.__doc__
-    # A program that shows a traceback itself sees no file of ours.
-    both.__code__ = both.__code__.replace(co_filename=f"<{then.__name__}>", co_name=then.__name__)
+    both.__doc__ = then.__doc__
+    disguise(both, then.__name__)
     return both
-
-
-def no_input(_prompt: object = "") -> NoReturn:
-    raise EOFError(messages.NO_INPUT)

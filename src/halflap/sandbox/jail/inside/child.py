@@ -16,7 +16,7 @@ from typing import Any
 
 from halflap.sandbox.jail.inside import library, locks, program, seccomp, server
 from halflap.sandbox.jail.inside.channel import Channel
-from halflap.sandbox.jail.protocol import BROKEN, READY, frame
+from halflap.sandbox.jail.protocol import BROKEN, READY
 
 __all__ = ["Profile"]
 
@@ -29,9 +29,10 @@ _STACK_BYTES = 16 * 1024 * 1024
 class Profile(server.Profile):
     """Processes that can compute and use their channel, and nothing else."""
 
-    _locks: locks.Locks | None = None
-    """None only in tests that show what an attack would do without locks."""
     _orders: dict[str, Any]
+    _limits: dict[int, tuple[int, int]]
+    _filter: bytes
+    _has_landlock = False
 
     def prepare(self, orders: dict[str, Any]) -> dict[str, Any]:
         """Load everything, then give up rights."""
@@ -48,13 +49,11 @@ class Profile(server.Profile):
         with contextlib.suppress(Exception), asyncio.Runner() as runner:
             runner.run(asyncio.sleep(0))
         program.prepare()
-        filtered = seccomp.build(orders["machine"])
-        memory = locks.address_space() + orders["memory_bytes"]
-        found = locks.confine(orders)
-        if orders["lockdown"]:
-            limits = _limits(memory, orders["cpu_seconds"])
-            self._locks = locks.Locks(limits, filtered, () if found.has_landlock else None)
         self._orders = orders
+        self._filter = seccomp.build(orders["machine"])
+        self._limits = _limits(locks.address_space() + orders["memory_bytes"], orders["cpu_seconds"])
+        found = locks.confine(orders)
+        self._has_landlock = found.has_landlock
         return {"layers": ["seccomp", *found.layers], "missing": found.missing, "failed_modules": failed}
 
     def child(self, channel: int, number: int) -> None:
@@ -64,7 +63,7 @@ class Profile(server.Profile):
             opened = self._enter(channel)
         except BaseException as error:  # noqa: BLE001 -- whatever it is, no program may run here
             with contextlib.suppress(OSError):
-                os.write(_DESCRIPTOR, frame(READY, f"{type(error).__name__}: {error}"[:1000].encode()))
+                os.write(_DESCRIPTOR, f"{type(error).__name__}: {error}"[:1000].encode())
             os._exit(1)
         leave = os._exit
         try:
@@ -79,22 +78,22 @@ class Profile(server.Profile):
         os.set_inheritable(_DESCRIPTOR, False)
         os.closerange(0, _DESCRIPTOR)
         os.closerange(_DESCRIPTOR + 1, os.sysconf("SC_OPEN_MAX"))
-        if self._locks is not None:
+        # Only tests that show what an attack would do without locks switch them off.
+        if self._orders["lockdown"]:
             for number in range(1, signal.NSIG):
                 with contextlib.suppress(OSError, ValueError):
                     signal.signal(number, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-            locks.lock(self._locks)
+            locks.lock(self._limits, self._filter, () if self._has_landlock else None)
         program.warm_up()
         # Forks share the state of random generators; one program must not predict another.
         random.seed()
         if (chance := sys.modules.get("numpy.random")) is not None:
             chance.seed()
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=_DESCRIPTOR)
-        channel = Channel(connection, self._orders["largest_frame"], self._orders["calls_at_once"])
-        channel.send(READY)
-        return channel
+        connection.sendall(READY)
+        return Channel(connection, self._orders["largest_value"], self._orders["calls_at_once"])
 
 
 def _limits(memory_bytes: int, cpu_seconds: int) -> dict[int, tuple[int, int]]:

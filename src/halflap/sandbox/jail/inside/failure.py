@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import linecache
-import re
 from collections.abc import Iterator, Mapping
 from traceback import TracebackException
 from typing import Any
 
+from halflap.sandbox.functions import FILE, exit_text, shorten
 from halflap.sandbox.jail.inside.hint import hint
-from halflap.sandbox.messages import FILE, exit_text, shorten
 
 __all__ = ["describe", "show_source"]
 
@@ -23,21 +22,25 @@ def show_source(source: str) -> None:
     linecache.cache[FILE] = (len(source), None, f"{source}\n".splitlines(keepends=True), FILE)
 
 
-def describe(error: BaseException, source: str, results: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return type, message, traceback, and a hint if there is something to say; None if it only ended itself."""
+def describe(error: BaseException, source: str, results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return outcome, traceback, hint and undefined name; `results` has the last one of each tool."""
     try:
         if isinstance(error, SystemExit):
-            # Without a number, or with 0, it is not a failure; a text is one, and is shown.
-            if error.code is None or error.code == 0:
-                return None
-            return _described(error, source, results) | {"traceback": exit_text(error.code)}
+            text = exit_text(error.code)
+            return (
+                {"outcome": "ok", "error": ""}
+                if text is None
+                else {"outcome": "failed", "error": _clean(text)}
+            )
         return _described(error, source, results)
     except BaseException as another:  # noqa: BLE001 -- the methods of the program's exceptions may raise anything
         # There may be no memory left to describe it with.
-        is_exhausted = issubclass(type(error), MemoryError) or issubclass(type(another), MemoryError)
-        kind = "MemoryError" if is_exhausted else "Exception"
+        is_exhausted = isinstance(error, MemoryError) or isinstance(another, MemoryError)
         error.__traceback__ = another.__traceback__ = None
-        return {"type": kind, "message": "", "traceback": f"{kind}\n", "is_exhausted": is_exhausted}
+        return {
+            "outcome": "memory" if is_exhausted else "failed",
+            "error": "MemoryError\n" if is_exhausted else "Exception\n",
+        }
 
 
 def _described(error: BaseException, source: str, results: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,35 +56,21 @@ def _described(error: BaseException, source: str, results: Mapping[str, Any]) ->
     if not formatted.stack:
         # It never reached a line of the program.
         text = text.removeprefix("Traceback (most recent call last):\n")
-    cause = error
-    while isinstance(cause, BaseExceptionGroup):
-        cause = cause.exceptions[0]
-    said = hint(cause, source, results)
-    is_unknown = said is None and isinstance(cause, NameError) and type(cause.name) is str
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    said = hint(error, source, results)
+    is_undefined = said is None and isinstance(error, NameError) and isinstance(error.name, str)
     return {
-        # A class of the program may compute its name.
-        "type": shorten(type.__dict__["__name__"].__get__(type(error))),
-        "message": shorten(_message(error)),
-        "traceback": shorten(text),
-        "hint": None if said is None else shorten(said),
-        "unknown": _dotted(cause.name, source) if is_unknown else None,  # type: ignore[attr-defined]  # a NameError's
-        "is_exhausted": is_exhausted,
+        "outcome": "memory" if is_exhausted else "failed",
+        "error": _clean(text),
+        "hint": None if said is None else _clean(said),
+        "undefined": _clean(error.name[:_LONGEST_NAME]) if is_undefined else None,  # type: ignore[attr-defined]
     }
 
 
-def _dotted(name: str, source: str) -> str:
-    """Return an undefined name; of `mcp.time.get_time`, all of it, joined as the names of tools are."""
-    found = None
-    if name.isidentifier():
-        found = re.search(rf"\b{re.escape(name[:_LONGEST_NAME])}((?:\.\w+)+)", source)
-    return (name + found[1].replace(".", "__") if found else name)[:_LONGEST_NAME]
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 -- an exception of the program may fail at anything
-        return ""
+def _clean(text: str) -> str:
+    """Return a text of a bounded length, with half characters as escapes."""
+    return shorten(text).encode(errors="backslashreplace").decode()
 
 
 def _all(first: TracebackException) -> Iterator[TracebackException]:

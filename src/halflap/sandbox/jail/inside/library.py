@@ -27,16 +27,28 @@ __all__ = ["preload", "show_figures"]
 
 _LEFT_OUT = frozenset(
     {
-        # They open a window, a terminal or a browser, print something, are tests, or install packages.
-        "antigravity", "curses", "_curses", "_curses_panel", "ensurepip", "idlelib", "lib2to3", "readline",
-        "rlcompleter", "test", "this", "tkinter", "_tkinter", "turtle", "turtledemo", "venv",
-        # They are useless without processes, or change how Python itself behaves.
-        "__main__", "distutils", "multiprocessing", "site", "sitecustomize", "usercustomize",
+        # Network and mail.
+        "cgi", "cgitb", "ftplib", "imaplib", "mailbox", "mailcap", "netrc", "nntplib", "poplib", "smtpd", "smtplib",
+        "socketserver", "telnetlib", "webbrowser", "wsgiref", "xmlrpc",
+        # Terminals and windows.
+        "antigravity", "cmd", "curses", "_curses", "_curses_panel", "getpass", "idlelib", "pty", "readline", "rlcompleter",
+        "termios", "this", "tkinter", "_tkinter", "tty", "turtle", "turtledemo",
+        # Processes and users.
+        "crypt", "multiprocessing", "nis", "pipes", "spwd",
+        # Tests, debuggers, and what builds and installs.
+        "__main__", "bdb", "code", "codeop", "compileall", "cProfile", "distutils", "doctest", "ensurepip", "lib2to3",
+        "modulefinder", "pdb", "profile", "pstats", "py_compile", "pyclbr", "pydoc", "pydoc_data", "runpy", "site",
+        "sitecustomize", "symtable", "tabnanny", "test", "trace", "tracemalloc", "unittest", "usercustomize", "venv",
+        "zipapp",
+        # What Python 3.13 has removed.
+        "aifc", "asynchat", "asyncore", "audioop", "chunk", "imghdr", "msilib", "ossaudiodev", "sndhdr", "sunau", "uu",
+        "xdrlib",
     }
 )  # fmt: skip
+"""They are of no use in programs, and half of what the standard library takes to load."""
 _PACKAGES = (
-    "asyncio", "collections", "ctypes", "email", "email.mime", "encodings", "html", "http", "importlib", "json",
-    "logging", "os", "unittest", "urllib", "wsgiref", "xml.dom", "xml.etree", "xml.sax", "xmlrpc", "zoneinfo",
+    "asyncio", "collections", "ctypes", "email", "email.mime", "encodings", "html", "importlib", "json", "logging", "os",
+    "urllib", "xml.dom", "xml.etree", "xml.sax", "zoneinfo",
 )  # fmt: skip
 """Packages of the standard library whose inner modules people import by name."""
 

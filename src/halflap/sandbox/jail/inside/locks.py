@@ -1,6 +1,6 @@
 """Gives up rights, permanently: identity and capabilities, namespaces, Landlock, resource limits.
 
-`confine` does it for a fork server, `lock` for one of its children, on top of that. The seccomp filter is in `seccomp`.
+`confine` does it for a fork server, `lock` for one of its children, on top of that. The seccomp filter is built in `seccomp`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from halflap.sandbox.jail.inside import seccomp
+from halflap.sandbox.jail.inside.syscalls import table
 
 EXECUTE, WRITE, READ, LIST, MAKE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 8
 """Landlock's rights over files: run, write, read; over folders: list, make plain files in."""
@@ -26,7 +26,8 @@ EXECUTE, WRITE, READ, LIST, MAKE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 8
 _NOBODY = 65_534
 _SWITCHED_OFF = "switched off"
 _SET_PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP, _SET_CHILD_SUBREAPER = 1, 4, 24, 36
-_SET_NO_NEW_PRIVS, _CAP_AMBIENT = 38, 47
+_SET_SECCOMP, _SET_NO_NEW_PRIVS, _CAP_AMBIENT = 22, 38, 47
+_SECCOMP_MODE_FILTER = 2
 _AMBIENT_CLEAR_ALL = 4
 _CAPABILITY_VERSION_3 = 0x20080522
 _LAST_CAPABILITY = 63
@@ -41,28 +42,16 @@ _NETWORK_SINCE, _SCOPES_SINCE = 4, 6
 _BIND_AND_CONNECT = _SOCKETS_AND_SIGNALS = 0b11
 
 
-class NamespaceError(OSError):
-    """Namespaces were entered but cannot be used, and there is no way back: another process can do without them."""
-
-
 @dataclass
 class Confinement:
     """The layers that hold in a fork server and its children, and why others do not."""
 
     layers: list[str] = field(default_factory=lambda: ["no-new-privileges", "rlimits"])
     missing: dict[str, str] = field(default_factory=dict)
-    has_landlock: bool = False
 
-
-@dataclass(frozen=True)
-class Locks:
-    """What a child is locked with."""
-
-    limits: Mapping[int, tuple[int, int]]
-    """Resource limits, soft and hard."""
-    filter: seccomp.Filter | None
-    fence: Sequence[tuple[int, int]] | None
-    """The descriptors that Landlock leaves usable, each with the rights; None without Landlock."""
+    @property
+    def has_landlock(self) -> bool:
+        return "landlock" not in self.missing
 
 
 def confine(orders: Mapping[str, Any], enter: Callable[[], None] | None = None) -> Confinement:
@@ -80,50 +69,54 @@ def confine(orders: Mapping[str, Any], enter: Callable[[], None] | None = None) 
         found.layers.append(f"uid {_become_nobody(orders['user'])}")
         # Own our entries in /proc again, which a change of user takes away.
         _prctl(_SET_DUMPABLE, 1)
-    why = _why_not(_unshare) if orders["namespaces"] else _SWITCHED_OFF
-    if why is not None:
+    enter = enter or leave_files
+    why = _why_no_namespaces(enter) if orders["namespaces"] else _SWITCHED_OFF
+    if why is None:
+        _unshare()
+        _continue_as_first_process()
+        enter()
+        found.layers.append("namespaces")
+    else:
         found.missing["namespaces"] = why
         # Where no namespace ends what children leave behind, the server does.
         _prctl(_SET_CHILD_SUBREAPER, 1)
-    else:
-        _continue_as_first_process()
-        try:
-            (enter or leave_files)()
-        except OSError as error:
-            raise NamespaceError(str(error)) from error
-        found.layers.append("namespaces")
     _drop_capabilities()
     if orders["lockdown"]:
         _hide()
-    why = _why_not(_landlock_version) if orders["landlock"] else _SWITCHED_OFF
-    if why is not None:
-        found.missing["landlock"] = why
-    else:
-        found.has_landlock = True
+    if not orders["landlock"]:
+        found.missing["landlock"] = _SWITCHED_OFF
+        return found
+    try:
         found.layers.append(f"landlock {_landlock_version()}")
+    except OSError as error:
+        found.missing["landlock"] = str(error)
     return found
 
 
-def _why_not(action: Callable[[], object]) -> str | None:
-    try:
-        action()
-    except OSError as error:
-        return str(error)
-    return None
+def lock(
+    limits: Mapping[int, tuple[int, int]], filtered: bytes | None, fence: Sequence[tuple[int, int]] | None
+) -> None:
+    """Lock a child. A layer that was reported and fails here raises, so nothing runs without it.
 
-
-def lock(locks: Locks) -> None:
-    """Lock a child. A layer that was reported and fails here raises, so nothing runs without it."""
+    It gets resource limits, soft and hard, a seccomp filter, and the descriptors that Landlock leaves usable, each with
+    the rights; None is without that layer.
+    """
     _prctl(_SET_NO_NEW_PRIVS, 1)
-    for which, values in locks.limits.items():
+    for which, values in limits.items():
         resource.setrlimit(which, values)
-    if locks.fence is not None:
-        restrict(locks.fence)
+    if fence is not None:
+        _restrict(fence)
     _drop_capabilities()
     _hide()
-    die_with_parent()
-    if locks.filter is not None:
-        seccomp.install(locks.filter)
+    _prctl(_SET_PDEATHSIG, signal.SIGKILL)
+    if filtered is not None:
+        program = _Filter(len(filtered) // 8, filtered)
+        result = _libc().prctl(_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0)
+        _check(result, "seccomp")
+
+
+class _Filter(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
 
 
 def limit(which: int, value: int) -> None:
@@ -137,11 +130,6 @@ def address_space() -> int:
     """Return how many bytes of address space this process has now."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def die_with_parent() -> None:
-    """Be killed when the process that started us ends."""
-    _prctl(_SET_PDEATHSIG, signal.SIGKILL)
 
 
 # Identity ----------------------------------------------------------------------------------------------------
@@ -185,6 +173,25 @@ def _drop_capabilities() -> None:
 # Namespaces --------------------------------------------------------------------------------------------------
 
 
+def _why_no_namespaces(enter: Callable[[], None]) -> str | None:
+    """Try namespaces in a child, for there is no way back out of them; return what is in the way."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            _unshare()
+            enter()
+        except OSError as error:
+            os.write(writing, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as said:
+        why = said.read().decode()
+    os.waitpid(child, 0)
+    return why or None
+
+
 def _unshare() -> None:
     """Enter new namespaces; the next child is the first process in them."""
     user, group = os.getuid(), os.getgid()
@@ -202,7 +209,7 @@ def _continue_as_first_process() -> None:
     """
     first = os.fork()
     if first == 0:
-        die_with_parent()
+        _prctl(_SET_PDEATHSIG, signal.SIGKILL)
         return
     os.closerange(0, os.sysconf("SC_OPEN_MAX"))
     while True:
@@ -245,7 +252,7 @@ def _landlock_version() -> int:
     return _syscall("landlock_create_ruleset", None, 0, _LANDLOCK_VERSION)
 
 
-def restrict(exceptions: Sequence[tuple[int, int]]) -> None:
+def _restrict(exceptions: Sequence[tuple[int, int]]) -> None:
     """Drop every right over files, network and signals that Landlock knows, but for the exceptions."""
     version = _landlock_version()
     files = max(count for since, count in _FILE_RIGHTS.items() if since <= version)
@@ -285,8 +292,6 @@ def _prctl(option: int, *arguments: int) -> None:
 
 
 def _syscall(name: str, *arguments: bytes | int | None) -> int:
-    number = (seccomp.table(platform.machine()) or {}).get(name)
-    if number is None:
-        raise OSError(errno.ENOSYS, f"no table of system calls for {platform.machine()}")
+    number = table(platform.machine())[name]
     plain = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments]
     return _check(_libc().syscall(ctypes.c_long(number), *plain), name)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
-import os
-import platform
 import struct
 from typing import NamedTuple
 
 from halflap.sandbox.jail.inside.syscalls import table
 
-__all__ = ["EVERY", "KILLING", "NEXT", "PROGRAMS", "Check", "Filter", "Rules", "build", "install", "table"]
+__all__ = ["EVERY", "KILLING", "NEXT", "PROGRAMS", "Check", "Rules", "build"]
 
 _ALLOWED = (
     # The channel, and the pairs of sockets by which an event loop wakes itself.
@@ -107,13 +104,11 @@ _CHECKED: tuple[tuple[str, tuple[Check, ...], int], ...] = (
     ("ioctl", (Check(1, EVERY, _FIONBIO),), errno.ENOTTY),
 )
 
-_LD, _JEQ, _JSET, _JGE, _AND, _RET = 0x20, 0x15, 0x45, 0x35, 0x54, 0x06
+_LD, _JEQ, _JGE, _AND, _RET = 0x20, 0x15, 0x35, 0x54, 0x06
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NR, _ARCH, _ARGUMENTS = 0, 4, 16
 _X32 = 0x40000000
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-
-_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 
 
 class Rules(NamedTuple):
@@ -131,18 +126,9 @@ PROGRAMS = Rules(_ALLOWED, _PATHS, _CHECKED)
 """What a locked program can do: compute, and use its channel."""
 
 
-class Filter(NamedTuple):
-    """A program for the kernel's packet filter: the instructions, packed."""
-
-    code: bytes
-
-
-def build(machine: str | None = None, rules: Rules = PROGRAMS) -> Filter:
-    """Write the filter for a machine."""
-    machine = machine or platform.machine()
+def build(machine: str, rules: Rules = PROGRAMS) -> bytes:
+    """Return the filter for a machine: instructions for the kernel's packet filter, packed."""
     numbers = table(machine)
-    if numbers is None:
-        raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
     code = [_op(_LD, _ARCH), _op(_JEQ, _AUDIT[machine], 1, 0), _op(_RET, _KILL), _op(_LD, _NR)]
     if machine == "x86_64":
         # The same calls under other numbers, past every comparison below.
@@ -163,7 +149,7 @@ def build(machine: str | None = None, rules: Rules = PROGRAMS) -> Filter:
         body = _checked(checks, otherwise)
         code += [_op(_JEQ, numbers[name], 0, len(body)), *body]
     code.append(_op(_RET, _ERRNO | errno.EPERM))
-    return Filter(b"".join(code))
+    return b"".join(code)
 
 
 def _checked(checks: tuple[Check, ...], otherwise: int) -> list[bytes]:
@@ -184,16 +170,3 @@ def _checked(checks: tuple[Check, ...], otherwise: int) -> list[bytes]:
 
 def _op(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
     return struct.pack("=HBBI", code, yes, no, value)
-
-
-class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
-
-
-def install(wanted: Filter) -> None:
-    """Install the filter in this process, permanently. `no_new_privs` must be set."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    program = _Program(len(wanted.code) // 8, wanted.code)
-    if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))

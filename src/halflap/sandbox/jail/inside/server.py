@@ -30,7 +30,6 @@ import socket
 import sys
 from typing import Any, NoReturn
 
-from halflap.sandbox.jail.inside import locks
 from halflap.sandbox.jail.protocol import KILL, ORDER
 
 __all__ = ["Profile", "main"]
@@ -62,18 +61,16 @@ def main(descriptor: int) -> NoReturn:
     os.closerange(descriptor + 1, os.sysconf("SC_OPEN_MAX"))
     with control.makefile("rb", buffering=0) as file:
         orders = json.loads(file.readline())
+    # What is loaded now never becomes garbage, so the children share its pages.
+    gc.disable()
     profile: Profile = importlib.import_module(orders["profile"]).Profile()
     try:
         report = profile.prepare(orders)
-    except locks.NamespaceError as error:
-        _send(control, {"without_namespaces": str(error)})
-        os._exit(1)
     except Exception as error:  # noqa: BLE001 -- whatever it is, the gateway reports it
         _send(control, {"trouble": str(error) or type(error).__name__})
         os._exit(1)
-    gc.collect()
-    # What is loaded now never becomes garbage, so the children share its pages.
     gc.freeze()
+    gc.enable()
     try:
         _send(control, report)
         _Server(control, profile).serve()

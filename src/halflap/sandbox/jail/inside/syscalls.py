@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 __all__ = ["table"]
 
 _X86_64 = {
@@ -62,6 +64,9 @@ _AARCH64 = {
 }  # fmt: skip
 
 
-def table(machine: str) -> dict[str, int] | None:
-    """Return the system call numbers of a machine, if they are known."""
-    return {"x86_64": _X86_64, "aarch64": _AARCH64}.get(machine)
+def table(machine: str) -> dict[str, int]:
+    """Return the system call numbers of a machine; raise `OSError` if they are not known."""
+    tables = {"x86_64": _X86_64, "aarch64": _AARCH64}
+    if machine not in tables:
+        raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
+    return tables[machine]

@@ -1,0 +1,151 @@
+"""What programs find defined in every sandbox: their tools as async functions, `call_tool`, `show` and `ToolError`.
+
+Only the standard library is used: the jail loads this module before it is locked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from json import dumps  # a program may replace it in the module
+from typing import Any
+
+from halflap.core.json_bounds import MAX_PARTS, TooManyPartsError, check_parts
+from halflap.sandbox.media import Media, picture_of
+
+__all__ = [
+    "FILE",
+    "NOT_AWAITED",
+    "NO_FILES",
+    "NO_INPUT",
+    "ToolError",
+    "define",
+    "disguise",
+    "encode",
+    "exit_text",
+    "listed",
+    "shorten",
+    "value_text",
+]
+
+FILE = "program.py"
+"""What a program is called in its tracebacks."""
+_LONGEST = 20_000
+_LONGEST_VALUE = 4_000
+_MOST_LISTED = 20
+
+NO_INPUT = "input() is not available in execute_program. Write the value into the program."
+NO_FILES = "Programs have no files, network or processes: data comes from tools, and goes out by print()."
+NOT_AWAITED = "The value is a call that was not awaited: write `await` before it."
+_CALL_TOOL = "call_tool() takes the name of a tool as text, and its arguments: as one dict, or by keyword."
+
+
+class ToolError(Exception):
+    """A tool cannot be called, or its call failed; the message says why."""
+
+    __module__ = "builtins"  # A traceback then names it as the program does.
+
+
+def define(
+    tools: Mapping[str, Sequence[Any]],
+    call: Callable[[str, dict[str, Any]], Awaitable[Any]],
+    show_media: Callable[[Media], None],
+    write: Callable[[Any], None] = print,
+) -> dict[str, Callable[..., Any]]:
+    """Return the functions by name. A tool has a signature, and the parameter that one unnamed argument is for."""
+
+    async def called(name: str, arguments: dict[str, Any]) -> Any:
+        try:
+            return await call(name, arguments)
+        except (ToolError, TypeError) as error:
+            # Where in our files it was raised means nothing to the program.
+            raise error.with_traceback(None) from None
+
+    async def call_tool(*given: Any, **arguments: Any) -> Any:
+        """Call a tool by a name that is only known when the program runs."""
+        name, *rest = given or (None,)
+        if type(name) is not str or len(rest) > 1 or not all(type(one) is dict for one in rest):
+            raise TypeError(_CALL_TOOL)
+        return await called(name, rest[0] | arguments if rest else arguments)
+
+    def show(value: Any) -> None:
+        """Show an image, a sound or a resource to the model; print anything else."""
+        is_mixed = type(value) is list and any(isinstance(part, Media) for part in value)
+        for part in value if is_mixed else [value]:
+            media = part if isinstance(part, Media) else picture_of(part)
+            if media is None:
+                write(part)
+                continue
+            try:
+                show_media(media)
+            except ValueError as error:
+                raise error.with_traceback(None) from None
+
+    functions: dict[str, Callable[..., Any]] = {"call_tool": call_tool, "show": show}
+    functions |= {name: _tool(called, name, *about) for name, about in tools.items()}
+    for name, function in {"call": called, **functions}.items():
+        disguise(function, name)
+    return functions
+
+
+def _tool(call: Callable[..., Any], name: str, signature: str, positional: str | None) -> Callable[..., Any]:
+    async def tool(*unnamed: Any, **arguments: Any) -> Any:
+        if unnamed and (positional is None or len(unnamed) > 1 or positional in arguments):
+            takes = f" It takes: {signature}" if signature else ""
+            raise TypeError(f"{name}() takes keyword arguments only.{takes}")
+        return await call(name, arguments | {positional: unnamed[0]} if unnamed else arguments)
+
+    tool.__doc__ = signature
+    return tool
+
+
+def disguise(function: Any, name: str) -> None:
+    """Give a function a name in the tracebacks that a program prints, and no file of ours."""
+    code = function.__code__
+    function.__code__ = code.replace(co_filename="<tool>", co_name=name, co_qualname=name)
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "__main__"
+
+
+def encode(value: Any, what: str, largest: int) -> bytes:
+    """Return a value as JSON. Raises `TypeError` for what JSON cannot hold, and `ValueError` for what is too large."""
+    try:
+        body = dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"{what} can only have values that JSON can hold: {error}") from None
+    if len(body) > largest:
+        raise ValueError(
+            f"{what} can have at most {largest:,} bytes (`execution.max_value_bytes`), and would have {len(body):,}."
+        )
+    try:
+        check_parts(body)
+    except TooManyPartsError:
+        raise ValueError(
+            f"{what} can have at most {MAX_PARTS:,} values and keys. Use text, or several pieces."
+        ) from None
+    return body
+
+
+def value_text(value: object) -> str:
+    """Return the value of a program's last line as an interactive Python would show it, cut if it is long."""
+    text = value if type(value) is str else repr(value)
+    if len(text) <= _LONGEST_VALUE:
+        return text
+    return f"{text[:_LONGEST_VALUE]}… ({len(text):,} characters; print() shows all of them)"
+
+
+def listed(keys: Sequence[object]) -> str:
+    return ", ".join([*map(str, keys[:_MOST_LISTED]), *["…"] * (len(keys) > _MOST_LISTED)]) or "none"
+
+
+def shorten(text: str) -> str:
+    """Return a text of a program with its middle left out if it is long."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n…\n{text[-_LONGEST // 2 :]}"
+
+
+def exit_text(code: object) -> str | None:
+    """Return, as a traceback, that a program ended itself; None if that is no failure."""
+    if code is None or code == 0:
+        return None
+    if isinstance(code, int):
+        return f"SystemExit: the program ended itself with status {code}\n"
+    return f"{shorten(str(code).strip() or 'SystemExit: the program ended itself with an empty message')}\n"

@@ -1,0 +1,221 @@
+"""Talk to a server over streamable HTTP or the older HTTP with SSE."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies, proxy_bypass
+
+import anyio
+import httpx2
+from mcp.client import streamable_http
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import next_request_within_origin
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
+
+from halflap.core.errors import SignInError
+from halflap.core.text import visible
+from halflap.upstream.connection import (
+    LOST,
+    MAX_MESSAGE_BYTES,
+    NOT_SENT,
+    REFUSED,
+    TOO_LARGE,
+    UNUSABLE,
+    Connection,
+    Failure,
+    StartFailedError,
+)
+from halflap.upstream.json_rpc import TooLargeError, read_body, read_message
+
+if TYPE_CHECKING:
+    from halflap.config import ServerConfig
+    from halflap.upstream.signin import SignIn
+
+_CONNECT_SECONDS = 30.0
+_SILENCE_SECONDS = 3600.0
+"""How long a stream may be silent. Calls have their own, shorter limits."""
+_GOODBYE_SECONDS = 1.5
+"""How long closing waits for the server to end our session."""
+_MAX_SHOWN = 200
+
+
+class _Reader:
+    """Reads messages with our own reader: otherwise a tool with a deep schema or half an emoji would cost its whole page."""
+
+    @staticmethod
+    def validate_json(data: str | bytes, **settings: Any) -> JSONRPCMessage:
+        message = read_message(data.encode() if isinstance(data, str) else data)
+        return jsonrpc_message_adapter.validate_json(data, **settings) if message is None else message
+
+
+# The SDK's transport has no hook for this.
+streamable_http.jsonrpc_message_adapter = _Reader  # type: ignore[assignment, attr-defined]
+
+
+class _Client(httpx2.AsyncClient):
+    """Turns a request's failure into a JSON-RPC error with a code of our own, in place of the answer.
+
+    A session serves many calls: one that cannot be delivered must fail alone, and its caller must learn whether it
+    was sent. The SDK's transport would end the whole session instead. It also reads bodies of any size.
+    """
+
+    def __init__(
+        self, server: ServerConfig, connection: Connection, sign_in: SignIn | None, *, is_sse: bool
+    ) -> None:
+        # A variable without a value leaves `Bearer ` behind, and a header cannot end with a blank.
+        headers = {name: value.strip() for name, value in server.headers.items()}
+        timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS)
+        super().__init__(headers=headers, timeout=timeout, auth=sign_in)
+        self._connection = connection
+        self._sign_in = sign_in
+        self._is_sse = is_sse
+
+    async def send(self, request: httpx2.Request, **settings: Any) -> httpx2.Response:
+        if request.method == "DELETE":
+            with suppress(SignInError, httpx2.TransportError), anyio.move_on_after(_GOODBYE_SECONDS):
+                await (await super().send(request, **settings)).aclose()
+            return httpx2.Response(200, request=request)
+        try:
+            response = await super().send(request, **settings)
+            kind, problem = _kind(response), self._problem(request, response)
+            if problem is None:
+                if request.method == "POST" and not response.is_error:
+                    self._connection.failure = None
+                # The SDK limits the size of events.
+                if response.is_error or response.is_redirect or kind != "text/event-stream":
+                    is_answer = kind == "application/json" and not self._is_sse
+                    await read_body(response, MAX_MESSAGE_BYTES if is_answer else 0)
+                return response
+            await response.aclose()
+        except httpx2.TransportError as error:
+            problem = _explain_transport(request, error)
+        except SignInError as error:
+            problem = NOT_SENT, Failure("not-reached", str(error))
+        except TooLargeError:
+            problem = UNUSABLE, Failure("answer-unusable", TOO_LARGE)
+        code, self._connection.failure = problem
+        if self._is_sse or (request.method == "GET" and code == NOT_SENT):
+            self._connection.closed.set()
+        answer = {"code": code, "message": self._connection.failure.message}
+        return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": answer}, request=request)
+
+    def _problem(self, request: httpx2.Request, response: httpx2.Response) -> tuple[int, Failure] | None:
+        """Return the code and the failure that a response's status and type mean, if any."""
+        status, shown = response.status_code, _status(response)
+        if status in {401, 403}:
+            return REFUSED, Failure("sign-in-needed", _explain_refusal(response, self._sign_in))
+        if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+            return NOT_SENT, Failure("proxy-failed", f"the proxy{_proxy(request)} answered {shown}.")
+        if status == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
+            return NOT_SENT, Failure("not-reached", "it no longer knows our session; it was restarted.")
+        # Over SSE answers come as events; over streamable HTTP a server need not have a stream to GET.
+        is_fine = response.is_success if self._is_sse else request.method != "POST"
+        if is_fine or next_request_within_origin(response) is not None:
+            return None
+        # What a server of the older transport answers to a POST at the address of its event stream.
+        self._connection.only_sse |= status in {400, 404, 405}
+        kind = _kind(response)
+        if kind == "application/json":
+            return None
+        foreign = None
+        if response.is_redirect:
+            target = request.url.join(response.headers.get("location", "")).copy_with(
+                query=None, fragment=None
+            )
+            foreign = (
+                f"it redirects to {visible(str(target), _MAX_SHOWN)}. If that is the server, use it as `url`; if it is "
+                "a page to sign in, the server needs a token under `headers:`."
+            )
+        elif response.is_error:
+            foreign = f"it answered {shown}. Check `url`, and that the server is in order."
+        elif status != HTTPStatus.ACCEPTED and kind not in {"", "text/event-stream"}:
+            foreign = f"it answered {visible(kind, _MAX_SHOWN)}, which is not MCP. Check `url`: it may be a web page."
+        return None if foreign is None else (UNUSABLE, Failure("not-reached", foreign))
+
+
+def _explain_transport(request: httpx2.Request, error: httpx2.TransportError) -> tuple[int, Failure]:
+    reason = str(error) or type(error).__name__
+    tls: BaseException | None = error
+    while tls is not None and not isinstance(tls, ssl.SSLError):
+        tls = tls.__cause__ or tls.__context__
+    if isinstance(tls, ssl.SSLCertVerificationError):
+        message = f"the certificate of {request.url.host} was not accepted: {tls.verify_message}."
+        return NOT_SENT, Failure("certificate-not-accepted", message)
+    if isinstance(error, httpx2.ProxyError):
+        message = f"the proxy{_proxy(request)} refused the connection: {reason}."
+        return NOT_SENT, Failure("proxy-failed", message)
+    if not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
+        return LOST, Failure("not-reached", f"the connection broke: {reason}.")
+    if tls is None and (proxy := _proxy(request)):
+        return NOT_SENT, Failure("proxy-failed", f"the proxy{proxy} could not be reached: {reason}.")
+    # Without what may be secret in it.
+    address = request.url.copy_with(userinfo=b"", query=None, fragment=None)
+    return NOT_SENT, Failure("not-reached", f"it cannot be reached at {address}: {reason}.")
+
+
+def _proxy(request: httpx2.Request) -> str:
+    """Return the proxy that the environment sets for a request, as ` host:port`; empty if there is none."""
+    proxies = getproxies()
+    proxy = proxies.get(request.url.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(request.url.host):
+        return ""
+    # Without its password.
+    return f" {visible(proxy.rpartition('@')[2].rpartition('://')[2], _MAX_SHOWN)}"
+
+
+def _explain_refusal(response: httpx2.Response, sign_in: SignIn | None) -> str:
+    refused = f"it answered {_status(response)}"
+    if sign_in is None:
+        return (
+            f"{refused}: it does not accept the `Authorization` header that it was sent. It may have expired or lack a "
+            "permission: renew it, and check the variables that the configuration uses in it."
+        )
+    lacks = (
+        "more permissions than you have" if response.status_code == HTTPStatus.FORBIDDEN else "you to sign in"
+    )
+    instead = "renew the `headers:`" if sign_in.server.headers else "set a token as `headers:`"
+    return (
+        f"{refused}: it needs {lacks}. Run `{sign_in.command}`, or {instead} in the configuration (for example "
+        "`Authorization: Bearer ${TOKEN}`)."
+    )
+
+
+def _kind(response: httpx2.Response) -> str:
+    kind: str = response.headers.get("content-type", "")
+    return kind.partition(";")[0].strip().lower()
+
+
+def _status(response: httpx2.Response) -> str:
+    return f"{response.status_code} {response.reason_phrase}".rstrip()
+
+
+@asynccontextmanager
+async def http_streams(
+    server: ServerConfig, connection: Connection, sign_in: SignIn | None, *, is_sse: bool
+) -> AsyncIterator[Any]:
+    """Connect over streamable HTTP or, with `is_sse`, by one stream of events for answers and POSTs for requests."""
+    assert server.url is not None
+    try:
+        # In a thread: it reads the machine's certificates.
+        client = await asyncio.to_thread(_Client, server, connection, sign_in, is_sse=is_sse)
+    except OSError as error:
+        named = " and ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
+        message = f"the certificates in {named or 'the system'} cannot be read: {error}."
+        raise StartFailedError("certificate-not-accepted", message) from error
+    except (ImportError, ValueError) as error:
+        message = f"the proxy of the environment cannot be used: {error}"
+        raise StartFailedError("proxy-failed", message) from error
+    if is_sse:
+        async with sse_client(server.url, httpx_client_factory=lambda *_, **__: client) as streams:
+            yield streams
+        return
+    streaming = streamable_http_client(server.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES)
+    async with client, streaming as streams:
+        yield streams

@@ -1,0 +1,108 @@
+"""What an optimisation aims at, and what a transformation has to respect and may look at: the tasks and their estimated times.
+
+An order to keep is expressed as data: tasks that share a tie depend on each other like tasks that write the same name.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import or_
+from typing import Annotated, Any, ClassVar
+
+from pydantic import ConfigDict, Field
+
+from halflap.core.text import join
+from halflap.workflows.analysis.order import Data, depend
+from halflap.workflows.answers import Target  # noqa: TC001 -- pydantic reads it
+from halflap.workflows.model.block import Block, Branches, Loop, Step, blocks_in, is_choice
+from halflap.workflows.model.form import validated
+from halflap.workflows.model.net import STRICT, Net
+from halflap.workflows.score.facts import TIE, Facts
+from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
+from halflap.workflows.score.timing import Timing
+
+_MAX_NAMED = 6
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """The constraints that were given."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    max_parallel: Annotated[int, Field(ge=1)] | None = None
+    """How many tasks may be under way at once."""
+    keep_order: tuple[tuple[str, str], ...] = ()
+    """Pairs of tasks that keep their order."""
+    fixed: tuple[str, ...] = ()
+    """Tasks that are not moved."""
+
+    def problems(self, net: Net) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit a workflow."""
+        named = [(f"fixed[{at}]", task) for at, task in enumerate(self.fixed)]
+        named += [(f"keep_order[{at}]", task) for at, pair in enumerate(self.keep_order) for task in pair]
+        for path, task in named:
+            if task not in net.tasks:
+                yield f"constraints.{path}", f"There is no task {task!r}."
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What an optimisation aims at."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    optimization_target: Target
+    constraints: Constraints = field(default_factory=Constraints)
+    reference_patterns: tuple[Pattern, ...] = ()
+
+    @classmethod
+    def of(
+        cls, target: str, constraints: Mapping[str, Any] | None = None, reference_patterns: Sequence[str] = ()
+    ) -> Goal:
+        """Return a goal; a `WorkflowError` has everything that is wrong with it."""
+        asked = {"constraints": constraints or {}, "reference_patterns": reference_patterns}
+        return validated(cls, {"optimization_target": target, **asked})
+
+
+class Ground:
+    """A workflow that is to be changed."""
+
+    def __init__(self, net: Net, tree: Block, constraints: Constraints) -> None:
+        ties: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+        for at, nodes in enumerate([*constraints.keep_order, *_races(Facts(net), tree)]):
+            for node in nodes:
+                ties[node] |= {f"{TIE}order[{at}]"}
+        self.facts = Facts(net, constraints.fixed, ties)
+        self.timing = Timing(self.facts)
+        self.max_parallel = constraints.max_parallel
+        self.arranged: dict[Block, list[Block]] = {}
+        """Faster arrangements of each block, so that they are made once."""
+
+
+def _races(facts: Facts, tree: Block) -> Iterator[set[str]]:
+    """Yield, for each parallel branch, its nodes that race: something beside them uses their data.
+
+    They keep their order within the branch; otherwise what runs beside could see the second without the first.
+    """
+    racing: set[str] = set()
+    branches: list[set[str]] = []
+    for block in blocks_in(tree):
+        if not isinstance(block, Branches) or block.kind == "xor":
+            continue
+        data = [facts.data(part) for part in block.parts]
+        before = list(accumulate(data, or_, initial=Data()))
+        after = list(accumulate(reversed(data), or_, initial=Data()))[::-1]
+        for at, part in enumerate(block.parts):
+            inside = list(blocks_in(part))
+            looks = [(one.node, facts.data(one)) for one in inside if isinstance(one, Step)]
+            gates = [one for one in inside if isinstance(one, Branches | Loop) and is_choice(one)]
+            looks += [(one.split or "", facts.choice(one)) for one in gates]
+            racing |= {node for node, own in looks if depend(own, before[at] | after[at + 1])}
+            branches.append({node for node, _ in looks})
+    yield from (branch & racing for branch in branches)
+
+
+def named(tasks: Iterable[str]) -> str:
+    return join((f"'{task}'" for task in tasks), limit=_MAX_NAMED)

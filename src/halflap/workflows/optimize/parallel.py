@@ -1,0 +1,170 @@
+"""Parallelise what need not wait, and serialise where more runs at once than allowed.
+
+The atoms of a stretch are arranged by what each needs: unconnected groups in parallel, connected ones cut in two, again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from halflap.workflows.analysis.footprint import bits_of
+from halflap.workflows.model.block import Block, Step, is_parallel, mapped, parallel, parts_of, sequence
+from halflap.workflows.optimize.constraints import Ground, named
+from halflap.workflows.score.facts import Atoms, fused
+from halflap.workflows.score.timing import critical_path
+
+_ALL_WINDOWS = 8
+"""Up to this many parts every stretch is looked at."""
+_THREES = 24
+_EVERY_CUT = 7
+"""Up to this many atoms all cuts are tried."""
+_FEW = 5
+_CLOSE = 1e-9
+
+
+def parallelise(ground: Ground, block: Block) -> Iterator[tuple[Block, str]]:
+    """Put independent parts of a stretch of a sequence in parallel: each stretch of the whole, then of each branch within."""
+    yield from _stretches(ground, block)
+    parts = parts_of(block)
+    for at, part in enumerate(parts):
+        for inner, branch in enumerate(part.parts):
+            for new, what in parallelise(ground, branch):
+                changed = part.with_parts((*part.parts[:inner], new, *part.parts[inner + 1 :]))
+                yield sequence((*parts[:at], changed, *parts[at + 1 :])), what
+
+
+def _stretches(ground: Ground, block: Block) -> Iterator[tuple[Block, str]]:
+    parts = fused(parts_of(block))
+    for start, end in _windows(len(parts)):
+        old = sequence(parts[start:end])
+        if old not in ground.arranged:
+            ground.arranged[old] = _faster(ground, old)
+        for new in ground.arranged[old]:
+            what = f"Put {named(ground.facts.doing(old))} in parallel, as far as they are independent."
+            yield sequence((*parts[:start], new, *parts[end:])), what
+
+
+def _windows(count: int) -> Iterator[tuple[int, int]]:
+    """Yield the stretches to look at, long ones first: all of a short sequence, some of each length of a longer one."""
+    lengths = [(length, 1) for length in range(count, 1, -1)]
+    if count > _ALL_WINDOWS:
+        powers = range((count - 1).bit_length() - 1, 0, -1)
+        lengths = [(count, 1), *((1 << power, 1 << power >> 1) for power in powers)]
+        lengths += [(3, 1)] if count <= _THREES else []
+    elif count == 1:
+        lengths = [(1, 1)]
+    for length, step in lengths:
+        for start in range(0, count - length + 1, step):
+            yield start, start + length
+
+
+def _faster(ground: Ground, old: Block) -> list[Block]:
+    """Return faster arrangements of a block: the fastest, and one with no more in parallel than is allowed."""
+    time = ground.timing.mean(old)
+    if time <= critical_path(ground.facts, old) + _CLOSE:
+        return []
+    arranger = _Arranger(ground, old)
+    # A condition or silent task that does nothing would be a branch by itself.
+    removable = ground.facts.removable
+    left = [
+        at for at, one in enumerate(arranger.atoms) if not (isinstance(one, Step) and removable(one.node))
+    ]
+    fastest = arranger.arranged(sum(1 << at for at in left))
+    found = dict.fromkeys((fastest, _narrowed(ground, fastest)))
+    return [new for new in found if ground.timing.mean(new) < time - _CLOSE]
+
+
+def serialise(ground: Ground, tree: Block) -> Iterator[tuple[Block, str]]:
+    """Put parallel branches in sequence, everywhere at once, where more runs at once than allowed."""
+    yield (
+        _narrowed(ground, tree),
+        "Put the shortest parallel branches in sequence, so that less runs at once.",
+    )
+
+
+def _narrowed(ground: Ground, tree: Block) -> Block:
+    most, timing = ground.max_parallel, ground.timing
+
+    def change(block: Block) -> Block:
+        if most is None or not is_parallel(block):
+            return block
+        ways = list(block.parts)
+        while len(ways) > 1 and sum(map(timing.width, ways)) > most:
+            ways.sort(key=timing.mean, reverse=True)
+            ways[-2:] = [sequence(ways[-2:])]
+        return block if len(ways) == len(block.parts) else parallel(ways)
+
+    return mapped(tree, change)
+
+
+class _Arranger:
+    """The atoms of a block, and what each needs. Sets of them are numbers, with a bit for each."""
+
+    def __init__(self, ground: Ground, block: Block) -> None:
+        found = Atoms(ground.facts, block)
+        self.atoms, self.needs, self.timing = found.atoms, found.needs, ground.timing
+        self.times = [ground.timing.mean(one) for one in self.atoms]
+        self._best: dict[int, Block] = {}
+        self._lengths: dict[int, float] = {}
+
+    def arranged(self, some: int) -> Block:
+        """Return the fastest arrangement of some atoms."""
+        if some not in self._best:
+            groups = self._groups(some)
+            if len(groups) > 1:
+                self._best[some] = parallel(map(self.arranged, groups))
+            else:
+                self._best[some] = min(self._sequences(some), key=self._rank)
+        return self._best[some]
+
+    def _sequences(self, some: int) -> Iterator[Block]:
+        """Yield connected atoms in their order, and cut in two in ways that may be faster."""
+        listed = bits_of(some)
+        yield sequence(self.atoms[at] for at in listed)
+        least = self._length(some) + _CLOSE
+        for cut in self._cuts(some):
+            made = sequence(map(self.arranged, (cut, some & ~cut)))
+            yield made
+            # Of many, the first that is as fast as the data allows.
+            if len(listed) > _FEW and self.timing.mean(made) <= least:
+                return
+
+    def _rank(self, block: Block) -> tuple[float, int, int]:
+        return round(self.timing.mean(block), 9), block.depth, len(parts_of(block))
+
+    def _groups(self, some: int) -> list[int]:
+        """Return the connected groups."""
+        found: list[int] = []
+        for at in bits_of(some):
+            group = 1 << at | self.needs[at] & some
+            for other in [one for one in found if one & group]:
+                found.remove(other)
+                group |= other
+            found.append(group)
+        return sorted(found)
+
+    def _cuts(self, some: int) -> list[int]:
+        """Return the sets that can come first: with each atom everything it needs. Of many, the one at the best moment."""
+        listed = bits_of(some)
+        if len(listed) <= _EVERY_CUT:
+            cuts = [0]
+            for at in listed:
+                cuts += [cut | 1 << at for cut in cuts if not self.needs[at] & some & ~cut]
+            return sorted({*cuts} - {0, some})
+        ends = self._ends(some)
+        moments = sorted(set(ends.values()))[:-1]
+        found = [sum(1 << at for at in listed if ends[at] <= moment) for moment in moments]
+        return [min(found, key=lambda cut: self._length(cut) + self._length(some & ~cut))] if found else []
+
+    def _length(self, some: int) -> float:
+        if some not in self._lengths:
+            self._lengths[some] = max(self._ends(some).values())
+        return self._lengths[some]
+
+    def _ends(self, some: int) -> dict[int, float]:
+        """Return when each atom would end if it waited only for what it needs."""
+        ends: dict[int, float] = {}
+        for at in bits_of(some):
+            start = max((ends[other] for other in bits_of(self.needs[at] & some)), default=0.0)
+            ends[at] = start + self.times[at]
+        return ends
