@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import inspect
 import itertools
@@ -13,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
-from blockbuster import blockbuster_ctx
 
-from support import MISSING, THOROUGH, examples
+from support import MISSING, THOROUGH, examples, run_unblocked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -113,16 +111,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    _run(pyfuncitem.obj(**arguments))
+    run_unblocked(pyfuncitem.obj(**arguments))
     return True
-
-
-def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    with blockbuster_ctx("halflap"):
-        return asyncio.run(coroutine)
 
 
 @pytest.fixture
 def run() -> Callable[[Coroutine[Any, Any, Any]], Any]:
-    """Run a coroutine on a loop that may not be blocked: what would block it, from our code, raises."""
-    return _run
+    return run_unblocked

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import pytest
+from blockbuster import blockbuster_ctx
 
 from halflap.core import codes
 from halflap.core.errors import HalflapError
 from halflap.core.values import CallContext
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 
     from halflap import Gateway
 
@@ -179,6 +180,14 @@ async def comes(holds: Callable[[], Awaitable[bool]], seconds: float = PATIENCE)
             return True
         await asyncio.sleep(0.02)
     return await holds()
+
+
+def run_unblocked(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine on a loop that may not be blocked: what would block it, from our code, raises."""
+    with blockbuster_ctx("halflap") as blocking:
+        # It starts a process on the loop, as asyncio itself does.
+        blocking.functions["os.read"].can_block_in("halflap/upstream/server_process.py", {"__init__"})
+        return asyncio.run(coroutine)
 
 
 def eventually(holds: Callable[[], bool], seconds: float = PATIENCE) -> bool:

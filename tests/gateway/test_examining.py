@@ -8,14 +8,13 @@ import re
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
-from blockbuster import blockbuster_ctx
 
 from halflap import Config, Gateway
 from halflap.core.errors import ToolFailedError
 from halflap.gateway.findings import findings, rules
 from halflap.upstream import Trouble
 from servers.memory import Memory, definition, echo
-from support import ROOT, answering, python_server
+from support import ROOT, answering, python_server, run_unblocked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -65,8 +64,7 @@ def examined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
                 return await gateway.examine()
 
         # The story itself writes files; only what Halflap does on the loop is watched.
-        with blockbuster_ctx("halflap"):
-            yield asyncio.run(story())
+        yield run_unblocked(story())
 
 
 def row(examined: dict[str, Any], name: str) -> dict[str, Any]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 import pytest
-from blockbuster import blockbuster_ctx
 
 from dspy_programs.saved import WORKLET_INPUTS, field, predictor, spec, worklet, write
 from server.faces import in_memory
-from support import CODES
+from support import CODES, run_unblocked
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -61,8 +59,7 @@ def asked(tmp_path: Path, ask: Ask, **programs: Any) -> Any:
         ) as client:
             return await ask(client)
 
-    with blockbuster_ctx("halflap"):
-        return asyncio.run(scenario())
+    return run_unblocked(scenario())
 
 
 Question = tuple[str, dict[str, Any]]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 import pytest
-from blockbuster import blockbuster_ctx
 
 from dspy_programs.chat_server import Answer
 from dspy_programs.serving import serving
@@ -21,6 +20,7 @@ from halflap.workflows.model.net import Specification
 from halflap.workflows.run import process
 from halflap.workflows.yawl import read_yawl, write_yawl
 from server.faces import in_memory
+from support import run_unblocked
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -80,8 +80,7 @@ def asked(home: Path, ask: Ask, **workflows: Any) -> Any:
         async with in_memory(home, {}, {"server": {"families": ["gepa"]}, "workflows": workflows}) as client:
             return await ask(client)
 
-    with blockbuster_ctx("halflap"):
-        return asyncio.run(scenario())
+    return run_unblocked(scenario())
 
 
 def test_mistakes_and_results_fit_the_declared_schema(home: Path) -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
-from halflap.upstream.server_process import GuardedProcess
+from halflap.upstream.server_process import ServerProcess, server_process
 from support import alive, children_of, eventually, open_descriptors
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
 PATH = {"PATH": os.environ["PATH"]}
@@ -34,47 +36,47 @@ while true; do sleep 1; done
 
 GATEWAY = """
 import asyncio, json, sys
-from halflap.upstream.server_process import GuardedProcess
+from contextlib import AsyncExitStack
+from halflap.upstream.server_process import server_process
 
 async def main():
-    env = {"PATH": sys.argv[1]}
-    servers = [await GuardedProcess.start(one, env, None, line_limit=1000) for one in json.loads(sys.argv[2])]
-    print("started", flush=True)
-    await asyncio.sleep(1000)
+    async with AsyncExitStack() as servers:
+        for command in json.loads(sys.argv[2]):
+            process = server_process(command, {"PATH": sys.argv[1]}, None, line_limit=1000)
+            await servers.enter_async_context(process)
+        print("started", flush=True)
+        await asyncio.sleep(1000)
 
 asyncio.run(main())
 """
 
 
-@asynccontextmanager
-async def started(*command: str, cwd: str | None = None, **env: str) -> AsyncIterator[GuardedProcess]:
-    process = await GuardedProcess.start(command, {**PATH, **env}, cwd, line_limit=1000)
-    try:
-        yield process
-    finally:
-        await process.stop(0)
-        await process.close()
+def started(*command: str, cwd: str | None = None, **env: str) -> AbstractAsyncContextManager[ServerProcess]:
+    return server_process(command, {**PATH, **env}, cwd, line_limit=1000)
 
 
-def running_under(process: GuardedProcess) -> list[int]:
+def running_under(process: ServerProcess) -> list[int]:
     """Return the guardian and all that runs under it."""
-    return [process._guardian.pid, *children_of(process._guardian.pid)]
+    return [process.guardian.pid, *children_of(process.guardian.pid)]
+
+
+def server_of(process: ServerProcess) -> int:
+    assert eventually(lambda: bool(children_of(process.guardian.pid)))
+    return children_of(process.guardian.pid)[0]
 
 
 async def test_a_server_is_started_with_its_pipes_environment_and_folder(tmp_path: Path) -> None:
     script = 'read line; echo "$line $GIVEN $(pwd)"; echo trouble >&2'
     async with started("sh", "-c", script, cwd=str(tmp_path), GIVEN="env") as process:
         process.stdin.write(b"hello\n")
-        await process.exited.wait()
+        assert await process.exit_code() == 0
         assert await process.stdout.readline() == f"hello env {tmp_path}\n".encode()
         assert await process.stderr.readline() == b"trouble\n"
-        assert process.returncode == 0
 
 
 async def test_an_exit_by_signal_has_a_negative_return_code() -> None:
     async with started("sh", "-c", "kill -9 $$") as process:
-        await process.exited.wait()
-        assert process.returncode == -9
+        assert await process.exit_code() == -9
 
 
 @pytest.mark.parametrize(
@@ -89,8 +91,9 @@ async def test_an_exit_by_signal_has_a_negative_return_code() -> None:
 async def test_a_server_that_cannot_be_started_says_why(
     command: str, cwd: str | None, error: type[OSError]
 ) -> None:
-    with pytest.raises(error) as raised:
-        await GuardedProcess.start([command], PATH, cwd, line_limit=1000)
+    async with started(command, cwd=cwd) as process:
+        with pytest.raises(error) as raised:
+            await process.exit_code()
     assert cwd is None or raised.value.filename == cwd
 
 
@@ -99,8 +102,7 @@ async def test_stopping_a_stubborn_server_ends_all_that_it_started() -> None:
         await process.stdout.readline()
         assert eventually(lambda: len(running_under(process)) >= 6)
         running = running_under(process)
-        await process.stop(0.1)
-        assert not alive(process.pid)
+        await process.stop()
         assert eventually(lambda: not any(alive(pid) for pid in running))
         other.stdin.write(b"still here\n")
         assert await other.stdout.readline() == b"still here\n"
@@ -109,9 +111,8 @@ async def test_stopping_a_stubborn_server_ends_all_that_it_started() -> None:
 async def test_a_server_that_ends_takes_its_children_along() -> None:
     async with started("sh", "-c", "setsid sleep 1000 & echo $!; exit 5") as process:
         child = int(await process.stdout.readline())
-        await process.exited.wait()
-        assert process.returncode == 5
-        assert eventually(lambda: not alive(child))
+        assert await process.exit_code() == 5
+        assert not alive(child)
 
 
 @pytest.mark.parametrize(
@@ -139,9 +140,10 @@ def test_however_the_gateway_ends_no_process_is_left(number: signal.Signals) -> 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 async def test_a_guardian_that_is_killed_does_not_leave_its_server(number: signal.Signals) -> None:
     async with started("cat") as process:
-        os.kill(process._guardian.pid, number)
-        await process.exited.wait()
-        assert eventually(lambda: not alive(process.pid))
+        server = server_of(process)
+        os.kill(process.guardian.pid, number)
+        await process.exit_code()
+        assert eventually(lambda: not alive(server))
 
 
 async def test_a_server_inherits_no_descriptor_and_no_ignored_signal() -> None:
@@ -176,19 +178,28 @@ def test_many_servers_come_and_go_without_leaving_a_descriptor() -> None:
 async def test_what_an_ended_server_did_not_read_is_known() -> None:
     async with started("sh", "-c", "head -c 6 >/dev/null; sleep 0.2") as process:
         process.stdin.write(b"first\nsecond\n")
-        await process.exited.wait()
+        await process.exit_code()
         assert process.unread_input() == len(b"second\n")
 
 
-async def test_a_start_that_is_cancelled_at_any_moment_leaves_nothing() -> None:
-    others = children_of(os.getpid())
-    for moment in range(12):
-        large = {**PATH, "LARGE": "x" * 100_000}
-        starting = asyncio.create_task(GuardedProcess.start(["sleep", "1000"], large, None, line_limit=1000))
-        await asyncio.sleep(moment * 0.005)
+@pytest.mark.parametrize("times_out", [True, False])
+def test_a_start_that_is_cancelled_at_any_moment_leaves_nothing(*, times_out: bool) -> None:
+    """Neither a process, nor a pipe, nor anything that asyncio complains about."""
+
+    async def scenario(moment: float) -> None:
+        starting = asyncio.create_task(start(moment if times_out else math.inf))
+        await asyncio.sleep(moment)
         starting.cancel()
-        (outcome,) = await asyncio.gather(starting, return_exceptions=True)
-        if isinstance(outcome, GuardedProcess):
-            await outcome.stop(0)
-            await outcome.close()
-    assert not [pid for pid in children_of(os.getpid()) if alive(pid) and pid not in others]
+        await asyncio.wait([starting])
+
+    async def start(limit: float) -> None:
+        with anyio.move_on_after(limit):
+            async with started("sleep", "1000", LARGE="x" * 100_000):
+                await asyncio.sleep(math.inf)
+
+    others, descriptors = children_of(os.getpid()), open_descriptors()
+    for moment in range(15):
+        asyncio.run(scenario(moment * 0.01))
+    gc.collect()
+    assert open_descriptors() == descriptors
+    assert [pid for pid in children_of(os.getpid()) if pid not in others] == []

@@ -81,9 +81,9 @@ async def test_a_server_of_the_newer_era_may_take_longer_to_start_than_to_answer
 
 
 def test_a_request_that_the_server_left_unread_did_not_arrive() -> None:
-    connection = Connection(sent={1: 0, 2: 100}, written=150, unread=50)
+    connection = Connection(sent={1: 100, 2: 150}, written=150, unread=1)
     assert [connection.may_have_arrived(one) for one in (1, 2, 3)] == [True, False, False]
-    connection.unread = 49
+    connection.unread = 0
     assert connection.may_have_arrived(2)
     assert Connection().may_have_arrived(1)
 

@@ -120,11 +120,9 @@ class Connection:
     """The record of one connection: the transport writes it, the upstream reads it."""
 
     sent: dict[int | str, int] | None = None
-    """Unanswered requests that were written, each with the number of bytes written before it.
-
-    None where the transport cannot know."""
+    """Unanswered requests that were written, each with `written` after it. None where the transport cannot know."""
     written: int = 0
-    """Bytes written in all."""
+    """Bytes written in all, or about to be."""
     unread: int = 0
     """Bytes that the server had not read when it exited."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -139,11 +137,10 @@ class Connection:
     """The answer to a POST is one that only the older HTTP transport gives."""
 
     def may_have_arrived(self, request_id: int | str) -> bool:
-        """Return whether the server can have read any part of a request."""
+        """Return whether the server can have read a request to its end."""
         if self.sent is None:
             return True
-        start = self.sent.get(request_id)
-        return start is not None and start < self.written - self.unread
+        return request_id in self.sent and self.sent[request_id] <= self.written - self.unread
 
     def request_failed(self, error: MCPError, request_id: int) -> RequestFailedError:
         """Translate the SDK's error: whether an answer can still come, and whether the request was delivered."""
@@ -212,7 +209,7 @@ def explain(error: BaseException, server: ServerConfig, connection: Connection, 
 
 def _with_log(failure: Failure, server: ServerConfig, log: ServerLog) -> Failure:
     """Add what the process wrote."""
-    if server.command is None:
+    if server.command is None or failure.trouble in {"command-not-found", "command-not-run"}:
         return failure
     shown = telling_lines(log.recent(_LINES_READ))
     end = f"Its log: {' | '.join(shown)}" if shown else "It wrote nothing to stderr."

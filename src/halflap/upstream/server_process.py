@@ -1,150 +1,138 @@
-"""The gateway's side of a guardian: start a server process that cannot outlive the gateway."""
+"""Start a server process that cannot outlive the gateway: the gateway's side of `guardian.py`."""
 
 from __future__ import annotations
 
 import array
 import ast
 import asyncio
-import contextlib
 import fcntl
 import marshal
 import os
 import socket
+import subprocess
 import sys
 import termios
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import IO, cast
 
 import anyio
 
-__all__ = ["GuardedProcess"]
+__all__ = ["ServerProcess", "server_process"]
 
 _GUARDIAN = Path(__file__).with_name("guardian.py")
 _LIBRARY_PATHS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """All that an interpreter may need to find its own library."""
-_KILL_SECONDS = 6.0
-"""How long a guardian may need, after the server's grace, to end everything by force."""
+_STOP_SECONDS = 7.0
+"""How long a guardian may need to end everything, at last by force."""
 
 
-class GuardedProcess:
-    """A running server: its process id, its pipes, and the connection to its guardian."""
-
-    def __init__(
-        self,
-        guardian: asyncio.subprocess.Process,
-        control: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        stdin: asyncio.StreamWriter,
-        stdin_copy: int,
-    ) -> None:
-        self._guardian = guardian
-        self._control, self._control_writer = control
-        self._stdin_copy: int | None = stdin_copy
-        """Still open when the event loop has closed `stdin`, to ask how much was left unread."""
-        self.stdin = stdin
-        assert guardian.stdout is not None
-        assert guardian.stderr is not None
-        self.stdout, self.stderr = guardian.stdout, guardian.stderr
-        self.pid = 0
-        self.returncode: int | None = None
-        self.exited = asyncio.Event()
-        """The server's own process has ended; processes that it started may still be ending."""
-        self._error = OSError("the guardian process ended unexpectedly")
-        """Why it was not started, if it was not."""
-        self._started = asyncio.Event()
-        self._watching = asyncio.create_task(self._watch(), name="guarded process")
-
-    @classmethod
-    async def start(
-        cls, argv: Sequence[str], env: Mapping[str, str], cwd: str | None, *, line_limit: int
-    ) -> GuardedProcess:
-        """Start a server; raises the `OSError` of a failed start. Lines of its output longer than the limit are errors."""
-        request = marshal.dumps((list(argv), dict(env), cwd))
-        ours, theirs = socket.socketpair()
-        server_stdin, stdin = os.pipe()
+@asynccontextmanager
+async def server_process(
+    argv: Sequence[str], env: Mapping[str, str], cwd: str | None, *, line_limit: int
+) -> AsyncIterator[ServerProcess]:
+    """Run a server; nothing of it is left after the block. Lines of its output longer than the limit are errors."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            process = ServerProcess(theirs, line_limit)
         try:
-            with theirs:
-                # In a separate session: Ctrl-C in the terminal is for the gateway, which then stops the servers.
-                guardian = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-I", "-S", str(_GUARDIAN), str(theirs.fileno())),
-                    stdin=server_stdin,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=asyncio.subprocess.PIPE,
-                    env={name: os.environ[name] for name in _LIBRARY_PATHS if name in os.environ},
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,
-                    limit=line_limit,
-                )
-            with anyio.CancelScope(shield=True):
-                control = await asyncio.open_connection(sock=ours)
-                process = cls(guardian, control, await _writer(os.dup(stdin)), stdin)
-        except BaseException:
-            # The guardian takes this as the gateway's end.
-            ours.close()
-            os.close(stdin)
-            raise
+            await process.connect(ours, marshal.dumps((list(argv), dict(env), cwd)))
+            yield process
         finally:
-            os.close(server_stdin)
-        try:
-            process._control_writer.write(len(request).to_bytes(4, "big") + request)
-            await process._started.wait()
-            if process.pid == 0:
-                raise process._error  # noqa: TRY301 -- cleaned up like any other failure
-        except BaseException:
-            with anyio.CancelScope(shield=True):
-                await process.stop(0)
-                await process.close()
-            raise
-        return process
+            try:
+                with anyio.CancelScope(shield=True):
+                    await process.stop(at_once=True)
+            finally:
+                process.close()
 
-    async def _watch(self) -> None:
-        """Take the guardian's messages until nothing is left of the server."""
-        with contextlib.suppress(OSError):
-            while line := await self._control.readline():
-                kind, *values = ast.literal_eval(line.decode())
-                if kind == "pid":
-                    self.pid = values[0]
-                    self._started.set()
-                elif kind == "exit":
-                    self.returncode = values[0]
-                    self.exited.set()
-                else:
-                    self._error = OSError(*values)
-        self._started.set()
-        self.exited.set()
+
+class ServerProcess:
+    """A server, its pipes, and its guardian."""
+
+    stdin: asyncio.StreamWriter
+
+    def __init__(self, control: socket.socket, line_limit: int) -> None:
+        # Without asyncio, which loses processes whose start is cancelled. In a separate session: Ctrl-C in the terminal is
+        # for the gateway, which then stops the servers.
+        self.guardian = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_GUARDIAN), str(control.fileno())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env={name: os.environ[name] for name in _LIBRARY_PATHS if name in os.environ},
+            pass_fds=[control.fileno()],
+            start_new_session=True,
+        )
+        self.stdout, self.stderr = asyncio.StreamReader(line_limit), asyncio.StreamReader(line_limit)
+        self._pipes = cast(
+            "tuple[IO[bytes], ...]", (self.guardian.stdin, self.guardian.stdout, self.guardian.stderr)
+        )
+        self._transports: list[asyncio.BaseTransport] = []
+        self._outcome: asyncio.Task[bytes] | None = None
+        """What the guardian reports, when nothing is left of the server."""
+
+    async def connect(self, control: socket.socket, request: bytes) -> None:
+        """Connect the pipes with the event loop, and tell the guardian what to start."""
+        loop = asyncio.get_running_loop()
+        stdin, stdout, stderr = self._pipes
+        reports, self._control = await asyncio.open_connection(sock=control)
+        self._transports.append(self._control.transport)
+        self._outcome = asyncio.create_task(reports.read(), name="server process")
+        self._control.write(request)
+        for reader, pipe in ((self.stdout, stdout), (self.stderr, stderr)):
+            reading, _ = await loop.connect_read_pipe(partial(asyncio.StreamReaderProtocol, reader), pipe)
+            self._transports.append(reading)
+        # The event loop closes its copy when the server closes its end; ours can still be asked how much was left unread.
+        copy = os.fdopen(os.dup(stdin.fileno()), "wb", 0)
+        flow = partial(asyncio.StreamReaderProtocol, asyncio.StreamReader())
+        writing, protocol = await loop.connect_write_pipe(flow, copy)
+        self._transports.append(writing)
+        # `drain` must return when everything is written, not when there is room for more.
+        writing.set_write_buffer_limits(high=0)
+        self.stdin = asyncio.StreamWriter(writing, protocol, None, loop)
+
+    async def exit_code(self) -> int | None:
+        """Wait until nothing is left of the server; None if it is unknown. Raises the `OSError` of a failed start."""
+        assert self._outcome is not None
+        reports = (await asyncio.shield(self._outcome)).splitlines()
+        outcome = ast.literal_eval(reports[0].decode()) if reports else None
+        if isinstance(outcome, tuple):
+            raise OSError(*outcome)
+        return cast("int | None", outcome)
 
     def unread_input(self) -> int:
         """Return how many of the bytes that we wrote were never read."""
-        if self._stdin_copy is None:
-            return 0
         count = array.array("i", [0])
-        fcntl.ioctl(self._stdin_copy, termios.FIONREAD, count)
+        if not self._pipes[0].closed:
+            fcntl.ioctl(self._pipes[0], termios.FIONREAD, count)
         return count[0]
 
-    async def stop(self, grace_seconds: float) -> None:
-        """End the process and all that it started: by the end of its input, after the grace by force."""
-        if not self.stdin.transport.is_closing():
-            # `abort`, not `close`: that would wait for a server that no longer reads.
-            self.stdin.transport.abort()
-        if self._stdin_copy is not None:
-            os.close(self._stdin_copy)
-            self._stdin_copy = None
-        with contextlib.suppress(OSError):
-            self._control_writer.write(f"{grace_seconds}\n".encode())
-        await asyncio.wait([self._watching], timeout=grace_seconds + _KILL_SECONDS)
-        self._watching.cancel()
-        self._control_writer.close()
+    async def stop(self, *, at_once: bool = False) -> None:
+        """End the server and all that it started: by the end of its input and, after a second or `at_once`, by signals."""
+        self._pipes[0].close()
+        if at_once:
+            self.guardian.terminate()
+        else:
+            if not self.stdin.transport.is_closing():
+                # `close` would wait for a server that no longer reads.
+                self.stdin.transport.abort()
+            self._control.write_eof()
+        if self._outcome is not None:
+            await asyncio.wait([self._outcome], timeout=_STOP_SECONDS)
 
-    async def close(self) -> None:
-        """Let go of stdout and stderr, and of a guardian that did not end: the kernel ends its server with it."""
-        self._guardian._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 -- asyncio has no public way
-        await self._guardian.wait()
-
-
-async def _writer(descriptor: int) -> asyncio.StreamWriter:
-    loop = asyncio.get_running_loop()
-    transport, protocol = await loop.connect_write_pipe(
-        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(descriptor, "wb", 0)
-    )
-    # `drain` must return when everything is written, not when there is room for more.
-    transport.set_write_buffer_limits(high=0)
-    return asyncio.StreamWriter(transport, protocol, None, loop)
+    def close(self) -> None:
+        """Let go of the pipes, and of a guardian that did not end: the kernel ends its server with it."""
+        self.guardian.kill()
+        self.guardian.wait()
+        for transport in self._transports:
+            if not transport.is_closing():
+                # `abort`, where there is one, does not wait for what was not written.
+                getattr(transport, "abort", transport.close)()
+        for pipe in self._pipes:
+            pipe.close()
+        if self._outcome is not None:
+            self._outcome.cancel()

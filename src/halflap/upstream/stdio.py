@@ -1,14 +1,13 @@
-"""Talk to a server over its stdin and stdout. A guardian starts and ends its process."""
+"""Talk to a server over its stdin and stdout."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -17,15 +16,9 @@ from mcp.shared.message import SessionMessage
 
 from halflap.core.environment import machine_environment
 from halflap.core.text import visible
-from halflap.upstream.connection import (
-    MAX_MESSAGE_BYTES,
-    TOO_LARGE,
-    Connection,
-    Failure,
-    StartFailedError,
-)
+from halflap.upstream.connection import MAX_MESSAGE_BYTES, TOO_LARGE, Connection, Failure
 from halflap.upstream.json_rpc import read_message
-from halflap.upstream.server_process import GuardedProcess
+from halflap.upstream.server_process import ServerProcess, server_process
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -35,8 +28,6 @@ if TYPE_CHECKING:
 
 _LARGE_MESSAGE_BYTES = 256 * 1024
 """Messages larger than this are parsed in a thread, so that other servers need not wait."""
-_EXIT_SECONDS = 1.0
-"""How long a server may take to exit by itself once its stdin is closed."""
 _DRAIN_SECONDS = 0.5
 """How long we wait for an ended server's exit code and the rest of its stderr."""
 _MAX_NOISE_LINES = 3
@@ -50,12 +41,13 @@ async def stdio_streams(
     server: ServerConfig, connection: Connection, log: ServerLog
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Start the server and yield its message streams; on exit, stop it and everything that it started."""
-    process = await _start(server)
     connection.sent = {}
     incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-    pipes = _Pipes(process, connection, log)
-    try:
+    command, environment = [server.command or "", *server.args], server_environment(server)
+    running = server_process(command, environment, server.cwd, line_limit=MAX_MESSAGE_BYTES)
+    async with incoming, read_stream, write_stream, outgoing, running as process:
+        pipes = _Pipes(server, process, connection, log)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pipes.read, incoming)
             tasks.start_soon(pipes.write, outgoing)
@@ -65,39 +57,8 @@ async def stdio_streams(
             finally:
                 # The tasks continue while it stops: it may still write something.
                 with anyio.CancelScope(shield=True):
-                    await process.stop(_EXIT_SECONDS if connection.ready else 0.0)
-                    with anyio.move_on_after(_DRAIN_SECONDS):
-                        await pipes.stderr_ended.wait()
-                tasks.cancel_scope.cancel()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await process.close()
-        for stream in (incoming, read_stream, write_stream, outgoing):
-            stream.close()
-
-
-async def _start(server: ServerConfig) -> GuardedProcess:
-    command, environment = server.command or "", server_environment(server)
-    try:
-        return await GuardedProcess.start(
-            [command, *server.args], environment, server.cwd, line_limit=MAX_MESSAGE_BYTES
-        )
-    except OSError as error:
-        if server.cwd is not None and error.filename == server.cwd:
-            message = f"its folder `cwd: {server.cwd}` cannot be entered ({error.strerror}). Correct `cwd`."
-        elif isinstance(error, FileNotFoundError):
-            split = " What follows its first word belongs in `args`." if " " in command else ""
-            # Whatever starts Halflap often has a shorter PATH than a terminal.
-            path = visible(environment.get("PATH", os.defpath), _MAX_SHOWN)
-            searched = "" if "/" in command else f" The PATH here is {path!r}."
-            message = (
-                f"the command {command!r} was not found. Install it, or set `command` to its full path in the "
-                f"configuration.{split}{searched}"
-            )
-            raise StartFailedError("command-not-found", message) from error
-        else:
-            message = f"the command {command!r} could not be started: {error}."
-        raise StartFailedError("command-not-run", message) from error
+                    await process.stop(at_once=not connection.ready)
+                tasks.cancel_scope.deadline = anyio.current_time() + _DRAIN_SECONDS
 
 
 def server_environment(server: ServerConfig) -> dict[str, str]:
@@ -111,28 +72,40 @@ def server_environment(server: ServerConfig) -> dict[str, str]:
 class _Pipes:
     """Moves messages between a server's pipes and our streams."""
 
-    def __init__(self, process: GuardedProcess, connection: Connection, log: ServerLog) -> None:
-        self.stderr_ended = anyio.Event()
+    def __init__(
+        self, server: ServerConfig, process: ServerProcess, connection: Connection, log: ServerLog
+    ) -> None:
+        self._server = server
         self._process = process
         self._connection = connection
         self._log = log
 
     async def read(self, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-        connection, process = self._connection, self._process
-        reason, ended = "", "it closed its stdout, so it cannot answer."
+        failure = Failure("process-ended", "it closed its stdout, so it cannot answer.")
         async with incoming:
-            with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                 try:
-                    while line := await process.stdout.readline():
+                    while line := await self._process.stdout.readline():
                         await self._take(line, incoming)
                 except ValueError:
-                    reason = TOO_LARGE
-            with anyio.move_on_after(_DRAIN_SECONDS):
-                await process.exited.wait()
-                connection.unread = process.unread_input()
-                ended = f"its process ended {_describe_exit(process.returncode)}."
-            connection.failure = Failure("process-ended", reason or ended)
-        connection.closed.set()
+                    failure = Failure("process-ended", TOO_LARGE)
+                else:
+                    with anyio.move_on_after(_DRAIN_SECONDS):
+                        failure = await self._end()
+            self._connection.failure = failure
+        self._connection.closed.set()
+
+    async def _end(self) -> Failure:
+        """Return why the process ended, and note what it left unread."""
+        try:
+            code = await self._process.exit_code()
+        except OSError as error:
+            return _not_started(error, self._server)
+        self._connection.unread = self._process.unread_input()
+        how = "for an unknown reason" if code is None else f"with exit code {code}"
+        if code is not None and -code in signal.valid_signals():
+            how = f"by signal {signal.Signals(-code).name}"
+        return Failure("process-ended", f"its process ended {how}.")
 
     async def _take(self, line: bytes, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         is_large = len(line) > _LARGE_MESSAGE_BYTES
@@ -151,45 +124,39 @@ class _Pipes:
     async def write(self, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
         connection, stdin = self._connection, self._process.stdin
         assert connection.sent is not None
-        async with outgoing:
-            async for session_message in outgoing:
-                message = session_message.message
-                # Not by pydantic, which refuses half of a surrogate pair.
-                line = json.dumps(message.model_dump(by_alias=True, exclude_unset=True)).encode() + b"\n"
-                if stdin.transport.is_closing():
-                    break
-                if isinstance(message, types.JSONRPCRequest):
-                    connection.sent[message.id] = connection.written
-                connection.written += len(line)
-                if not await _write(stdin, line):
+        with suppress(OSError):
+            async with outgoing:
+                async for session_message in outgoing:
+                    message = session_message.message
+                    # Not by pydantic, which refuses half of a surrogate pair.
+                    line = json.dumps(message.model_dump(by_alias=True, exclude_unset=True)).encode() + b"\n"
+                    stdin.write(line)
+                    if stdin.transport.is_closing():
+                        break  # nothing of it was written
+                    connection.written += len(line)
                     if isinstance(message, types.JSONRPCRequest):
-                        connection.sent.pop(message.id, None)
-                    break
+                        connection.sent[message.id] = connection.written
+                    await stdin.drain()
         connection.closed.set()
 
     async def copy_stderr(self) -> None:
         while data := await self._process.stderr.read(65536):
             await asyncio.to_thread(self._log.append, data)
         await asyncio.to_thread(self._log.end)
-        self.stderr_ended.set()
 
 
-def _describe_exit(code: int | None) -> str:
-    if code is None:
-        return "for an unknown reason"
-    if -code in signal.valid_signals():
-        return f"by signal {signal.Signals(-code).name}"
-    return f"with exit code {code}"
-
-
-async def _write(stdin: asyncio.StreamWriter, line: bytes) -> bool:
-    """Write a line; False if the pipe did not take all of it, so that the whole message cannot have been read."""
-    stdin.write(line)
-    if stdin.transport.is_closing():
-        return False
-    is_whole = stdin.transport.get_write_buffer_size() == 0
-    try:
-        await stdin.drain()
-    except OSError:
-        return is_whole
-    return True
+def _not_started(error: OSError, server: ServerConfig) -> Failure:
+    command = server.command or ""
+    if server.cwd is not None and error.filename == server.cwd:
+        message = f"its folder `cwd: {server.cwd}` cannot be entered ({error.strerror}). Correct `cwd`."
+        return Failure("command-not-run", message)
+    if not isinstance(error, FileNotFoundError):
+        return Failure("command-not-run", f"the command {command!r} could not be started: {error}.")
+    message = f"the command {command!r} was not found. Install it, or set `command` to its full path in the configuration."
+    if " " in command:
+        message += " What follows its first word belongs in `args`."
+    if "/" not in command:
+        # Whatever starts Halflap often has a shorter PATH than a terminal.
+        path = visible(server_environment(server).get("PATH", os.defpath), _MAX_SHOWN)
+        message += f" The PATH here is {path!r}."
+    return Failure("command-not-found", message)
