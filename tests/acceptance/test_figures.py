@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from typer.testing import CliRunner
 
 from acceptance import figures_check as check
 from acceptance import figures_flows as flows
@@ -23,6 +24,7 @@ from acceptance import figures_suggestions as suggestions
 from acceptance.figures_gateway import Replay, cpu_seconds, opened
 from acceptance.figures_thresholds import hold
 from halflap import HalflapError
+from halflap.cli.app import app
 from support import HALFLAP, skip_missing
 
 if TYPE_CHECKING:
@@ -194,10 +196,8 @@ def _hold_unseen(source: str, results: learned.Results, figure: Figure) -> dict[
 # Workflows -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pairs", [PAIRS, pytest.param(ALL_PAIRS, marks=EXHAUSTIVE)])
-def test_verdicts_on_workflows_are_those_of_brute_force(pairs: int, figure: Figure, home: Path) -> None:
-    random = Random(7)
-    cases = [nets.random_case(random) for _ in range(pairs)]
+def test_verdicts_on_workflows_are_those_of_brute_force(figure: Figure, home: Path) -> None:
+    cases = _random_cases(PAIRS)
     config = home / "workflows.json"
     config.write_text(json.dumps({"server": {"families": ["gepa"]}}))
     serve = StdioServerParameters(command=HALFLAP, args=["serve", "-c", str(config)], env=dict(os.environ))
@@ -212,7 +212,29 @@ def test_verdicts_on_workflows_are_those_of_brute_force(pairs: int, figure: Figu
             async with Client(stdio_client(serve, errlog=log)) as client:
                 return [await judged(client, case) for case in cases]
 
-    verdicts = asyncio.run(measure())
+    _hold_verdicts(asyncio.run(measure()), figure)
+
+
+@pytest.mark.slow
+def test_verdicts_of_the_command_are_those_of_brute_force(figure: Figure, tmp_path: Path) -> None:
+    """The tool starts a process for each question, so most nets are judged by the command, in this process."""
+    files = [tmp_path / "original.json", tmp_path / "optimized.json"]
+
+    def judged(case: nets.Case) -> dict[str, bool]:
+        for file, net in zip(files, case.nets, strict=True):
+            file.write_text(json.dumps(net))
+        answer = CliRunner().invoke(app, ["workflow", "compare", *map(str, files), "--json"])
+        return case.judge(json.loads(answer.stdout))
+
+    _hold_verdicts([judged(case) for case in _random_cases(ALL_PAIRS)], figure)
+
+
+def _random_cases(pairs: int) -> list[nets.Case]:
+    random = Random(7)
+    return [nets.random_case(random) for _ in range(pairs)]
+
+
+def _hold_verdicts(verdicts: list[dict[str, bool]], figure: Figure) -> None:
     for kind in ("soundness", "footprint", "equivalence"):
         figure(f"workflows.{kind}_wrong", sum(not one.get(kind, True) for one in verdicts))
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halflap.graph.plan import Planned
     from halflap.graph.ports import Ports
 
-__all__ = ["graph_of", "ports", "shown"]
-
 Schema = dict[str, Any]
 
 

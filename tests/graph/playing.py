@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halflap.graph.paths import Path
     from halflap.graph.ports import Ports
 
-__all__ = ["Play", "found_at", "play"]
-
 
 MOST_CALLS = 100_000
 

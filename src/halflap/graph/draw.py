@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halflap.graph.ports import Ports
     from halflap.graph.workflow import Match, Task, Workflow
 
-__all__ = ["Drawing", "edges_dot", "edges_mermaid", "workflow_mermaid"]
-
 _MAX_TEXT = 60
 _MAX_LINES = 4
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _.,")

@@ -18,8 +18,6 @@ from halflap.graph.naming.vocabulary import CHANGE_VERBS, READ_VERBS, SURE_READS
 if TYPE_CHECKING:
     from halflap.graph.ports import Ports
 
-__all__ = ["destroys", "may_change", "name_reads"]
-
 _FIRST_WORDS = re.compile(r"[a-z]+", re.IGNORECASE)
 _ENDINGS = ("s", "es", "ing", "ed", "d")
 _ALSO_NOUNS = frozenset({"count", "list", "query", "read", "show"})

@@ -20,8 +20,6 @@ from halflap.graph.types import form_of
 if TYPE_CHECKING:
     from halflap.graph.ports import Place, Ports, Slot
 
-__all__ = ["More", "Pages", "main_list", "more_of", "pages_of", "takes_page"]
-
 
 def _phrases(text: str) -> frozenset[str]:
     return frozenset(text.split(", "))

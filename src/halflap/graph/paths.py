@@ -5,20 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-__all__ = [
-    "EACH",
-    "NAME",
-    "VALUE",
-    "Path",
-    "Step",
-    "items_of",
-    "key",
-    "keys_of",
-    "many",
-    "path_text",
-    "slot_text",
-]
-
 
 class Step(NamedTuple):
     """One step into a value."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from halflap.graph.naming import Subject
     from halflap.schema import Field
 
-__all__ = ["Place", "Ports", "Slot", "follow", "ports_of"]
-
 _MAX_PORTS = 600
 """Slots, and places, read of one tool, the outermost first. Doubling it finds links in deeper results."""
 _MAX_DEPTH = 10

@@ -11,8 +11,6 @@ from halflap.schema import fields_of, object_types
 if TYPE_CHECKING:
     from halflap.schema import Type
 
-__all__ = ["Form", "admits", "conflict", "form_of"]
-
 _PLAIN = frozenset({"string", "number", "integer", "boolean"})
 _ANYTHING = _PLAIN | {"object", "array"}
 _SAME_FORMAT = {

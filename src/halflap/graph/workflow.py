@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halflap.graph.paging import More, Pages
     from halflap.graph.ports import Ports
 
-__all__ = ["Axis", "Given", "Match", "Target", "Task", "Wanted", "Workflow", "axes_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Target:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from halflap.graph.edges.evidence import Returned
     from halflap.graph.paths import Path
 
-__all__ = ["Candidate", "add", "best_first", "together"]
-
 _PER_SLOT, _SHOWN = 8, 3
 """Fields of one tool for a slot that are compared, and those that an edge shows."""
 _NEAR = 0.9

@@ -34,19 +34,6 @@ if TYPE_CHECKING:
     from halflap.graph.ports import Place, Ports, Slot
     from halflap.schema import Type
 
-__all__ = [
-    "COMPANION",
-    "DECLARED",
-    "LEAST",
-    "Asked",
-    "Catalogue",
-    "Meaning",
-    "Returned",
-    "asked_of",
-    "returned_by",
-    "score",
-]
-
 LEAST = 0.5
 """Links below this are not shown. Lowering it shows more links, and more wrong ones."""
 COMPANION = 0.35

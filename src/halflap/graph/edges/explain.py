@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from halflap.graph.edges.model import Edge
     from halflap.graph.ports import Ports
 
-__all__ = ["Explanation", "Near", "explain"]
-
 _MAX_NEAR = 8
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halflap.graph.lineage import Lineage
     from halflap.graph.ports import Ports, Slot
 
-__all__ = ["Graph"]
-
 BEST = 5
 """Tools shown per parameter where all edges are listed. Doubling it doubles the list, with less certain edges."""
 _LEAST_OPTIONAL = 0.6

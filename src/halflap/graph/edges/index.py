@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halflap.graph.naming import Words
     from halflap.graph.ports import Ports
 
-__all__ = ["Index"]
-
 _SHORTEST = 3
 
 _Key = tuple[str, ...]

@@ -12,8 +12,6 @@ from halflap.graph.paths import Path, many, path_text, slot_text
 if TYPE_CHECKING:
     from halflap.graph.ports import Ports, Slot
 
-__all__ = ["Coverage", "Edge", "Evidence", "EvidenceKind", "Link", "combined", "edge_of", "page_edge"]
-
 Coverage = Literal["strict", "partial", "optional"]
 """All required parameters are supplied, some of them, or only optional ones."""
 

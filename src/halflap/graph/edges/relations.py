@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
 
-__all__ = ["declared", "mentions"]
-
 _MAX_TEXT = 4_000
 _MAX_DETAIL = 200
 _NAME = re.compile(r"\w+(?:[_./:-]\w+)+|[a-z]\w*[A-Z]\w*|`(\w+)`|\b(\w+)\(\)")

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halflap.graph.paging import Pages
     from halflap.graph.workflow import Task, Workflow
 
-__all__ = ["Functions"]
-
 _FROM_ADDRESS = """
 def from_address(address, name):
     for key, value in parse_qsl(urlsplit(address).query):

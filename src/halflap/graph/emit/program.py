@@ -18,8 +18,6 @@ from halflap.graph.paths import path_text, slot_text
 if TYPE_CHECKING:
     from halflap.graph.workflow import Given, Task, Wanted, Workflow
 
-__all__ = ["program"]
-
 
 def program(workflow: Workflow) -> str:
     """Write a program that runs a workflow and prints what is wanted as JSON."""

@@ -24,8 +24,6 @@ from halflap.graph.naming.vocabulary import CONTAINERS
 if TYPE_CHECKING:
     from halflap.graph.paths import Path
 
-__all__ = ["Names", "code", "expr", "function", "literal", "load", "loop", "refuse", "shown"]
-
 _DEEPEST = 30
 _LARGEST = 10**15
 _MAX_SHOWN = 80

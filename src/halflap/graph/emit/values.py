@@ -14,8 +14,6 @@ from halflap.graph.workflow import Axis, Given, Match, Task, Workflow
 if TYPE_CHECKING:
     from halflap.schema import Type
 
-__all__ = ["Axes", "Sure", "Values"]
-
 Axes = tuple[Axis, ...]
 """The loops around a point of the program."""
 

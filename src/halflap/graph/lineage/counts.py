@@ -13,8 +13,6 @@ from halflap.graph.paths import VALUE, Path, path_text
 if TYPE_CHECKING:
     from halflap.graph.ports import Ports
 
-__all__ = ["NO_LINEAGE", "Count", "Flow", "Lineage", "fitted"]
-
 _FIELDS = 6
 _MAX_COUNT = 1 << 53
 """What every database and every reader of JSON can hold."""

@@ -18,8 +18,6 @@ from typing import Any
 from halflap.graph.lineage.counts import NO_LINEAGE, Count, Flow, Lineage
 from halflap.graph.lineage.values import SURE, Spots, telling
 
-__all__ = ["Trails"]
-
 _IS_KEYED = bool(sys.flags.hash_randomization)
 _MOST_VALUES = 20_000
 """Values remembered per run; the oldest are dropped first."""

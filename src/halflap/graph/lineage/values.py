@@ -12,8 +12,6 @@ from halflap.graph.paths import key as key_step
 from halflap.learn import is_name
 from halflap.learn.formats import MATCHERS
 
-__all__ = ["NOTHING", "SURE", "WEAK", "Spots", "telling"]
-
 NOTHING, WEAK, SURE = 0, 1, 2
 """How much a value tells: nothing; something, beside another that goes the same way; enough by itself."""
 

@@ -20,8 +20,6 @@ from halflap.graph.naming.words import Words, words_in_text, words_of
 if TYPE_CHECKING:
     from halflap.graph.naming.subject import Subject
 
-__all__ = ["Identity", "described_identities", "doubts", "is_secret", "place_identities", "slot_identities"]
-
 _SAME_ATTRIBUTE = dict.fromkeys(("uuid", "uid", "gid", "sid"), "id") | {"handle": "login", "ref": "reference"}
 _LEADING = 0.6
 """How likely a bare `name` of `read_pod_log` is the name of a pod."""

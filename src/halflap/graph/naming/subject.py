@@ -15,8 +15,6 @@ from halflap.graph.naming.vocabulary import (
 )
 from halflap.graph.naming.words import Words, is_plural, pieces_of, words_of
 
-__all__ = ["NO_SUBJECT", "Subject", "subject_of", "verb_at"]
-
 _PREFIXES = ("un", "re", "de")
 _LISTING = frozenset({"list", "search", "find", "query"})
 _STEM = 4
@@ -28,7 +26,7 @@ class Subject(NamedTuple):
     verb: str
     """The first known verb as it is written; empty if there is none."""
     things: tuple[Words, ...]
-    """Mostly one; two for `search_issues_and_pull_requests`."""
+    """Mostly one; two for `search_notes_and_folders`."""
     owner: Words = ()
     """The thing that a bare `id` identifies: the album in `get_album_tracks`."""
 

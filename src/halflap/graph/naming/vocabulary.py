@@ -2,26 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "ASPECTS",
-    "CHANGE_VERBS",
-    "CONTAINERS",
-    "CREATE_VERBS",
-    "DESTROY_VERBS",
-    "DISPLAY",
-    "IDENTIFIERS",
-    "LINKING",
-    "PERSONS",
-    "READ_VERBS",
-    "ROLES",
-    "SECRETS",
-    "SECRET_KEYS",
-    "SELF_NAMING",
-    "SEND_VERBS",
-    "SURE_READS",
-    "VAGUE",
-]
-
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())

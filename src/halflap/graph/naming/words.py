@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["Words", "is_plural", "phrase", "pieces_of", "words_in_text", "words_of"]
-
 Words = tuple[str, ...]
 
 _MAX_NAME = 120

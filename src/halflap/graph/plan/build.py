@@ -13,8 +13,6 @@ from halflap.graph.plan.need import Have, as_taken
 from halflap.graph.plan.search import GOAL, Found, Node, Search
 from halflap.graph.workflow import Axis, Given, Match, Task, Wanted, Workflow, axes_of
 
-__all__ = ["workflow_of"]
-
 
 def workflow_of(search: Search, found: Found) -> Workflow:
     order = _ordered(found.choices)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halflap.graph.ports import Ports, Slot
     from halflap.schema import Type
 
-__all__ = ["MISSING", "Have", "Need", "Unit", "as_taken", "need_of"]
-
 MISSING = 100.0
 """A parameter left to the reader: more than any plan costs."""
 _IGNORES_HAVE = 1.9

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halflap.graph.plan.need import Have, Need, Unit
     from halflap.graph.ports import Ports, Slot
 
-__all__ = ["FAN_OUT", "Offer", "link_cost", "offers"]
-
 FAN_OUT = 0.3
 """A call for each of many values, compared with one call. Doubling it prefers longer chains of single calls."""
 _MENTIONED = 0.6

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halflap.graph.ports import Ports, Slot
     from halflap.graph.workflow import Task, Workflow
 
-__all__ = ["Planned", "plan", "target_of", "workflow_json"]
-
 _UNUSED = 2.5
 """A value in `have` that a plan ignores: more than a longer chain that uses it."""
 _MAX_PROVIDERS = 5

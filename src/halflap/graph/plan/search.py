@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from halflap.graph.plan.need import Have
     from halflap.graph.ports import Slot
 
-__all__ = ["GOAL", "Found", "Node", "Search", "field_places"]
-
 _UNREACHABLE = 1e6
 _TOOL = 1.0
 _SECOND, _SLOWEST = 0.2, 1.0
