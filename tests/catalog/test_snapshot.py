@@ -7,6 +7,7 @@ import pytest
 from catalog.worlds import catalog, definition, listing
 from halflap.catalog import Snapshot, matches
 from halflap.core.errors import ToolNotFoundError
+from support import little_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -54,6 +55,14 @@ def test_a_definition_that_says_anything_at_all_makes_a_tool(run: Run) -> None:
 )
 def test_a_mistyped_name_finds_the_one_that_was_meant(run: Run, typed: str, meant: str) -> None:
     assert suggestions(run, typed)[0] == meant
+
+
+def test_looking_up_unknown_names_among_ten_thousand_tools_costs_little(run: Run) -> None:
+    many = run(snapshot(listing("big", *(f"read_report_{number}" for number in range(10_000)))))
+    with little_work(5.0):
+        for number in range(300):
+            with pytest.raises(ToolNotFoundError):
+                many.find(f"mcp__big__write_sheet_{number}")
 
 
 @pytest.mark.parametrize("typed", ["", "zzzzzzzz", "mcp____", "\ud800"])

@@ -36,6 +36,24 @@ def face(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield face
 
 
+def test_answers_are_sent_without_waiting_for_more_to_send(run: Run) -> None:
+    async def accepted_without_delay() -> int:
+        option: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def accepted(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            sock = writer.get_extra_info("socket")
+            option.set_result(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listener = bind("127.0.0.1", 0)
+        async with await asyncio.start_server(accepted, sock=listener):
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            writer.close()
+            return await option
+
+    assert run(accepted_without_delay()) == 1
+
+
 @pytest.mark.parametrize(
     "authorization",
     [
