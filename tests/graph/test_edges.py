@@ -60,6 +60,12 @@ def test_an_id_is_found_wherever_it_is_in_a_result(gives: Any, mapping: str) -> 
         (("project-search", {"items": [{"id": str}]}), ("get_project", "project_id!"), {("items[].id", "project_id")}),
         # One place does not fill two parameters.
         (("get_account", {"account_id": str}), ("move", "from_account_id! to_account_id!"), {("account_id", "from_account_id")}),
+        # Names that follow a path: what comes before the id is the thing.
+        (("GetParcels", {"data": [{"id": str}]}), ("GetParcelsIdScans", "id!"), {("data[].id", "id")}),
+        (("GetParcelsSearch", {"data": [{"id": str}]}), ("GetParcelsId", "id!"), {("data[].id", "id")}),
+        (("get_task", {"created_by": {"id": str}, "id": str}), ("get_user", "user_id!"), {("created_by.id", "user_id")}),
+        # What is added to several things at once is not what comes back.
+        (("add_members_to_team", {"id": str}), ("get_member", "member_id!"), set()),
         (("delete_customer", {"customer_id": str}), ("order_history", "customer_id!"), set()),
         (("list_a", {"next_cursor": str, "cursor": str}), ("list_b", "cursor!"), set()),
         (("alpha", {"id": str, "name": str, "type": str}), ("beta", "id! name! type!"), set()),
@@ -82,6 +88,19 @@ def test_the_parts_of_a_key_come_from_one_object() -> None:
         "repo": "[].base.repo.name",
         "pull_number": "[].number",
     }
+
+
+def test_an_identifier_that_the_parameter_describes_comes_first() -> None:
+    target = {"usergroup!": {"type": "string", "description": "The ID of the user group."}}
+    made = pair(tool("s", "usergroups_list", "", [{"handle": str, "id": str}]), tool("s", "enable", target))
+    assert made is not None
+    assert made.links[0].to_json()["from"] == "[].id"
+
+
+def test_a_word_is_not_short_for_one_that_is_made_of_two() -> None:
+    groups = tool("s", "list_groups", "", [{"id": str}])
+    assert pair(tool("s", "get_user", "", {"id": str}), tool("s", "enable", "usergroup_id!"), groups) is None
+    assert pair(tool("s", "get_org", "", {"id": str}), tool("s", "enable", "organization_id!"), groups)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.edges.model import Evidence, combined
@@ -48,18 +48,20 @@ def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
     return found
 
 
-def together(by_slot: dict[Path, list[Candidate]]) -> dict[Path, list[Candidate]]:
+def together(by_slot: dict[Path, list[Candidate]], required: Collection[Path]) -> dict[Path, list[Candidate]]:
     """Choose for each slot the field nearest to those chosen for the others: parts of one key travel together.
 
-    Each slot chooses a second time, when the others have. One field fills one slot only: a tool that takes `from_id` and
+    Required slots choose first. Each slot chooses a second time, when the others have. One field fills one slot only: a tool that takes `from_id` and
     `to_id` does not mean the same by them.
     """
     firsts = {found[0].given.place.path for found in by_slot.values()}
     if len(firsts) == len(by_slot) and all(len(found) == 1 for found in by_slot.values()):
         return by_slot
     order = sorted(by_slot, key=lambda path: -by_slot[path][0].confidence)
+    first = [one for one in order if one in required]
+    then = [one for one in order if one not in required]
     chosen: dict[Path, Candidate] = {}
-    for slot in order * 2 if len(order) > 1 else order:
+    for slot in (*first, *first, *then, *then):
         chosen.pop(slot, None)
         taken = {one.path for one in chosen.values()}
         free = [one for one in by_slot[slot] if one.path not in taken]

@@ -26,7 +26,7 @@ from halflap.graph.naming import (
     words_of,
 )
 from halflap.graph.naming.vocabulary import DISPLAY, SELF_NAMING, VAGUE
-from halflap.graph.paths import EACH, keys_of
+from halflap.graph.paths import EACH, keys_of, many
 from halflap.graph.types import Form, conflict, form_of
 
 if TYPE_CHECKING:
@@ -137,6 +137,8 @@ class Catalogue:
 def returned_by(ports: Ports) -> Iterator[Returned]:
     """Yield the fields of a tool that can fill parameters: everything but yes or no."""
     subject = ports.subject
+    # What a tool for several things returns once is of something else: `add_members_to_team` returns the team.
+    around = subject._replace(things=(), returns=()) if subject.is_many else subject
     needed = {
         one[:2]
         for slot in ports.slots
@@ -150,7 +152,7 @@ def returned_by(ports: Ports) -> Iterator[Returned]:
             continue
         path, keys = place.path, keys_of(place.path)
         is_item = path[-1:] in ((), (EACH,))
-        identities = place_identities(keys, subject)
+        identities = place_identities(keys, subject if many(path) else around)
         if not is_item and keys and is_plural(keys[-1]):
             identities = tuple(one._replace(certainty=_COUNT) for one in identities)
         factor = _DEEPER ** len(keys) * (_DOUBT if is_change else 1.0)
@@ -210,6 +212,8 @@ def _reasons(given: Meaning, asked: Asked, catalogue: Catalogue) -> Iterator[tup
     for own in given.identities:
         for wanted in asked.identities:
             weight, detail = _identifies(own, wanted)
+            if own.attribute and not wanted.attribute and not _is_described(own.attribute, asked):
+                weight *= _DOUBT
             names_thing = own.attribute or given.is_item or catalogue.is_thing(given.server, own.words)
             asks_thing = own.attribute or wanted.attribute or catalogue.is_thing(asked.server, wanted.words)
             if weight and names_thing and asks_thing:
@@ -223,6 +227,11 @@ def _reasons(given: Meaning, asked: Asked, catalogue: Catalogue) -> Iterator[tup
         yield "format", _INDIRECT * given.factor, given.form.format or ""
     for thing in set(given.produces).intersection(asked.consumes) if is_home else ():
         yield "declared", DECLARED, f"the server declares that both identify a {thing}"
+
+
+def _is_described(attribute: str, asked: Asked) -> bool:
+    """Return whether a description names an attribute, or none."""
+    return not asked.described or any(one.attribute == attribute for one in asked.described)
 
 
 @lru_cache(maxsize=1 << 16)

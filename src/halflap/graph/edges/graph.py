@@ -176,7 +176,7 @@ class Graph:
                 candidates = best_first(found.values())
             if candidates:
                 by_slot[slot.path] = candidates
-        return together(by_slot)
+        return together(by_slot, {slot.path for slot in target.slots if target.needs(slot)})
 
     def _declared_or_seen(
         self, source: Ports, target: Ports, slot: Slot, asked: Asked, found: dict[Path, Candidate]

@@ -106,15 +106,21 @@ class Index:
             self._sorted = sorted(key[1] for key in self._found if key[0] in {"of", "to"})
         at = bisect_left(self._sorted, word)
         while at < len(self._sorted) and self._sorted[at].startswith(word):
-            if doubts((word,), (self._sorted[at],)) is not None:
+            if self._is_short_form(word, self._sorted[at]):
                 yield self._sorted[at]
             at += 1
         starts = (word[:size] for size in range(_SHORTEST, len(word)))
-        yield from (one for one in starts if doubts((one,), (word,)) is not None)
+        yield from (one for one in starts if self._is_short_form(one, word))
         if word in PERSONS:
             yield from PERSONS | ROLES
         elif word in ROLES:
             yield from PERSONS
+
+    def _is_short_form(self, short: str, long: str) -> bool:
+        """Return whether a word is short for another, and not a part of it: `org`, but not the user of a `usergroup`."""
+        rest = long.removeprefix(short)
+        is_compound = ("of", rest) in self._found or ("to", rest) in self._found
+        return not is_compound and doubts((short,), (long,)) is not None
 
 
 def _names_of(fields: Sequence[Returned]) -> set[Words]:

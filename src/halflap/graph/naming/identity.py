@@ -54,7 +54,7 @@ def place_identities(keys: tuple[str, ...], subject: Subject) -> tuple[Identity,
     A bare value is named by its tool. Keys such as `items` name nothing, so the ones around them do, or the tool.
     """
     if not keys:
-        return tuple(_identity(words, ()) for words in subject.things)
+        return tuple(_identity(words, ()) for words in subject.returns)
     own, inside = words_of(keys[-1]), _inside(keys[:-1])
     return tuple(_identity(own, thing) for thing in ([inside] if inside else subject.things or ((),)))
 
@@ -122,7 +122,7 @@ def doubts(given: Words, asked: Words) -> int | None:
     person has a certain role is doubly doubtful.
     """
     # The properties for an organization are none.
-    given = given[: next((at for at, word in enumerate(given) if at and word in LINKING), len(given))]
+    given = given[: next((at for at, word in enumerate(given[:-1]) if at and word in LINKING), len(given))]
     if not given or not asked:
         return None
     if given == asked:

@@ -18,6 +18,7 @@ from halflap.graph.naming.words import Words, is_plural, pieces_of, words_of
 _PREFIXES = ("un", "re", "de")
 _LISTING = frozenset({"list", "search", "find", "query"})
 _STEM = 4
+_ID = frozenset({"id", "ids"})
 
 
 class Subject(NamedTuple):
@@ -28,7 +29,11 @@ class Subject(NamedTuple):
     things: tuple[Words, ...]
     """Mostly one; two for `search_notes_and_folders`."""
     owner: Words = ()
-    """The thing that a bare `id` identifies: the album in `get_album_tracks`."""
+    """The thing that a bare `id` identifies: the album in `get_album_tracks` and in `GetAlbumsIdTracks`."""
+    returns: tuple[Words, ...] = ()
+    """What a bare result is, with words that are no part of a thing: `account id`."""
+    is_many: bool = False
+    """Whether the name says that it is about several: the tracks in `get_album_tracks`."""
 
     @property
     def thing(self) -> Words:
@@ -69,15 +74,33 @@ def subject_of(name: str) -> Subject:
         # `ListObjectsV2`
         pieces = pieces[:-2]
     at = verb_at(pieces)
-    if at is None:
-        verb, nouns = "", _nouns(pieces)
-    else:
-        # Where nothing else is named, what says how much is the thing: `get_lists`.
-        after = pieces[at + 1 :]
-        verb, nouns = pieces[at], _nouns(after) or _nouns(pieces[:at]) or ([after] if after else [])
-    things = tuple(words_of("_".join(one)) for one in nouns)
-    has_owner = bool(nouns) and len(nouns[0]) > 1 and is_plural(nouns[0][-1])
-    return Subject(verb, things, things[0][:-1] if has_owner else things[0] if things else ())
+    # Where nothing else is named, what says how much is the thing: `get_lists`.
+    after = [] if at is None else pieces[at + 1 :]
+    verb = "" if at is None else pieces[at]
+    before = _nouns(pieces[:at])
+    nouns = _nouns(after) or before or ([after] if after else [])
+    returns = tuple(words_of("_".join(one)) for one in nouns)
+    things = tuple(words_of("_".join(_thing(one))) for one in nouns)
+    return Subject(verb, things, _owner(nouns[0]) if nouns else (), returns, _is_many(nouns, before))
+
+
+def _thing(nouns: list[str]) -> list[str]:
+    """Return the nouns of a thing, without what comes from a path: `GetTransfersIdReversals`, `GetCustomersSearch`."""
+    found = [one for one in nouns if one not in _ID] or nouns
+    return found[:-1] if found[-1] in _LISTING and found[1:] and is_plural(found[-2]) else found
+
+
+def _owner(nouns: list[str]) -> Words:
+    at = next((at for at, one in enumerate(nouns) if at and one in _ID), len(nouns))
+    if at == len(nouns):
+        nouns = _thing(nouns)
+        at = len(nouns) - 1 if len(nouns) > 1 and is_plural(nouns[-1]) else len(nouns)
+    return words_of("_".join(nouns[:at]))
+
+
+def _is_many(nouns: list[list[str]], before: list[list[str]]) -> bool:
+    # Names that begin with a noun have a group there: `issues_get`.
+    return nouns is not before and any(is_plural(one[-1]) for one in nouns)
 
 
 def _nouns(pieces: list[str]) -> list[list[str]]:

@@ -16,9 +16,9 @@ SELF_NAMING = _set("login email sha sku symbol")
 PERSONS = _set("user person member")
 ROLES = _set(
     "assignee attendee author contributor creator host organizer owner participant recipient reporter requester reviewer "
-    "sender"
+    "sender by"
 )
-"""What a person is to a thing: a `requester_id` is the id of a user."""
+"""What a person is to a thing: a `requester_id` and `created_by.id` are ids of users."""
 CONTAINERS = _set(
     "body collection content data edge element entry hit item list match metadata node object output page payload record "
     "response result row value"
