@@ -105,7 +105,7 @@ async def test_a_server_that_cannot_be_used_is_reported_with_the_first_cause_and
     assert "licence file is missing" in reasons["dies"]
     assert "API key missing" in reasons["refuses"]
     assert "-32603" in reasons["refuses"]
-    assert "Welcome! | listening on 3000" in reasons["prose"]
+    assert "listening on 3000" in reasons["prose"]
     assert "/no/such/folder" in reasons["no folder"]
     # It is not started again at once.
     assert found["dies"].starts < ATTEMPTS / 2

@@ -66,35 +66,6 @@ class Failure(NamedTuple):
     message: str
 
 
-class StartFailedError(Exception):
-    """There is nothing to talk to."""
-
-    def __init__(self, trouble: Trouble, message: str) -> None:
-        super().__init__(message)
-        self.failure = Failure(trouble, message)
-
-
-class RequestFailedError(MCPError):
-    """A request was answered with an error, or not at all. Never leaves this package."""
-
-    def __init__(
-        self,
-        code: int,
-        message: str,
-        data: Any = None,
-        *,
-        lost: bool = False,
-        session_lost: bool = False,
-        may_have_arrived: bool = True,
-    ) -> None:
-        super().__init__(code, message, data)
-        self.lost = lost
-        """No answer will come."""
-        self.session_lost = session_lost
-        """No other request can be sent on this session either."""
-        self.may_have_arrived = may_have_arrived
-
-
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """What the gateway provides for its servers."""
@@ -129,8 +100,8 @@ class Connection:
     """Set when no further message can come."""
     failure: Failure | None = None
     """What went wrong last."""
-    noise: list[str] = field(default_factory=list)
-    """The first lines on a server's stdout that are not messages, as long as there are no messages."""
+    only_noise: bool = False
+    """Its stdout has lines that are not messages, and no message since."""
     ready: bool = False
     """The server listed its tools; when it is stopped, it gets time to exit by itself."""
     only_sse: bool = False
@@ -142,28 +113,19 @@ class Connection:
             return True
         return request_id in self.sent and self.sent[request_id] <= self.written - self.unread
 
-    def request_failed(self, error: MCPError, request_id: int) -> RequestFailedError:
-        """Translate the SDK's error: whether an answer can still come, and whether the request was delivered."""
-        code, message = error.code, error.message
-        if code == types.CONNECTION_CLOSED and message.startswith(_EVENT_TOO_LARGE):
-            return RequestFailedError(UNUSABLE, TOO_LARGE)
-        if not _is_answer(error) and code == types.CONNECTION_CLOSED:
-            # The SDK says no more than that it is closed. Over HTTP, a single request's stream can close alone.
-            return RequestFailedError(
-                LOST,
-                message if self.failure is None else self.failure.message,
-                lost=True,
-                session_lost=message.startswith(_SESSION_CLOSED),
-                may_have_arrived=self.may_have_arrived(request_id),
-            )
-        return RequestFailedError(
-            code,
-            message,
-            error.data,
-            lost=code in {NOT_SENT, LOST},
-            session_lost=code == NOT_SENT,
-            may_have_arrived=code not in {NOT_SENT, REFUSED},
-        )
+    def translated(self, error: MCPError, request_id: int | str) -> MCPError:
+        """Return the error of a request, with a code of our own where the SDK means that no answer can come."""
+        if error.code == types.CONNECTION_CLOSED and error.message.startswith(_EVENT_TOO_LARGE):
+            return MCPError(UNUSABLE, TOO_LARGE)
+        if error.code == types.CONNECTION_CLOSED and not _is_answer(error):
+            # Over HTTP, the stream of a single request can end alone.
+            if error.message.startswith(_SESSION_CLOSED):
+                self.closed.set()
+            message = error.message if self.failure is None else self.failure.message
+            return MCPError(LOST if self.may_have_arrived(request_id) else NOT_SENT, message)
+        if error.code == NOT_SENT:
+            self.closed.set()
+        return error
 
 
 def _is_answer(error: MCPError) -> bool:
@@ -177,19 +139,14 @@ def explain(error: BaseException, server: ServerConfig, connection: Connection, 
     """Return why a server could not be started, connected to or listed."""
     cause = _first_cause(error)
     text = str(cause) or type(cause).__name__
-    if isinstance(cause, StartFailedError):
-        return cause.failure
     seconds = f"{server.start_timeout_seconds:g} s"
-    if isinstance(cause, TimeoutError) and connection.noise:
-        return Failure(
-            "not-mcp",
-            f"it does not seem to speak MCP over stdio: within {seconds} it answered nothing, and wrote to its "
-            f"stdout: {' | '.join(connection.noise)}",
-        )
     # A server that refused us may answer other requests with other errors.
     is_refused = connection.failure is not None and connection.failure.trouble == "sign-in-needed"
     # What the server answered comes first: that its process ended after that was our doing.
-    if isinstance(cause, TimeoutError):
+    if isinstance(cause, TimeoutError) and connection.only_noise:
+        message = f"it does not seem to speak MCP over stdio: it wrote other things, and answered nothing in {seconds}."
+        failure = Failure("not-mcp", message)
+    elif isinstance(cause, TimeoutError):
         hint = "If it needs longer, set `start_timeout_seconds` for it."
         failure = Failure("start-timeout", f"it was not ready within {seconds}. {hint}")
     elif isinstance(cause, MCPError) and _is_answer(cause) and not is_refused:

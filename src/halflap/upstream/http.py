@@ -30,7 +30,6 @@ from halflap.upstream.connection import (
     UNUSABLE,
     Connection,
     Failure,
-    StartFailedError,
 )
 from halflap.upstream.json_rpc import TooLargeError, read_body, read_message
 
@@ -208,10 +207,12 @@ async def http_streams(
     except OSError as error:
         named = " and ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
         message = f"the certificates in {named or 'the system'} cannot be read: {error}."
-        raise StartFailedError("certificate-not-accepted", message) from error
+        connection.failure = Failure("certificate-not-accepted", message)
+        raise ConnectionError(message) from error
     except (ImportError, ValueError) as error:
         message = f"the proxy of the environment cannot be used: {error}"
-        raise StartFailedError("proxy-failed", message) from error
+        connection.failure = Failure("proxy-failed", message)
+        raise ConnectionError(message) from error
     if is_sse:
         async with sse_client(server.url, httpx_client_factory=lambda *_, **__: client) as streams:
             yield streams

@@ -23,7 +23,7 @@ from pydantic_core import to_jsonable_python
 
 from halflap.core.errors import ClientRefusedError
 from halflap.core.values import CallContext
-from halflap.upstream.connection import Connection, RequestFailedError
+from halflap.upstream.connection import Connection
 from halflap.upstream.questions import ELICIT, ROOTS, SAMPLE, Pending, Questions
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Session(ClientSession):
         return self._x_mcp_header_maps
 
     async def request(self, method: str, params: Mapping[str, Any], pending: Pending) -> dict[str, Any]:
-        """Send a client's request and return the raw result; `RequestFailedError` if there is none.
+        """Send a client's request and return the raw result; `MCPError` if there is none.
 
         A server of the newer era may answer with questions. They are asked, or returned if the client takes them so.
         """
@@ -156,7 +156,7 @@ class Session(ClientSession):
             questions = raw.get("inputRequests") or {}
             if not self.is_modern or not _are_questions(questions):
                 message = "it asked for input in a form that is not the protocol's"
-                raise RequestFailedError(types.INTERNAL_ERROR, message)
+                raise MCPError(types.INTERNAL_ERROR, message)
             takes_questions = forwarded is not None and forwarded.takes_questions
             if takes_questions and self._questions.can_forward(questions, pending):
                 return raw
@@ -164,9 +164,9 @@ class Session(ClientSession):
                 answers = await self._questions.ask(questions, pending)
             except ClientRefusedError as refused:
                 message = f"it asked for input, which it cannot get: {refused.message}"
-                raise RequestFailedError(types.INVALID_REQUEST, message) from refused
+                raise MCPError(types.INVALID_REQUEST, message) from refused
             sent = {**params, **_given(answers, raw.get("requestState"))}
-        raise RequestFailedError(
+        raise MCPError(
             types.INTERNAL_ERROR, f"it asked for more input {_MAX_ROUNDS} times in a row"
         )
 
@@ -199,10 +199,10 @@ class Session(ClientSession):
                     options["on_progress"] = pending.on_progress
                 return await self._dispatcher.send_raw_request(method, message["params"], options)
             except MCPError as error:
-                raise self.connection.request_failed(error, request_id) from error
+                raise self.connection.translated(error, request_id) from error
             except (ValueError, RecursionError) as error:
                 text = f"the arguments cannot be written as JSON: {error}"
-                raise RequestFailedError(types.INVALID_PARAMS, text, may_have_arrived=False) from error
+                raise MCPError(types.INVALID_PARAMS, text) from error
             finally:
                 if self.connection.sent is not None:
                     self.connection.sent.pop(request_id, None)

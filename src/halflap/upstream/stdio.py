@@ -30,7 +30,6 @@ _LARGE_MESSAGE_BYTES = 256 * 1024
 """Messages larger than this are parsed in a thread, so that other servers need not wait."""
 _DRAIN_SECONDS = 0.5
 """How long we wait for an ended server's exit code and the rest of its stderr."""
-_MAX_NOISE_LINES = 3
 _MAX_LOGGED = 2_000
 """Characters of a line on stdout that is no message."""
 _MAX_SHOWN = 400
@@ -110,16 +109,14 @@ class _Pipes:
     async def _take(self, line: bytes, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         is_large = len(line) > _LARGE_MESSAGE_BYTES
         message = await asyncio.to_thread(read_message, line) if is_large else read_message(line)
-        noise = self._connection.noise
         if message is not None:
-            noise.clear()
+            self._connection.only_noise = False
             await incoming.send(SessionMessage(message))
         elif text := line.decode(errors="replace").strip():
             # Many servers print a greeting or their log to stdout; it is logged like their stderr.
             shown = await asyncio.to_thread(self._log.show, text, _MAX_LOGGED)
             await asyncio.to_thread(self._log.append, f"[stdout] {shown}\n".encode(errors="replace"))
-            if len(noise) < _MAX_NOISE_LINES:
-                noise.append(visible(shown, _MAX_SHOWN))
+            self._connection.only_noise = True
 
     async def write(self, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
         connection, stdin = self._connection, self._process.stdin

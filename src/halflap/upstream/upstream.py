@@ -24,7 +24,7 @@ from halflap.core.errors import (
 )
 from halflap.core.text import quote
 from halflap.core.values import CallContext, Listing, Result, person_of
-from halflap.upstream.connection import REFUSED, UNUSABLE, Hooks, RequestFailedError
+from halflap.upstream.connection import LOST, NOT_SENT, REFUSED, UNUSABLE, Hooks
 from halflap.upstream.lifecycle import Lifecycle, Status
 from halflap.upstream.log import ServerLog
 from halflap.upstream.questions import Pending
@@ -115,10 +115,10 @@ class Upstream:
                         with pending.scope:
                             return await session.request(method, params, pending)
                         raise self._timeout(what, pending)
-                    except RequestFailedError as failed:
-                        if failed.session_lost:
+                    except MCPError as failed:
+                        if session.connection.closed.is_set():
                             lifecycle.give_up(session)
-                        may_repeat = failed.lost and (repeatable or not failed.may_have_arrived)
+                        may_repeat = failed.code == NOT_SENT or (failed.code == LOST and repeatable)
                         if not may_repeat or not attempts_left:
                             raise self._call_error(what, failed) from failed
                 raise AssertionError("unreachable")
@@ -147,7 +147,7 @@ class Upstream:
         """Watch a resource, whose changes come as events, or stop watching it."""
         try:
             await self._owned.announcements.watch(uri, await self._owned.session(), on=on)
-        except RequestFailedError as failed:
+        except MCPError as failed:
             raise self._call_error(uri, failed) from failed
 
     async def set_log_level(self, level: str) -> None:
@@ -201,22 +201,22 @@ class Upstream:
             f"If it needs longer, raise `{setting}` for it.",
         )
 
-    def _call_error(self, what: str, failed: RequestFailedError) -> Exception:
+    def _call_error(self, what: str, failed: MCPError) -> Exception:
         """Return the error of a call, which says whether the call may have taken effect."""
         message = self.log.redact(failed.message)
         if failed.code == REFUSED:
             return (SignInNeededError if self._can_sign_in else UpstreamUnavailableError)(self.name, message)
-        if not failed.lost:
-            code = types.INTERNAL_ERROR if failed.code == UNUSABLE else failed.code
-            return ToolFailedError(what, self.name, code, message, failed.data)
         why = message.rstrip(".")
-        if not failed.may_have_arrived:
+        if failed.code == NOT_SENT:
             return UpstreamUnavailableError(self.name, f"{why}. The call of {quote(what)} was not sent.")
-        return UpstreamLostError(
-            self.name,
-            f"the connection was lost during the call of {quote(what)} ({why}). It may have taken effect; it was "
-            "not repeated, because the tool is not known to be read-only or idempotent.",
-        )
+        if failed.code == LOST:
+            return UpstreamLostError(
+                self.name,
+                f"the connection was lost during the call of {quote(what)} ({why}). It may have taken effect; it was "
+                "not repeated, because the tool is not known to be read-only or idempotent.",
+            )
+        code = types.INTERNAL_ERROR if failed.code == UNUSABLE else failed.code
+        return ToolFailedError(what, self.name, code, message, failed.data)
 
 
 class Pool:
