@@ -23,11 +23,12 @@ from pydantic_core import to_jsonable_python
 
 from halflap.core.errors import ClientRefusedError
 from halflap.core.values import CallContext
-from halflap.upstream.connection import Connection
 from halflap.upstream.questions import ELICIT, ROOTS, SAMPLE, Pending, Questions
 
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import CallOptions, DispatchContext
+
+    from halflap.upstream.connection import Connection
 
     What = Literal["tools", "prompts", "resources", "updated"]
 
