@@ -156,8 +156,7 @@ async def test_a_lost_call_is_repeated_on_a_servers_word_only_if_it_is_trusted(
     tmp_path: Path, *, trusted: bool, sent: int
 ) -> None:
     notes = tmp_path / "notes"
-    script = str(Path(__file__).with_name("odd_server.py"))
-    server = python_server("s", script, "die", str(notes), protocol="legacy", trust_annotations=trusted)
+    server = python_server("s", "noting.py", "die", str(notes), protocol="legacy", trust_annotations=trusted)
     async with Gateway.open({"servers": [server]}) as gateway:
         with pytest.raises(UpstreamLostError):
             await gateway.call("mcp__s__t")

@@ -11,7 +11,6 @@ from pathlib import Path
 from cli.program import configure, environment, halflap
 from support import HALFLAP, PATIENCE, eventually, python_server
 
-ODD = str(Path(__file__).parents[1] / "calls" / "odd_server.py")
 CODE = """
 import asyncio
 async def main():
@@ -25,7 +24,7 @@ async def main():
 def interrupted(home: Path, *words: str) -> tuple[int, str, str]:
     """Run the program in its own process group and signal the group, as a terminal does."""
     notes = home / "notes"
-    config = configure(home, python_server("s", ODD, "ok", str(notes), protocol="legacy"))
+    config = configure(home, python_server("s", "noting.py", "ok", str(notes), protocol="legacy"))
     (home / "it.py").write_text(CODE)
     with subprocess.Popen(
         [HALFLAP, "run", "-c", config, *words],

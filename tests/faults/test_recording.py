@@ -22,27 +22,17 @@ from halflap.core.errors import RecordFailedError
 from halflap.store import open_store
 from servers.memory import Memory, definition
 from store.rows import call, putting, run_of, server, tool
-from support import eventually
+from support import eventually, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-ODD = Path(__file__).parents[1] / "calls" / "odd_server.py"
-
-
-def odd(behaviour: str, notes: Path) -> dict[str, Any]:
-    return {
-        "name": "s",
-        "command": sys.executable,
-        "args": [str(ODD), behaviour, str(notes)],
-        "protocol": "legacy",
-    }
-
 
 def started(home: Path, behaviour: str, how: str = "") -> subprocess.Popen[str]:
-    config = configure(home, odd(behaviour, home / "notes"))
+    noting = python_server("s", "noting.py", behaviour, str(home / "notes"), protocol="legacy")
+    config = configure(home, noting)
     return subprocess.Popen(
         [sys.executable, recording.__file__, config, how],
         env=environment(home),

@@ -215,22 +215,6 @@ async def test_a_call_made_after_the_server_was_killed_succeeds() -> None:
         assert int((await gateway.call("mcp__echo__pid")).text) != pid
 
 
-@pytest.mark.slow
-def test_closing_ends_servers_with_everything_that_they_started(run: Run, tmp_path: Path) -> None:
-    pids_file = tmp_path / "pids"
-
-    async def scenario() -> list[int]:
-        async with Gateway.open(
-            config(python_server("spawner", "spawner.py", "--pids", str(pids_file)))
-        ) as gateway:
-            await gateway.call("mcp__spawner__pid")
-            return [int(line) for line in (await asyncio.to_thread(pids_file.read_text)).split()]
-
-    pids = run(scenario())
-    assert len(pids) == 3
-    assert eventually(lambda: not any(alive(pid) for pid in pids))
-
-
 # Time -------------------------------------------------------------------------------------------------
 
 

@@ -7,18 +7,16 @@ and results that have more keys than are declared.
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from by_hand import INVALID_PARAMS, RefusedError, offering, serve  # type: ignore[import-not-found]
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Schema = dict[str, Any]
 Given = dict[str, Any]
-
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
 
 STRING: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
@@ -450,31 +448,11 @@ TOOLS = [
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    if method == "initialize":
-        info = {"name": "crm", "version": "1.0.0"}
-        told = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
-        return {"result": told}
-    if method == "tools/list":
-        return {"result": {"tools": [tool.definition for tool in TOOLS]}}
-    if method == "tools/call":
-        tool = BY_NAME.get(params["name"])
-        if tool is None:
-            return {"error": {"code": INVALID_PARAMS, "message": f"Unknown tool: {params['name']}"}}
-        return {"result": tool.call(params.get("arguments") or {})}
-    if method == "ping":
-        return {"result": {}}
-    return {"error": {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}}
-
-
-def serve() -> None:
-    for line in sys.stdin:
-        message = json.loads(line)
-        if "id" in message and "method" in message:
-            said = answer(message["method"], message.get("params") or {})
-            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], **said}) + "\n")
-            sys.stdout.flush()
+def call(name: str, given: Given) -> dict[str, Any]:
+    if name not in BY_NAME:
+        raise RefusedError(INVALID_PARAMS, f"Unknown tool: {name}")
+    return BY_NAME[name].call(given)
 
 
 if __name__ == "__main__":
-    serve()
+    serve(offering("crm", lambda: [tool.definition for tool in TOOLS], call))

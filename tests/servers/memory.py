@@ -21,21 +21,12 @@ from halflap.demo._sales_book import Book
 from halflap.demo._serving import DemoServer, ProtocolError
 from servers import echo as library_server
 from servers import records as record_server
+from servers.by_hand import METHOD_NOT_FOUND, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = ["Memory", "RefusedError", "bundled", "definition", "echo", "records", "structured", "text"]
-
-METHOD_NOT_FOUND = -32601
-
-
-class RefusedError(Exception):
-    """Answer the request with a protocol error."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 def text(value: str, **more: Any) -> dict[str, Any]:

@@ -61,26 +61,7 @@ def tools() -> list[dict[str, Any]]:
     ]
 
 
-def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    if method == "initialize":
-        return {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": "records", "version": "1.0"},
-        }
-    if method == "tools/list":
-        return {"tools": tools()}
-    return call(params["name"], params.get("arguments") or {}) if method == "tools/call" else {}
-
-
-def main() -> None:
-    for line in sys.stdin:
-        message = json.loads(line)
-        if "id" in message and "method" in message:
-            result = answer(message["method"], message.get("params") or {})
-            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\n")
-            sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    from by_hand import offering, serve  # type: ignore[import-not-found]
+
+    serve(offering("records", tools, call))

@@ -1,11 +1,12 @@
 """A server that says no: to its greeting or its list of tools, with words of its own; or that is no MCP server at all."""
 
-import json
 import os
 import sys
 import threading
 import time
 from typing import Any
+
+from by_hand import serve  # type: ignore[import-not-found]
 
 KIND = sys.argv[1]
 
@@ -66,6 +67,11 @@ def flood() -> None:
         time.sleep(0.02)
 
 
+def answer(method: str, _: dict[str, Any]) -> dict[str, Any] | None:
+    silent = KIND in {"silent", "falls-silent"}
+    return ANSWERS.get((KIND, method), None if silent else UNKNOWN)
+
+
 def main() -> None:
     if KIND == "floods":
         threading.Thread(target=flood, daemon=True).start()
@@ -81,14 +87,7 @@ def main() -> None:
         sys.stdout.write("Welcome!\nlistening on 3000\n")
         sys.stdout.flush()
         time.sleep(1000)
-    for line in sys.stdin:
-        request = json.loads(line)
-        if "id" in request:
-            answer = ANSWERS.get((KIND, request["method"]), UNKNOWN)
-            if answer is UNKNOWN and KIND in {"silent", "falls-silent"}:
-                continue
-            # In one piece, between those of a flood.
-            os.write(1, json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}).encode() + b"\n")
+    serve(answer)
 
 
 if __name__ == "__main__":
