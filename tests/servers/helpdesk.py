@@ -5,19 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import anyio
-import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
-
-from servers.helpdesk_book import Book, RefusedError
+from by_hand import offering, serve  # type: ignore[import-not-found]
+from helpdesk_book import Book, RefusedError  # type: ignore[import-not-found]
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Schema = dict[str, Any]
-Context = ServerRequestContext[dict[str, Any]]
 
 STRING: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
@@ -105,10 +99,9 @@ TREE = {
 
 def tool(
     name: str, description: str, required: str, takes: dict[str, Schema], gives: Schema | None
-) -> types.Tool:
-    return types.Tool(
-        name=name, description=description, input_schema=opened(required, **takes), output_schema=gives
-    )
+) -> dict[str, Any]:
+    made = {"name": name, "description": description, "inputSchema": opened(required, **takes)}
+    return made if gives is None else {**made, "outputSchema": gives}
 
 
 LIMIT = {"type": "integer", "minimum": 1, "maximum": 50, "default": 20}
@@ -286,39 +279,26 @@ TOOLS = [
 ]
 
 
-def build(book: Book) -> Server[dict[str, Any]]:
-    tools = {one.name: one for one in TOOLS}
-
-    async def list_tools(_c: Context, _p: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=TOOLS)
-
-    async def call_tool(_c: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        answer: Callable[..., Any] = getattr(book, params.name)
-        arguments = params.arguments or {}
-        try:
-            unknown = arguments.keys() - tools[params.name].input_schema["properties"].keys()
-            if unknown:
-                raise RefusedError(f"Unknown arguments: {', '.join(sorted(unknown))}.")  # noqa: TRY301
-            value = answer(**arguments)
-        except RefusedError as refusal:
-            return types.CallToolResult(content=[types.TextContent(text=str(refusal))], is_error=True)
-        schema = tools[params.name].output_schema
-        if schema is None:
-            text = value if isinstance(value, str) else json.dumps(value)
-            return types.CallToolResult(content=[types.TextContent(text=text)])
-        structured = {"result": value} if list(schema.get("properties", ())) == ["result"] else value
-        return types.CallToolResult(
-            content=[types.TextContent(text=json.dumps(structured))], structured_content=structured
-        )
-
-    return Server("helpdesk", version="1.0.0", on_list_tools=list_tools, on_call_tool=call_tool)
+BY_NAME = {one["name"]: one for one in TOOLS}
+BOOK = Book()
 
 
-async def main() -> None:
-    server = build(Book())
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    answer: Callable[..., Any] = getattr(BOOK, name)
+    try:
+        unknown = arguments.keys() - BY_NAME[name]["inputSchema"]["properties"].keys()
+        if unknown:
+            raise RefusedError(f"Unknown arguments: {', '.join(sorted(unknown))}.")  # noqa: TRY301
+        value = answer(**arguments)
+    except RefusedError as refusal:
+        return {"content": [{"type": "text", "text": str(refusal)}], "isError": True}
+    schema = BY_NAME[name].get("outputSchema")
+    if schema is not None and list(schema.get("properties", ())) == ["result"]:
+        value = {"result": value}
+    said = value if isinstance(value, str) else json.dumps(value)
+    structured = {} if schema is None else {"structuredContent": value}
+    return {"content": [{"type": "text", "text": said}], **structured}
 
 
 if __name__ == "__main__":
-    anyio.run(main)
+    serve(offering("helpdesk", lambda: TOOLS, call))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.demo import demo_config
 from sandbox.desk import Desk
-from support import NODE_SERVERS, ROOT, python_server
+from support import NODE_SERVERS, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ def servers(folder: Path) -> list[dict[str, Any]]:
     python = Path(sys.executable).parent
     everything = [
         *demo_config()["servers"],
-        python_server("helpdesk", "helpdesk.py", env={"PYTHONPATH": str(ROOT / "tests")}),
+        python_server("helpdesk", "helpdesk.py"),
         python_server("crm", "crm.py"),
         {"name": "time", "command": str(python / "mcp-server-time")},
         {"name": "git", "command": str(python / "mcp-server-git"), "cwd": str(repository)},
