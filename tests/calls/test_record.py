@@ -162,10 +162,9 @@ async def test_a_large_value_is_cut_and_marked(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kilobytes", [1_500, 10_000])
-async def test_a_result_of_megabytes_does_not_block_the_loop(tmp_path: Path, kilobytes: int) -> None:
-    text = ("x " * 500 + "password=hunter2 ") * kilobytes
-    many = [{"id": n, "name": "x" * 40} for n in range(kilobytes * 20)]
+async def test_a_result_of_megabytes_does_not_block_the_loop(tmp_path: Path) -> None:
+    text = ("x " * 500 + "password=hunter2 ") * 5_000
+    many = [{"id": n, "name": "x" * 40} for n in range(100_000)]
     results = [{"content": [{"type": "text", "text": text}]}, {"content": [], "structuredContent": many}]
     longest, beating = 0.0, True
 

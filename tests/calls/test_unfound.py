@@ -17,30 +17,12 @@ if TYPE_CHECKING:
 
 SECRET = "ghp_" + "a1" * 18
 TRIED = """
-for name in ("nothing_like_it", "mcp__echo__ehco", "mcp__no__t", "x" * 5_000, "mcp__echo__fail"):
+for name in ("nothing_like_it", "mcp__no__t", "x" * 5_000, "mcp__echo__fail"):
     try:
         await call_tool(name, text="hello")
-    except ToolError as error:
-        print(str(error)[:80])
+    except ToolError:
+        pass
 """
-
-
-@pytest.mark.slow
-def test_a_run_records_every_call_with_the_outcome_that_the_program_saw(tmp_path: Path) -> None:
-    with Desk({}, tmp_path, {"echo": echo()}) as desk:
-        execution = desk.run(TRIED)
-        run, calls = desk.do(desk.gateway.run(execution.run))
-    words = [call.outcome for call in execution.calls]
-    assert words == ["tool-not-found"] * 4 + ["tool_error"]
-    assert ([call.outcome for call in calls], run.calls) == (words, 5)
-    assert [(call.server, call.tool) for call in calls] == [
-        ("", "nothing_like_it"),
-        ("echo", "ehco"),
-        ("", "mcp__no__t"),
-        ("", "x" * 60 + "…"),
-        ("echo", "fail"),
-    ]
-    assert "Did you mean" in str(calls[1].error)
 
 
 def test_a_call_of_an_unknown_tool_is_recorded_for_every_caller(tmp_path: Path) -> None:
@@ -57,6 +39,7 @@ def test_a_call_of_an_unknown_tool_is_recorded_for_every_caller(tmp_path: Path) 
             desk.do(desk.gateway.call("mcp__echo__ehco", password="hunter2"))
         record = newest()
         assert (record.server, record.tool, record.definition_hash) == ("echo", "ehco", "")
+        assert "Did you mean" in str(record.error)
         assert record.arguments == '{"password": "[redacted]"}'
         with pytest.raises(ToolNotFoundError):
             desk.do(desk.gateway.call(SECRET))
@@ -68,3 +51,9 @@ def test_a_call_of_an_unknown_tool_is_recorded_for_every_caller(tmp_path: Path) 
         with pytest.raises(ToolNotFoundError):
             desk.do(desk.gateway.call("mcp__echo__hush_hush"))
         assert newest() == record
+        execution = desk.run(TRIED)
+        _, calls = desk.do(desk.gateway.run(execution.run))
+    words = ["tool-not-found"] * 3 + ["tool_error"]
+    assert [call.outcome for call in execution.calls] == [call.outcome for call in calls] == words
+    tried = [("", "nothing_like_it"), ("", "mcp__no__t"), ("", "x" * 60 + "…"), ("echo", "fail")]
+    assert [(call.server, call.tool) for call in calls] == tried

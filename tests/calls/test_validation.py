@@ -5,23 +5,16 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from catalog.worlds import NO_SERVERS
 from halflap import Gateway
-from halflap.calls import Calls, Policy, Recorder
 from halflap.calls.validation import Validators
-from halflap.catalog import Snapshot
-from halflap.config import Config
-from halflap.core.errors import InvalidArgumentsError, ToolHeldError
+from halflap.core.errors import InvalidArgumentsError
 from halflap.core.values import Tool
 from halflap.learn import is_name
 from halflap.schema import Validator, try_compile
-from halflap.store import open_store
 from servers.memory import Memory
 from support import little_work
 
@@ -84,30 +77,6 @@ async def test_arguments_are_checked_without_blocking_the_loop(name: str) -> Non
     assert await pause_during(check) < LONGEST_PAUSE
 
 
-@pytest.mark.slow
-async def test_a_tool_too_large_to_be_checked_does_not_block_the_loop() -> None:
-    server = Memory({"name": "large", "description": "", "inputSchema": patterned(MANY)})
-    async with Gateway.open({}, servers={"s": server}) as gateway:
-        await gateway.refresh()
-        name = "mcp__s__large"
-        assert "more than 10,000 parts" in (await gateway.inspect(name))["unchecked"]
-        for work in (
-            lambda: gateway.inspect(name),
-            lambda: gateway.call(name, p1="anything"),
-            gateway.tools,
-        ):
-            assert await pause_during(work) < LONGEST_PAUSE
-
-
-@pytest.mark.slow
-async def test_the_cache_of_compiled_schemas_is_bounded() -> None:
-    validators = Validators(UNUSED)
-    schema = {"properties": {f"p{number}": {"type": "string"} for number in range(3_000)}}
-    for number in range(20):
-        await validators.check_arguments(tool(schema, str(number)), {})
-    assert len(validators._compiled) < 20
-
-
 def circle() -> dict[str, Any]:
     made: dict[str, Any] = {"a": "x"}
     made["b"] = made
@@ -138,37 +107,6 @@ async def test_a_call_refuses_exactly_what_validation_reports_whatever_value_it_
                     await gateway.call_tool("mcp__s__add", arguments)
                 assert list(caught.value.problems) == problems
     assert server.calls == []
-
-
-async def test_a_tool_that_is_held_while_its_arguments_are_checked_is_not_called() -> None:
-    one = tool({"properties": {"a": {"items": {"type": "string"}}}})
-    sent = []
-
-    async def call(name: str, *_: Any, admit: Callable[[], Coroutine[Any, Any, None]], **_more: Any) -> None:
-        asked = asyncio.create_task(admit())
-        await asyncio.sleep(0)
-        catalog.snapshot = replace(catalog.snapshot, held=frozenset({one.name}))
-        await asked
-        sent.append(name)
-
-    async def find(_: str) -> Tool:
-        return one
-
-    async def load() -> None:
-        pass
-
-    snapshot = Snapshot(tools={one.name: one})
-    own = {"s": SimpleNamespace(name="s", call=call)}
-    catalog: Any = SimpleNamespace(snapshot=snapshot, find=find, load=load, own=own)
-    store = await open_store(None)
-    recorder = Recorder(store)
-    policy = Policy(await asyncio.to_thread(Config.from_mapping, {"servers": []}))
-    calls = Calls(catalog, NO_SERVERS, policy, recorder)
-    with pytest.raises(ToolHeldError):
-        await calls.call(one.name, {"a": ["x"] * 50_000})
-    await recorder.close()
-    await store.close()
-    assert sent == []
 
 
 # Where results break their declaration is stored and shown to everyone, so no data may be in it.

@@ -65,12 +65,6 @@ def test_a_name_may_be_mistyped(query: str, tool: str) -> None:
     assert first(query, TREES).endswith(f"__{tool}")
 
 
-@pytest.mark.parametrize("query", ["fetch weather", "a sun in the web"])
-def test_words_are_no_name_because_one_of_them_is_near_to_one(query: str) -> None:
-    documents = [*TREES, document("sky", "sun", "Tell when it rises."), document("sky", "feather", "A bird.")]
-    assert all(one.score <= 0.9 for one in Index(documents).search(query))
-
-
 @pytest.mark.parametrize(
     "query",
     [
@@ -86,10 +80,10 @@ def test_a_name_within_a_sentence_is_first(query: str) -> None:
     assert first(query, TREES) == "mcp__oak__oak_leaf_unpressed"
 
 
-@pytest.mark.parametrize("query", ["send an e-mail to GitHub", "the GitHub page", "an up-to-date e-mail"])
-def test_a_word_with_a_dash_or_a_capital_is_no_name(query: str) -> None:
-    documents = [document("a", "email"), document("b", "github"), document("c", "send", "To a page.")]
-    assert all(one.score <= 0.9 for one in Index(documents).search(query))
+@pytest.mark.parametrize("query", ["fetch weather", "a sun in the web", "send an e-mail", "the GitHub page"])
+def test_words_are_no_name_because_they_are_near_to_one(query: str) -> None:
+    more = [document(server, server) for server in ("sun", "feather", "email", "github")]
+    assert all(one.score <= 0.9 for one in Index([*TREES, *more]).search(query))
 
 
 @pytest.mark.parametrize("query", ["x" * 2_000, "get_" * 150, "(" * 600, "a" + " " * 590])

@@ -52,13 +52,6 @@ def test_a_tool_gets_its_own_name_again(pairs: list[tuple[str, str]]) -> None:
     assert give(list(names.values()), names) == names
 
 
-def test_a_suffix_depends_on_nothing_but_the_original_name() -> None:
-    one = choose_name("a_b", "c", {"mcp__a_b__c": ("a-b", "c")})
-    other = choose_name("a_b", "c", {"mcp__a_b__c": ("a.b", "c"), "mcp__x__y": ("x", "y")})
-    assert one == other
-    assert re.fullmatch(r"mcp__a_b__c_[0-9a-f]{6}", one)
-
-
 def test_a_long_name_is_cut_and_made_unique_by_its_digest() -> None:
     one, other = (choose_name("s", "n" * 1_000_000 + last, {}) for last in "ab")
     assert len(one) == len(other) == MAX_NAME

@@ -45,11 +45,6 @@ def test_search_never_raises(documents: list[Document], query: str) -> None:
     Index(documents).search(query)
 
 
-@pytest.mark.parametrize("query", ["", "?!", "How can I do it?"])
-def test_a_query_that_asks_nothing_finds_nothing(query: str) -> None:
-    assert Index(OFFICE).search(query) == []
-
-
 @pytest.mark.parametrize("typed", ["is", "iss", "Open a new is", "createI"])
 def test_an_unfinished_word_finds_what_it_may_become(typed: str) -> None:
     assert "mcp__tracker__createIssue" in names(Index(OFFICE).search(typed))
@@ -64,10 +59,12 @@ def test_an_unfinished_word_finds_what_it_may_become(typed: str) -> None:
         ("a bug", "createIssue"),
         ("wether", "forecast"),
         ("direct", "list_directory"),
+        ("How can I do it?", None),
     ],
 )
-def test_a_tool_is_found_by_the_words_of_any_field(query: str, tool: str) -> None:
-    assert first(query).endswith(f"__{tool}")
+def test_a_tool_is_found_by_the_words_of_any_field(query: str, tool: str | None) -> None:
+    found = names(Index(OFFICE).search(query))
+    assert found[0].endswith(f"__{tool}") if tool else found == []
 
 
 def test_neighbours_of_a_good_tool_come_before_strangers() -> None:
@@ -95,7 +92,9 @@ def test_hostile_texts_cost_little(text: str) -> None:
     schema = {"properties": {text: {"description": text}}}
     hostile = document_of(Tool(text, text, text, text, schema, title=text), text)
     with little_work(5):
-        Index([*OFFICE, hostile]).search("read a file")
+        index = Index([*OFFICE, hostile])
+        for query in ("read a file", "猫犬" * 200_000, "mcp__" * 100_000):
+            index.search(query)
 
 
 def test_a_schema_of_very_many_parameters_costs_little() -> None:
@@ -104,10 +103,3 @@ def test_a_schema_of_very_many_parameters_costs_little() -> None:
     with little_work(5):
         document_of(tool(wide), "x" * 1_000_000)
         document_of(tool(many), "")
-
-
-@pytest.mark.parametrize("query", ["猫犬" * 200_000, "mcp__" * 100_000])
-def test_a_very_long_query_costs_little(query: str) -> None:
-    index = Index(OFFICE)
-    with little_work(5):
-        index.search(query)

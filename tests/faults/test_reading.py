@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import each, halflap
+from cli.program import halflap
 from halflap.store import open_store
 from store.rows import call, run_of
 
@@ -32,39 +32,18 @@ async def fill(file: Path) -> None:
     await store.close()
 
 
-# Nothing can be opened -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def unusable(tmp_path: Path) -> Path:
-    (tmp_path / "data" / "halflap.db").mkdir(parents=True)
-    return tmp_path
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "then"),
-    [
-        (("runs",), "The recorded runs can't be read."),
-        (("runs", "show", RUN), "The recorded runs can't be read."),
-        (PURGE, "Nothing was deleted."),
-    ],
-    ids=["list", "show", "purge"],
-)
-def test_a_store_that_cannot_be_opened_is_an_error(
-    unusable: Path, command: tuple[str, ...], then: str
-) -> None:
-    runs = each({"text": command, "json": (*command, "--json")}, unusable)
-    done = runs["text"]
-    assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("Error [store]: ")
-    assert then in done.err
-    done = runs["json"]
-    assert (done.code, done.err) == (1, "")
-    assert (done.json["error"], done.json["code"]) == (True, "store")
-
-
-# It can be read, but not written ----------------------------------------------------------------------------
+def test_a_store_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "data" / "halflap.db").mkdir(parents=True)
+    for command, then in {
+        ("runs",): "The recorded runs can't be read.",
+        PURGE: "Nothing was deleted.",
+    }.items():
+        done = halflap(*command, home=tmp_path)
+        assert (done.code, done.out) == (1, "")
+        assert done.err.startswith("Error [store]: ")
+        assert then in done.err
+    assert_refused(tmp_path)
 
 
 def _mount(*arguments: str) -> None:
