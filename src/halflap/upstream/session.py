@@ -167,9 +167,7 @@ class Session(ClientSession):
                 message = f"it asked for input, which it cannot get: {refused.message}"
                 raise MCPError(types.INVALID_REQUEST, message) from refused
             sent = {**params, **_given(answers, raw.get("requestState"))}
-        raise MCPError(
-            types.INTERNAL_ERROR, f"it asked for more input {_MAX_ROUNDS} times in a row"
-        )
+        raise MCPError(types.INTERNAL_ERROR, f"it asked for more input {_MAX_ROUNDS} times in a row")
 
     async def _run_task(self, params: Mapping[str, Any], pending: Pending) -> dict[str, Any]:
         """Call a tool that only runs as a task (2025-11-25), and wait for its result."""
