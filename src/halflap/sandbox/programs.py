@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import SandboxError, UsageError
 from halflap.sandbox.named import names_in
-from halflap.sandbox.run.permissions import Permissions, check_depth
-from halflap.sandbox.run.run import Run, Services, stopping
+from halflap.sandbox.run.run import Permissions, Run, Services, check_depth, stopping
 from halflap.sandbox.sandbox import DEEPEST, Readiness
 from halflap.sandbox.turns import Turns
 

@@ -7,15 +7,16 @@ import contextlib
 import json
 import signal
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from halflap.sandbox.check.inside.answer import Answer
-from halflap.sandbox.check.inside.profile import EXAMINE, LARGEST_MESSAGE, LENGTH, RUN_TY
+from halflap.sandbox.check.inside.profile import ANSWER, PROGRAM, QUESTION, REPORT, STUBS
 from halflap.sandbox.jail.pool import Pool
+from halflap.sandbox.jail.protocol import Frames, MisuseError, frame
 from halflap.sandbox.turns import Turns
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ __all__ = ["CheckSkipped", "Examiner", "Orders", "find_ty", "read_answer"]
 _PROFILE = "halflap.sandbox.check.inside.profile"
 _LARGEST_CODE = 256 * 1024
 _LARGEST_REPORT = 4 * 1024 * 1024
-_LARGEST_ANSWER = 1024 * 1024
+_LARGEST_QUESTION = 8 * 1024 * 1024
+_ALLOWED = {PROGRAM: _LARGEST_QUESTION, STUBS: _LARGEST_QUESTION, ANSWER: 1024 * 1024}
+"""What an examination may send, and the most bytes of each."""
 _MOST_RUNS = 2
 _AT_ONCE = 3
 """One of them is kept for a principal who has no other check running."""
@@ -111,8 +114,8 @@ class Examiner:
         if len(question["code"].encode(errors="replace")) > _LARGEST_CODE:
             raise CheckSkipped(f"the program is larger than {_LARGEST_CODE // 1024} KB")
         body = json.dumps(question).encode()
-        if len(body) > LARGEST_MESSAGE:
-            raise CheckSkipped(f"the tools' types are larger than {LARGEST_MESSAGE // (1024 * 1024)} MB")
+        if len(body) > _LARGEST_QUESTION:
+            raise CheckSkipped(f"the tools' types are larger than {_LARGEST_QUESTION // (1024 * 1024)} MB")
         try:
             async with asyncio.timeout(self._orders.seconds), self._turns.turn(principal):
                 try:
@@ -125,20 +128,25 @@ class Examiner:
             raise CheckSkipped("its process crashed") from None
 
     async def _examine(self, question: bytes) -> Answer:
+        loop, texts = asyncio.get_running_loop(), list[bytes]()
         async with self._child() as child:
-            await _send(child, EXAMINE, question)
-            for _ in range(_MOST_RUNS + 1):
-                if await _exactly(child, 1) != RUN_TY:
-                    return read_answer(await _receive(child, _LARGEST_ANSWER))
-                texts = [await _receive(child, LARGEST_MESSAGE) for _ in range(2)]
-                await _send(child, b"", await self._run_ty(texts))
-        raise CheckSkipped("its answer could not be read")
+            await loop.sock_sendall(child.channel, frame(QUESTION, question))
+            async for kind, body in _frames(child):
+                if kind == ANSWER:
+                    return read_answer(body)
+                texts.append(body)
+                if len(texts) > 2 * _MOST_RUNS:
+                    raise CheckSkipped("its answer could not be read")
+                if len(texts) % 2 == 0:
+                    report = await self._run_ty(*texts[-2:])
+                    await loop.sock_sendall(child.channel, frame(REPORT, report))
+            raise EOFError
 
-    async def _run_ty(self, texts: Sequence[bytes]) -> bytes:
+    async def _run_ty(self, program: bytes, stubs: bytes) -> bytes:
         """Run ty over a program and its stubs, and return its report."""
         loop, report = asyncio.get_running_loop(), bytearray()
         async with self._child() as child:
-            await _send(child, RUN_TY, *texts)
+            await loop.sock_sendall(child.channel, frame(PROGRAM, program) + frame(STUBS, stubs))
             while part := await loop.sock_recv(child.channel, _CHUNK):
                 report += part
                 if len(report) > _LARGEST_REPORT:
@@ -160,6 +168,8 @@ class Examiner:
         try:
             with child.channel:
                 yield child
+        except MisuseError:
+            raise CheckSkipped("its answer could not be read") from None
         except (BrokenPipeError, ConnectionResetError, EOFError):
             await _exit_code(child)
             raise CheckSkipped("its process crashed") from None
@@ -186,23 +196,8 @@ async def _exit_code(child: Child) -> int:
     return ended.code
 
 
-async def _send(child: Child, kind: bytes, *messages: bytes) -> None:
-    framed = b"".join(part for one in messages for part in (LENGTH.pack(len(one)), one))
-    await asyncio.get_running_loop().sock_sendall(child.channel, kind + framed)
-
-
-async def _receive(child: Child, most: int) -> bytes:
-    (length,) = LENGTH.unpack(await _exactly(child, LENGTH.size))
-    if length > most:
-        raise CheckSkipped("its answer was too long")
-    return await _exactly(child, length)
-
-
-async def _exactly(child: Child, size: int) -> bytes:
-    loop, body = asyncio.get_running_loop(), bytearray()
-    while len(body) < size:
-        part = await loop.sock_recv(child.channel, min(size - len(body), _CHUNK))
-        if not part:
-            raise EOFError
-        body += part
-    return bytes(body)
+async def _frames(child: Child) -> AsyncIterator[tuple[bytes, bytes]]:
+    loop, frames = asyncio.get_running_loop(), Frames(_ALLOWED)
+    while part := await loop.sock_recv(child.channel, _CHUNK):
+        for one in frames.add(part):
+            yield one

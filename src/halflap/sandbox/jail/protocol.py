@@ -1,12 +1,13 @@
-"""The protocol between the gateway and a locked program: frames with a kind, a length and a body. Both sides import this."""
+"""What the gateway and a locked process say to each other: frames with a kind, a length and a body. Both sides import this."""
 
 from __future__ import annotations
 
+import socket
 import struct
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-__all__ = ["Frames", "MisuseError", "frame", "limits"]
+__all__ = ["Frames", "MisuseError", "frame", "limits", "receive"]
 
 # To a fork server.
 ORDER: Final = struct.Struct("!cI")
@@ -90,3 +91,9 @@ class Frames:
             body = bytes(memoryview(self._received)[_HEADER.size : end])
             del self._received[:end]
             yield kind, body
+
+
+def receive(connection: socket.socket, frames: Frames) -> Iterator[tuple[bytes, bytes]]:
+    """Wait for frames until the other side closes the connection."""
+    while part := connection.recv(CHUNK):
+        yield from frames.add(part)

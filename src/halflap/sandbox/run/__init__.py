@@ -1,4 +1,4 @@
 """One program's run: `run` has the object that owns it, from its start to its report.
 
-`permissions` decides what it may call, `output` keeps what it prints and shows, `report` writes what the model reads.
+It also decides what may be called. `output` keeps what it prints and shows, `report` writes what the model reads.
 """

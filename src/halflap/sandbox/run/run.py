@@ -14,7 +14,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
-from halflap.core.errors import HalflapError, ToolBlockedError, ToolNotFoundError
+from halflap.core.errors import (
+    HalflapError,
+    ScriptsTooDeepError,
+    ToolBlockedError,
+    ToolNotFoundError,
+    ToolRefusedError,
+)
 from halflap.core.json_bounds import TooManyPartsError, check_parts
 from halflap.core.values import SCRIPTS, CallContext, CallJournal, Result, Tool
 from halflap.sandbox.check.finding import Checked, Finding, doubts_text, mistakes_text
@@ -22,9 +28,8 @@ from halflap.sandbox.functions import ToolError
 from halflap.sandbox.media import Media
 from halflap.sandbox.named import PREFIXES, names_in
 from halflap.sandbox.run.output import Output
-from halflap.sandbox.run.permissions import Permissions
 from halflap.sandbox.run.report import CallMade, Execution, Kept, failure_text, report_text
-from halflap.sandbox.sandbox import Ending, Host, Program, ToolHelp
+from halflap.sandbox.sandbox import DEEPEST, Ending, Host, Program, ToolHelp
 from halflap.schema import Reading, parse_schema, read_result, reading_of
 from halflap.store import TOOL_ERROR, RunRecord
 
@@ -37,7 +42,7 @@ if TYPE_CHECKING:
     from halflap.sandbox.choose import Sandbox
     from halflap.schema import ToolSchema
 
-__all__ = ["Run", "Services", "stopping"]
+__all__ = ["Permissions", "Run", "Services", "check_depth", "stopping"]
 
 _PROGRESS_SECONDS = 2.0
 _GRACE_SECONDS = 1.0
@@ -66,6 +71,38 @@ class Services:
     keeps: Kept = "stored"
     schema_of: Callable[[Tool], Awaitable[ToolSchema]] | None = None
     """Returns a tool's schema with what was learned about it."""
+
+
+def check_depth(context: CallContext) -> None:
+    """Raise if this run would be nested too deeply."""
+    if context.depth > DEEPEST:
+        raise ScriptsTooDeepError(
+            f"It was not run: scripts and DSPy programs can call each other {DEEPEST} deep, and this one would be "
+            "one more. Do they call each other in a circle?"
+        )
+
+
+class Permissions:
+    """Raises for tools that a program, or the one that called it, may not call."""
+
+    def __init__(self, policy: Policy, config: ExecutionConfig, context: CallContext) -> None:
+        self._policy = policy
+        self._config = config
+        self._outer = context.rule
+        self._confirmed = context.confirmations
+        self._unconfirmed = context.unconfirmed
+
+    def __call__(self, tool: Tool) -> None:
+        if self._outer is not None:
+            self._outer(tool)
+        if (why := self._policy.kept_out_of_programs(tool)) is not None:
+            raise ToolRefusedError(f"{tool.name!r} {why}")
+        needs_confirmation = self._config.confirm_destructive and self._policy.is_destructive(tool)
+        if needs_confirmation and tool.name not in self._confirmed:
+            why = self._unconfirmed or "it was not asked about, because the program does not name it"
+            raise ToolRefusedError(
+                f"{tool.name!r} destroys something and was not confirmed by the person: {why}. It was not called."
+            )
 
 
 class Run(Host):

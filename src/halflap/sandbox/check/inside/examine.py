@@ -146,7 +146,7 @@ class _Examination:
         """Judge a value that ty objects to by itself or in an operation: what has to be awaited makes that fail."""
         needs_value = isinstance(self._tree.parents.get(node), _NEEDING_A_VALUE)
         is_meant = isinstance(node, ast.Name) or (isinstance(node, ast.Call) and needs_value)
-        if not isinstance(node, ast.expr) or not is_meant or self._guards.is_passed_on(node):
+        if not isinstance(node, ast.expr) or not is_meant:
             return None
         return not_awaited(source(node)) if self._probes.all_are(node, AWAITABLE) else None
 

@@ -87,19 +87,6 @@ class Guards:
             and ast.dump(put.slice) in map(ast.dump, began)
         )
 
-    def is_passed_on(self, node: ast.AST) -> bool:
-        """Return whether a value is passed to a function of the program, or of `asyncio`, which may await it."""
-        if isinstance(self._tree.parents[node], ast.Attribute):
-            # A method of the value is its own business.
-            return True
-        call = next((one for one in self._tree.around(node)[:2] if isinstance(one, ast.Call)), None)
-        if call is None:
-            return False
-        function = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-        name = function.id if isinstance(function, ast.Name) else "asyncio"
-        bound = self._tree.bindings.get(name, [])
-        return name == "asyncio" or not all(isinstance(one.node, ast.alias) for one in bound)
-
     def is_guarded(self, read: ast.Subscript | ast.Attribute) -> bool:
         """Return whether a read is only reached if it works, or its error is handled."""
         name = read.value.id if isinstance(read.value, ast.Name) else None

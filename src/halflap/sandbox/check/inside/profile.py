@@ -14,8 +14,8 @@ import resource
 import shutil
 import signal
 import socket
-import struct
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +24,14 @@ from halflap.sandbox.check.inside.answer import Answer
 from halflap.sandbox.check.inside.examine import examine
 from halflap.sandbox.check.inside.toolchain import Toolchain
 from halflap.sandbox.jail.inside import locks, seccomp, server
+from halflap.sandbox.jail.protocol import Frames, frame, receive
 
-__all__ = ["EXAMINE", "LARGEST_MESSAGE", "LENGTH", "RUN_TY", "Profile"]
+__all__ = ["ANSWER", "PROGRAM", "QUESTION", "REPORT", "STUBS", "Profile"]
 
-EXAMINE, RUN_TY, ANSWER = b"E", b"T", b"A"
-"""What a child is for, or what it wants: a run of ty, which needs two messages, or to give its answer."""
-LENGTH = struct.Struct("=I")
-"""The number of bytes that follow."""
-LARGEST_MESSAGE = 8 * 1024 * 1024
+QUESTION, ANSWER = b"Q", b"A"
+"""What is to be examined, and what was found: JSON."""
+PROGRAM, STUBS, REPORT = b"P", b"S", b"R"
+"""What ty is to read, and what it prints."""
 
 _IS_LINUX = sys.platform.startswith("linux")
 _STACK_BYTES = 16 * 1024 * 1024
@@ -103,12 +103,14 @@ class Profile(server.Profile):
         self._folders[number] = f"{self._toolchain.folders}/{os.urandom(12).hex()}"
 
     def child(self, channel: int, number: int) -> None:
-        """Do what the first byte says."""
+        """Examine a program, or become ty, as the first frame says."""
         with socket.socket(fileno=channel, family=socket.AF_UNIX, type=socket.SOCK_STREAM, proto=0) as talk:
-            if talk.recv(1) == RUN_TY:
-                self._become_ty(talk, self._folders[number])
+            received = receive(talk, Frames())
+            kind, body = next(received)
+            if kind == QUESTION:
+                self._examine(talk, body, received)
             else:
-                self._examine(talk)
+                self._become_ty(talk, [body, next(received)[1]], self._folders[number])
         os._exit(0)
 
     def _lock(self, chosen: bytes | None, readable: list[tuple[int, int]]) -> None:
@@ -120,28 +122,29 @@ class Profile(server.Profile):
                 locks.limit(which, value)
             locks.lock({}, chosen, readable if self._is_fenced else None)
 
-    def _examine(self, talk: socket.socket) -> None:
+    def _examine(self, talk: socket.socket, question: bytes, received: Iterator[tuple[bytes, bytes]]) -> None:
         self._lock(self._filters[0], [])
 
-        def run_ty(text: str, stubs: str) -> bytes:
-            _send(talk, RUN_TY, _encoded(text), _encoded(stubs))
-            return _receive(talk)
+        def run_ty(program: str, stubs: str) -> bytes:
+            for kind, text in ((PROGRAM, program), (STUBS, stubs)):
+                talk.sendall(frame(kind, text.encode("utf-8", "surrogatepass")))
+            return next(received)[1]
 
         try:
-            answer = examine(json.loads(_receive(talk)), run_ty)
+            answer = examine(json.loads(question), run_ty)
         except (RecursionError, MemoryError):
             answer = Answer(trouble="the program is nested too deeply")
         except BaseException as error:  # noqa: BLE001 -- whatever it is, the gateway reports it and continues
             answer = Answer(trouble=f"its process failed: {type(error).__name__}: {error}"[:500])
         with contextlib.suppress(OSError):
-            _send(talk, ANSWER, json.dumps(answer).encode())
+            talk.sendall(frame(ANSWER, json.dumps(answer).encode()))
 
-    def _become_ty(self, talk: socket.socket, folder: str) -> None:
+    def _become_ty(self, talk: socket.socket, texts: Sequence[bytes], folder: str) -> None:
         try:
             Path(folder).mkdir(mode=0o700)
             os.chdir(folder)
-            for name in _FILES:
-                Path(name).write_bytes(_receive(talk))
+            for name, text in zip(_FILES, texts, strict=True):
+                Path(name).write_bytes(text)
             os.dup2(talk.fileno(), 1)
             toolchain = self._toolchain
             self._lock(self._filters[1], toolchain.readable_with("."))
@@ -157,28 +160,6 @@ class Profile(server.Profile):
         for number in list(self._folders):
             self.ended(number)
         self._toolchain.clear()
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _send(talk: socket.socket, kind: bytes, *messages: bytes) -> None:
-    talk.sendall(kind + b"".join(part for one in messages for part in (LENGTH.pack(len(one)), one)))
-
-
-def _receive(talk: socket.socket) -> bytes:
-    return _exactly(talk, LENGTH.unpack(_exactly(talk, LENGTH.size))[0])
-
-
-def _exactly(talk: socket.socket, size: int) -> bytes:
-    body = bytearray()
-    while len(body) < size:
-        part = talk.recv(min(size - len(body), 1 << 20))
-        if not part:
-            raise EOFError("the gateway is gone")
-        body += part
-    return bytes(body)
 
 
 def _warm_up() -> None:

@@ -65,10 +65,8 @@ class Channel:
 
     def read_program(self) -> Any:
         """Wait for the program; None if the gateway closes the channel instead."""
-        while part := self._socket.recv(protocol.CHUNK):
-            for _, body in self._frames.add(part):
-                return loads(body)
-        return None
+        _, body = next(protocol.receive(self._socket, self._frames), (b"", b"null"))
+        return loads(body)
 
     def wait_for_end(self) -> None:
         """Stay until the gateway closes the channel or kills this process."""

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
+import re
+import sys
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from traceback import TracebackException
+from types import CoroutineType, TracebackType
 from typing import Any
 
-from halflap.sandbox.functions import FILE, exit_text, shorten
-from halflap.sandbox.jail.inside.hint import hint
+from halflap.sandbox.functions import FILE, NO_FILES, NOT_AWAITED, exit_text, listed, shorten
+from halflap.sandbox.media import Media
 
 __all__ = ["describe", "show_source"]
 
 _LONGEST_NAME = 200
+_LONGEST_TEXT = 80
 _MOST_FRAMES = 1_000
+_COROUTINE = re.compile(r"""['"]coroutine['"]|(type|not|to) coroutine\b|coroutine found""")
+"""Not what asyncio says where one is needed: "a coroutine was expected"."""
 
 
 def show_source(source: str) -> None:
@@ -58,7 +66,7 @@ def _described(error: BaseException, source: str, results: Mapping[str, Any]) ->
         text = text.removeprefix("Traceback (most recent call last):\n")
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    said = hint(error, source, results)
+    said = _hint(error, source, results)
     is_undefined = said is None and isinstance(error, NameError) and isinstance(error.name, str)
     return {
         "outcome": "memory" if is_exhausted else "failed",
@@ -85,3 +93,142 @@ def _all(first: TracebackException) -> Iterator[TracebackException]:
         yield one
         others = (one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ()))
         waiting += [other for other in others if other is not None]
+
+
+# Hints ------------------------------------------------------------------------------------------------
+
+
+def _hint(error: BaseException, source: str, results: Mapping[str, Any]) -> str | None:
+    """Return something useful about an error, if there is something to say. `results` has the last one of each tool."""
+    try:
+        traces, trace = [], error.__traceback__
+        while trace is not None:
+            traces.append(trace)
+            trace = trace.tb_next
+        said = _about_surroundings(error)
+        return _about_value(error, traces[-1], source, results) if said is None and traces else said
+    except BaseException:  # noqa: BLE001 -- objects of the program may do anything; the failure is still reported
+        return None
+
+
+def _about_surroundings(error: BaseException) -> str | None:
+    """Return what a program cannot have."""
+    text = str(error)
+    said = None
+    if isinstance(error, ModuleNotFoundError):
+        said = _about_module(error.name or "")
+    elif isinstance(error, OSError):
+        # Without a number from the kernel, directly or behind it, the program raised it itself.
+        numbers = (getattr(one, "errno", None) for one in (error, error.__context__))
+        said = NO_FILES if any(number is not None for number in numbers) else None
+    elif "can't start new thread" in text:
+        said = f"{NO_FILES} They have one thread; tools called together with asyncio.gather run at the same time."
+    elif "asyncio.run() cannot be called" in text:
+        said = "The program already runs in an event loop: write `await main()` instead of `asyncio.run(main())`."
+    elif isinstance(error, TypeError | AttributeError) and _COROUTINE.search(text):
+        said = NOT_AWAITED
+    return said
+
+
+def _about_module(name: str) -> str:
+    package = name.partition(".")[0]
+    if package in sys.stdlib_module_names:
+        return (
+            f"{name!r} is left out of programs, which have no network, terminal or process to use it with. "
+            "The user can add it to `execution.modules`."
+        )
+    return (
+        f"Programs have Python's standard library. For more, the user can add {package!r} to "
+        "`execution.modules` in Halflap's configuration, if it is installed beside Halflap."
+    )
+
+
+# What was there instead -------------------------------------------------------------------------------
+
+
+def _about_value(
+    error: BaseException, trace: TracebackType, source: str, results: Mapping[str, Any]
+) -> str | None:
+    """Return what the failing expression looked into, if that can be found without running it again."""
+    if isinstance(error, AttributeError) and isinstance(error.name, str):
+        if isinstance(error.obj, dict) and error.name in error.obj:
+            return f"The value is a dict: write [{error.name!r}] instead of .{error.name}."
+        return _describe(error.obj, error.name)
+    read = _failing_read(source, trace) if isinstance(error, KeyError | TypeError | IndexError) else None
+    if read is None:
+        return None
+    value, where = _find(read.value, trace, results)
+    if isinstance(value, dict):
+        key = error.args[0] if isinstance(error, KeyError) else None
+        # If it has the key, it is another value than the one that failed.
+        return None if key is None or key in value else _describe(value, key, where)
+    if value is None and (got := _get_call(read.value)) is not None:
+        outer, where = _find(got[0], trace, results)
+        return f"`.get({got[1]!r})` gave None: {_describe(outer, got[1], where)}"
+    return _describe(value)
+
+
+def _failing_read(source: str, trace: TracebackType) -> ast.Subscript | None:
+    """Return the `a[b]` that failed, if it is one of the program's."""
+    if trace.tb_frame.f_code.co_filename != FILE:
+        return None
+    position = next(islice(trace.tb_frame.f_code.co_positions(), trace.tb_lasti // 2, None))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Subscript) and position == (
+            node.lineno, node.end_lineno, node.col_offset, node.end_col_offset,
+        ):  # fmt: skip
+            return node
+    return None
+
+
+def _find(node: ast.expr, trace: TracebackType, results: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return the value of a name, a constant, an item or a tool's result, and what to call it. Raise for all else."""
+    where = "this dict"
+    match node:
+        case ast.Await(value=ast.Call(func=ast.Name(id=tool), args=given)):
+            tool = ast.literal_eval(given[0]) if tool == "call_tool" else tool
+            return results[tool], f"the result of {tool}"
+        case ast.Name(id=name):
+            frame = trace.tb_frame
+            value = frame.f_locals[name] if name in frame.f_locals else frame.f_globals[name]
+            tools = (f"the result of {tool}" for tool, result in results.items() if result is value)
+            return value, next(tools, where)
+        case ast.Subscript(value=inner, slice=key):
+            return _find(inner, trace, results)[0][ast.literal_eval(key)], where
+    if (got := _get_call(node)) is not None:
+        return _find(got[0], trace, results)[0].get(got[1]), where
+    return ast.literal_eval(node), where
+
+
+def _get_call(node: ast.AST) -> tuple[ast.expr, Any] | None:
+    """Return a and b of `a.get(b)`."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=whole, attr="get"), args=[ast.Constant(value=key)], keywords=[]
+        ):
+            return whole, key
+    return None
+
+
+def _describe(value: Any, wanted: Any = None, where: str = "this dict") -> str | None:
+    said = None
+    if isinstance(value, dict):
+        said = f"{wanted!r} is not in {where}; keys: {listed(list(value))}"
+    elif isinstance(value, list):
+        first = _kind(value[0]) if value else "nothing"
+        said = f"The value is a list of {len(value)}, the first of them {first}: take an item by its index, or loop over them."
+    elif isinstance(value, str):
+        said = f"The value is text, not an object: {value[:_LONGEST_TEXT]!r}"
+    elif value is None:
+        said = "The value is None."
+    elif isinstance(value, Media):
+        said = "The value is an image, a sound or a resource; its bytes are in .data, and show() shows it to the model."
+    elif isinstance(value, CoroutineType):
+        said = NOT_AWAITED
+    return said
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict) and value:
+        return f"a dict with the keys {listed(list(value))}"
+    return f"of the type {type(value).__name__}"
