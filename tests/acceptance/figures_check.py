@@ -7,8 +7,6 @@ begins, what stands there, and what is put in its place.
 from __future__ import annotations
 
 import json
-import re
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +15,7 @@ import jsonschema_rs
 from acceptance.figures_gateway import Replay, batched
 from halflap.catalog import namespaced
 from halflap.core.values import Tool
+from sandbox.check.world import more_programs, programs
 from support import ROOT
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from halflap import Gateway
 
 Schema = dict[str, Any]
-CORPUS = ROOT / "tests" / "sandbox" / "check"
 HERE = Path(__file__).parent
 LINES_A_PROGRAM = 12
 DEEPEST = 4
@@ -65,27 +63,18 @@ def _definitions() -> dict[str, list[Schema]]:
     return definitions
 
 
-@cache
-def _programs() -> dict[str, str]:
-    return {path.stem: path.read_text() for path in sorted((CORPUS / "corpus").glob("*.py"))}
-
-
 def correct_programs() -> list[str]:
     """Return every correct program: the long ones, the short ones, and the snippets."""
-    shorts = [path.read_text() for path in sorted((CORPUS / "more").glob("*.txt"))]
-    snippets = (CORPUS / "fine.txt").read_text().split("---\n")[1:]
-    return [
-        *_programs().values(),
-        *(part for text in shorts for part in re.split(r"(?m)^#= .+\n", text)[1:]),
-        *snippets,
-    ]
+    snippets = (ROOT / "tests" / "sandbox" / "check" / "fine.txt").read_text().split("---\n")[1:]
+    return [*(one.code for one in (*programs(), *more_programs())), *snippets]
 
 
 def planted_mistakes() -> list[str]:
     """Return the long programs with one mistake each."""
     planted = []
+    correct = {one.name: one.code for one in programs()}
     for program, kinds in json.loads((HERE / "figures_mistakes.json").read_text()).items():
-        code = _programs()[program].encode()
+        code = correct[program].encode()
         for start, before, after in (place for places in kinds.values() for place in places):
             head, tail = code[:start], code[start:]
             assert tail.startswith(before.encode()), (

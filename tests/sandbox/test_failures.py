@@ -198,6 +198,8 @@ HINTS = [
         ("open('notes.txt')", NO_FILES),
         ("from urllib.request import urlopen\nurlopen('http://127.0.0.1:1')", NO_FILES),
         ("import asyncio\nawait asyncio.open_connection('example.com', 80)", NO_FILES),
+        ("import json\njson.loads(r)", "parsed already"),
+        ("return r", "end with it as an expression"),
         ("import threading\nthreading.Thread(target=print).start()", "one thread"),
         ("import asyncio\nasync def main(): pass\nawait asyncio.sleep(0)\nasyncio.run(main())", "`await main()`"),
 ]  # fmt: skip
@@ -234,6 +236,7 @@ def test_a_call_that_is_never_awaited_is_warned_of(desk: Desk) -> None:
     ]
     ran = desk.run_all(*(f"print('first')\n{code}" for code in codes))
     assert ["was never awaited" in one.output for one in ran] == [True, True, False, False]
+    assert "halflap" not in ran[0].output
 
 
 def test_leaving_without_a_reason_is_no_failure(desk: Desk) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "CORPUS",
     "Program",
     "missing_servers",
     "more_programs",
@@ -31,8 +30,7 @@ __all__ = [
     "servers",
 ]
 
-CORPUS = Path(__file__).parent / "corpus"
-_MORE = Path(__file__).parent / "more"
+_HERE = Path(__file__).parent
 _HEADING = re.compile(r"(?m)^#= (.+)\n")
 _NAMED_TOOL = re.compile(r"\bmcp__(\w+?)__(\w+)")
 _FILES = {
@@ -69,15 +67,20 @@ class Program:
 
 @cache
 def programs() -> tuple[Program, ...]:
-    """Return all programs of the corpus, by name."""
-    return tuple(Program(path.stem, path.read_text()) for path in sorted(CORPUS.glob("*.py")))
+    """Return the long programs, in which mistakes are planted."""
+    return tuple(_read(_HERE / "corpus.txt"))
 
 
 @cache
 def more_programs() -> tuple[Program, ...]:
-    """Return the short programs, many to a file, each under a line `#= name`; most ask the crm server."""
-    parts = [part for path in sorted(_MORE.glob("*.txt")) for part in _HEADING.split(path.read_text())[1:]]
-    return tuple(map(Program, parts[::2], parts[1::2]))
+    """Return the short programs; most ask the crm server."""
+    return tuple(one for path in sorted((_HERE / "more").glob("*.txt")) for one in _read(path))
+
+
+def _read(path: Path) -> Iterator[Program]:
+    """Read the programs of a file, each under a line `#= name`."""
+    parts = _HEADING.split(path.read_text())[1:]
+    return map(Program, parts[::2], parts[1::2])
 
 
 def missing_servers() -> frozenset[str]:

@@ -144,9 +144,10 @@ class _Examination:
 
     def _unawaited(self, node: ast.AST) -> Verdict | None:
         """Judge a value that ty objects to by itself or in an operation: what has to be awaited makes that fail."""
-        needs_value = isinstance(self._tree.parents.get(node), _NEEDING_A_VALUE)
-        is_meant = isinstance(node, ast.Name) or (isinstance(node, ast.Call) and needs_value)
-        if not isinstance(node, ast.expr) or not is_meant:
+        parent = self._tree.parents.get(node)
+        is_value = isinstance(node, ast.Name) and not isinstance(parent, ast.Attribute)
+        is_call = isinstance(node, ast.Call) and isinstance(parent, _NEEDING_A_VALUE)
+        if not isinstance(node, ast.expr) or not (is_value or is_call):
             return None
         return not_awaited(source(node)) if self._probes.all_are(node, AWAITABLE) else None
 

@@ -127,6 +127,12 @@ def _about_surroundings(error: BaseException) -> str | None:
         said = "The program already runs in an event loop: write `await main()` instead of `asyncio.run(main())`."
     elif isinstance(error, TypeError | AttributeError) and _COROUTINE.search(text):
         said = NOT_AWAITED
+    elif "the JSON object must be str" in text:
+        said = (
+            "The value is not text: a result that is JSON is parsed already, so json.loads() is not needed."
+        )
+    elif "'return' outside function" in text:
+        said = "A program is a file, not a function: print the result, or end with it as an expression."
     return said
 
 

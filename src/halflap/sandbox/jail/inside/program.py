@@ -93,7 +93,8 @@ def run(channel: Channel) -> None:
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 -- as above
     if ending["outcome"] == "ok":
-        # What was never awaited is warned of when it goes.
+        # What was never awaited is warned of when it goes, at a line of ours.
+        warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {message}\n"
         program.variables.clear()
     console.finish()
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -1,6 +1,0 @@
-await mcp__files__create_directory(path="out")
-await mcp__files__write_file(path="out/a.txt", content="one\ntwo\n")
-d = await mcp__files__edit_file(path="out/a.txt", edits=[{"oldText": "two", "newText": "2"}], dryRun=False)
-print("+2" in d["content"])
-r = await mcp__files__read_text_file(path="out/a.txt")
-print(r["content"].split())
