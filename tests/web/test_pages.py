@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 from typing import TYPE_CHECKING
@@ -91,6 +92,18 @@ async def test_a_tools_page_has_fields_with_their_origin_links_and_calls() -> No
         assert missing.status_code == 404
 
 
+async def test_a_field_shows_in_how_many_results_it_was() -> None:
+    rows = iter([{"place": {"id": 1}}, {"place": {"id": 2, "note": "x"}}, {"place": {"id": 3}}])
+    shop = Memory(definition("find", "name"), answer=lambda *_: structured(next(rows)))
+    async with visiting({"shop": shop}) as visitor:
+        await settled(visitor)
+        for name in ("a", "b", "c"):
+            await visitor.gateway.call("mcp__shop__find", name=name)
+        page = (await visitor.get("/tools/mcp__shop__find")).text
+        assert page.count("in 1 of 3") == 1
+        assert "in 2 of 3" not in page
+
+
 async def test_a_broken_declaration_is_shown_with_what_was_declared() -> None:
     broken = Memory(
         definition("count", returns="total"), answer=lambda _name, _arguments: structured({"total": 3})
@@ -99,7 +112,7 @@ async def test_a_broken_declaration_is_shown_with_what_was_declared() -> None:
         await settled(visitor)
         await visitor.gateway.call("mcp__shop__count")
         page = (await visitor.get("/tools/mcp__shop__count")).text
-        assert "breaks-declared-schema" in page
+        assert "breaks declared schema" in page
         assert "total</td>" in page
 
 
@@ -129,6 +142,14 @@ async def test_a_run_shows_its_program_with_calls_at_their_lines() -> None:
         assert "CUST-" in (await visitor.part(f"/calls/{calls[1].id}")).text
 
 
+async def test_a_failed_run_marks_the_line_that_failed() -> None:
+    async with visiting() as visitor:
+        for code, line in (("x = {}\nprint(x['key'])", 2), ("x = 1\n\nawait mcp__sales__nothing()", 3)):
+            ran = await visitor.gateway.execute(code, visitor.owner)
+            page = (await visitor.get(f"/runs/{ran.run}")).text
+            assert re.findall(r'<tr id="line-(\d+)" class="wrong">', page) == [str(line)]
+
+
 async def test_a_program_becomes_a_script() -> None:
     async with visiting(bundled()) as visitor:
         await settled(visitor)
@@ -155,6 +176,9 @@ async def test_links_are_drawn_by_server_and_by_tool_with_their_evidence() -> No
         assert edge in {one["data"]["id"] for one in named["edges"]}
         assert all("order_history" in one["data"]["id"] for one in named["edges"])
         assert (await visitor.get("/graph?confidence=high")).status_code == 400
+        between = (await visitor.part("/graph/between?from=sales&to=sales&confidence=0.9")).text
+        assert "sales_top_customers</a>" in between
+        assert "No links" in (await visitor.part("/graph/between?from=sales&to=nothing")).text
 
 
 async def test_a_plan_is_composed_and_run() -> None:
@@ -188,6 +212,27 @@ async def test_a_workflow_is_analysed_compared_and_optimised() -> None:
         assert "must not replace" in compared
         assert (await visitor.post("/workflows/ask", {**form, "workflow": "{"})).status_code == 400
         assert (await visitor.post("/workflows/ask", {**form, "action": "burn"})).status_code == 400
+
+
+async def test_two_footprints_are_shown_in_one_table() -> None:
+    def net(*names: str) -> str:
+        places = ["in", *names, "out"]
+        flows = [{"from": one, "to": other} for one, other in itertools.pairwise(places)]
+        tasks = [{"id": name} for name in sorted(names)]
+        return json.dumps({"id": "n", "input": "in", "output": "out", "tasks": tasks, "flows": flows})
+
+    async with visiting() as visitor:
+        form = {
+            "workflow": net("a", "b", "c", "d", "e"),
+            "other": net("a", "c", "b", "d", "e"),
+            "action": "validate",
+        }
+        page = await answered(visitor, (await visitor.post("/workflows/ask", form)).headers["location"])
+        table = page[page.index('<table class="matrix">') :]
+        cells = re.findall(r'<td class="(\w*)">(.*?)</td>', table)
+        assert len(cells) == 25
+        assert ("", "→") in cells  # of d and e, which are in the same place in both
+        assert ("differs", "<del>→</del> <ins>#</ins>") in cells
 
 
 async def test_dspy_programs_are_listed_even_without_a_model() -> None:

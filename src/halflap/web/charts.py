@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["HEIGHT", "WIDTH", "Bar", "Lines", "bars", "lines", "timeline"]
+__all__ = ["HEIGHT", "WIDTH", "Bar", "Lines", "Span", "bars", "lines", "timeline"]
 
 WIDTH, HEIGHT = 600, 80
 _LEAST = 1.5
@@ -42,7 +42,6 @@ class Span:
 
     start: float
     width: float
-    row: int
 
 
 def bars(counts: Sequence[int], failed: Sequence[int]) -> list[Bar]:
@@ -90,18 +89,12 @@ def _dash(point: str) -> list[str]:
     return [f"{float(x) - 2:.1f},{y}", f"{float(x) + 2:.1f},{y}"]
 
 
-def timeline(spans: Sequence[tuple[float, float]]) -> list[Span]:
-    """Lay out (start, end) in rows, so that what happened at the same time is not in the same row."""
-    if not spans:
-        return []
-    begin = min(start for start, _ in spans)
-    whole = max(max(end for _, end in spans) - begin, 1e-6)
-    rows: list[float] = []
-    """When the last span of each row ends."""
-    found: dict[int, Span] = {}
-    for at, (start, end) in sorted(enumerate(spans), key=lambda one: one[1]):
-        row = next((number for number, free in enumerate(rows) if free <= start), len(rows))
-        rows[row:] = [*([end] if row == len(rows) else [end, *rows[row + 1 :]])]
-        share = (start - begin) / whole * 100
-        found[at] = Span(round(share, 2), round(max(0.4, (end - start) / whole * 100), 2), row)
-    return [found[at] for at in range(len(spans))]
+def timeline(spans: Sequence[tuple[float, float]], begin: float, end: float) -> list[Span]:
+    """Return where each (start, end) lies between two times."""
+    whole = max(end - begin, 1e-6)
+
+    def place(start: float, stop: float) -> Span:
+        share = min(99.5, max(0.0, (start - begin) / whole * 100))
+        return Span(round(share, 2), round(min(100 - share, max(0.5, (stop - start) / whole * 100)), 2))
+
+    return [place(start, stop) for start, stop in spans]

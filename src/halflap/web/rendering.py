@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -25,6 +26,7 @@ _MAX_TEXT = 65_536
 """Characters of one value on a page; more make it slow to read and to make."""
 _MAX_PROSE = 4_000
 _MAX_LABEL = 60
+_CODE = re.compile(r"`([^`\n]+)`")
 _NONE = "\N{EN DASH}"
 _KILO = 1_000
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -50,6 +52,7 @@ def environment() -> Environment:
         "percent": percent,
         "plural": plural,
         "pretty": pretty,
+        "prose": prose,
         "short": short_name,
         "size": size,
         "slug": lambda text: quote(str(text), safe=""),
@@ -120,6 +123,11 @@ def size(count: float | None) -> str:
         if count < _KILO or unit == "GB":
             break
     return f"{count:.3g} {unit}"
+
+
+def prose(text: object) -> Markup:
+    """Escape a message, and set what it has in backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(_shown(clean(str(text), _MAX_PROSE))))))  # noqa: S704 -- escaped
 
 
 def short_name(name: str) -> str:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Field", "tree"]
+if TYPE_CHECKING:
+    from halflap.learn.shape import Place
+
+__all__ = ["ANY_KEY", "Field", "count", "tree"]
+
+ANY_KEY = "[key]"
+"""The name of a field that stands for every key of a map."""
 
 _MAX_FIELDS = 400
 """Fields of one tree; more make the page slow, and the schema can be copied as JSON."""
@@ -28,6 +34,9 @@ class Field:
     fields: dict[str, Field] = field(default_factory=dict)
     cut: bool = False
     """Whether there is more than is shown."""
+    seen: int = 0
+    """How many of the `objects` seen had it."""
+    objects: int = 0
 
 
 class _Budget:
@@ -61,6 +70,30 @@ def _merged(declared: Field, learned: Field) -> Field:
     return declared
 
 
+def count(found: Field, *places: Place) -> None:
+    """Write at every field how often it was seen in results."""
+    every = [one for place in places for one in _with_items(place)]
+    records = [record for place in every for record in place.records.values()]
+    objects = sum(record.seen.times for record in records)
+    for name, one in found.fields.items():
+        if name == ANY_KEY:
+            inner = [record.rest for record in records if record.rest is not None]
+        else:
+            inner = [record.keys[name].place for record in records if name in record.keys]
+            one.seen = objects - sum(
+                record.keys[name].missing.times if name in record.keys else record.seen.times
+                for record in records
+            )
+            one.objects = objects
+        count(one, *inner)
+
+
+def _with_items(place: Place) -> Iterator[Place]:
+    yield place
+    if place.items is not None:
+        yield from _with_items(place.items)
+
+
 def _mark(found: Field | None, origin: str) -> None:
     if found is not None:
         found.origin = origin
@@ -92,7 +125,10 @@ def _read(name: str, schema: Any, root: Any, budget: _Budget, depth: int) -> Fie
     required = {name for one in inner for name in _list(one, "required")}
     for one in inner:
         properties = one.get("properties")
-        for key, value in properties.items() if isinstance(properties, Mapping) else ():
+        named = [*properties.items()] if isinstance(properties, Mapping) else []
+        if isinstance(one.get("additionalProperties"), Mapping):
+            named.append((ANY_KEY, one["additionalProperties"]))
+        for key, value in named:
             if depth >= _MAX_DEPTH or budget.left <= 0:
                 found.cut = True
                 return found

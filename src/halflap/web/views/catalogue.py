@@ -7,13 +7,15 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import HalflapError, UsageError
+from halflap.observe import whole
 from halflap.web.forms import inputs_of, read_inputs
-from halflap.web.schema_tree import tree
+from halflap.web.schema_tree import Field, count, tree
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     from halflap.core.values import Result, Tool
+    from halflap.observe import Known
     from halflap.web.site import Visit
 
 KNOWN = ("declared", "learned", "unknown")
@@ -46,7 +48,7 @@ async def catalogue(visit: Visit) -> Response:
         "query": query, "server": server, "known": known, "kinds": KNOWN, "tools": shown,
         "servers": [one.name for one in visit.gateway.config.servers], "count": len(names),
         "is_cut": bool(query) and len(names) >= _FOUND, "start": start,
-        "next": start + _PAGE if start + _PAGE < len(names) else None,
+        "next": start + _PAGE if start + _PAGE < len(names) else None, "page": _PAGE,
     }  # fmt: skip
     return visit.render("catalogue_found.html" if visit.is_fragment else "catalogue.html", **values)
 
@@ -67,22 +69,28 @@ async def one_tool(visit: Visit) -> Response:
     tool = visit.gateway.snapshot.find(visit.path("name"))
     told = await visit.gateway.inspect(tool.name)
     calls = await visit.gateway.recent_calls(_RECENT, tool=tool.name, principal=visit.sees, values=False)
-    observed = told.get("observedSchema")
-    trees = await asyncio.to_thread(
-        lambda: (tree(told["inputSchema"]), tree(told.get("outputSchema"), observed))
-    )
+    known = await visit.gateway.learned.of(tool) if told.get("observations") else None
+    input_tree, output_tree = await asyncio.to_thread(_trees, told, known)
     policy = visit.gateway.parts.calls.policy
     return visit.render(
         "tool.html",
         tool=tool,
         told=told,
-        input_tree=trees[0],
-        output_tree=trees[1],
+        known=known,
+        input_tree=input_tree,
+        output_tree=output_tree,
         calls=calls,
         inputs=inputs_of(told["inputSchema"]) if visit.may_call else [],
         is_destructive=policy.is_destructive(tool),
         is_read_only=policy.is_read_only(tool),
     )
+
+
+def _trees(told: dict[str, Any], known: Known | None) -> tuple[Field | None, Field | None]:
+    output = tree(told.get("outputSchema"), told.get("observedSchema"))
+    if output is not None and known is not None:
+        count(output, whole(known.learned).root)
+    return tree(told["inputSchema"]), output
 
 
 async def links(visit: Visit) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import re
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,17 +26,25 @@ if TYPE_CHECKING:
 _PAGE = 30
 _MAX_CALLS = 300
 """Calls of one run that are shown."""
+_WRONG_LINE = re.compile(r'^(?:  File "program\.py", )?line (\d+)', re.MULTILINE)
+"""A line in a traceback, or in what the check found."""
 
 
 async def history(visit: Visit) -> Response:
     before = _number(visit.query("before"))
     runs = await visit.gateway.runs(_PAGE + 1, principal=visit.sees, before=before)
     values: dict[str, Any] = {
-        "runs": runs[:_PAGE],
+        "runs": [(run, _first_line(run.code or "")) for run in runs[:_PAGE]],
         "older": runs[_PAGE - 1].started_at if len(runs) > _PAGE else None,
         "before": before,
     }
     return visit.render("runs_list.html" if visit.is_fragment else "runs.html", **values)
+
+
+def _first_line(code: str) -> str:
+    """Return the first line that tells programs apart."""
+    lines = (line.strip(' \t"') for line in code.splitlines())
+    return next((line for line in lines if line and not line.startswith(("import ", "from ", "#"))), "")
 
 
 def _number(text: str) -> float | None:
@@ -52,10 +61,12 @@ async def one_run(visit: Visit) -> Response:
 
 
 def _described(visit: Visit, run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
-    names = _names(visit, calls)
+    names = tool_names(visit, calls)
     lines = _call_lines(run.code or "", set(names))
     shown = calls[:_MAX_CALLS]
-    spans = timeline([(one.started_at, _end(one)) for one in shown])
+    times = [(one.started_at, _end(one)) for one in shown]
+    begin = min((start for start, _ in times), default=run.started_at)
+    spans = timeline(times, begin, max([_end(run), *(end for _, end in times)]))
     rows: list[dict[str, Any]] = [
         {"call": call, "name": name, "span": span, "lines": lines.get(name, ())}
         for call, name, span in zip(shown, names, spans, strict=False)
@@ -69,19 +80,20 @@ def _described(visit: Visit, run: RunRecord, calls: Sequence[CallRecord]) -> dic
         "rows": rows,
         "at_line": at_line,
         "calls": len(calls),
-        "timeline_rows": 1 + max((span.row for span in spans), default=0),
+        "wrong_lines": {int(line) for line in _WRONG_LINE.findall(run.error or "")},
         "source": code_lines(run.code) if run.code else (),
         "is_running": run.outcome == RUNNING,
     }
 
 
-def _names(visit: Visit, calls: Sequence[CallRecord]) -> list[str]:
+def tool_names(visit: Visit, calls: Sequence[CallRecord]) -> list[str]:
+    """Return the name in the catalogue of each call's tool."""
     known = {(tool.server, tool.original_name): tool.name for tool in visit.gateway.snapshot.tools.values()}
     return [known.get((call.server, call.tool)) or namespaced(call.server, call.tool) for call in calls]
 
 
-def _end(call: CallRecord) -> float:
-    return time.time() if call.duration_ms is None else call.started_at + call.duration_ms / 1_000
+def _end(one: CallRecord | RunRecord) -> float:
+    return time.time() if one.duration_ms is None else one.started_at + one.duration_ms / 1_000
 
 
 def _call_lines(code: str, names: set[str]) -> dict[str, tuple[int, ...]]:
@@ -107,7 +119,7 @@ async def one_call(visit: Visit) -> Response:
     call = await (await visit.gateway.records()).call(visit.path("id"), principal=visit.sees)
     if call is None:
         raise RunNotFoundError(visit.path("id"))
-    return visit.render("call.html", call=call, name=_names(visit, [call])[0])
+    return visit.render("call.html", call=call, name=tool_names(visit, [call])[0])
 
 
 async def post_check(visit: Visit) -> Response:

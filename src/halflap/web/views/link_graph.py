@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -112,6 +113,7 @@ def _servers(visit: Visit, edges: Sequence[Edge], wanted: _Filter) -> dict[str, 
                 "target": target,
                 "count": count,
                 "kind": "servers",
+                "weight": round(1 + min(4.0, math.log2(1 + count) / 2), 1),
             }
         }
         for (source, target), count in between.items()
@@ -136,12 +138,13 @@ def _tools(visit: Visit, edges: Sequence[Edge], wanted: _Filter) -> dict[str, An
         {
             "data": {
                 "id": name,
-                "label": label(short_name(name)),
+                "label": label(short_name(name)) + ("" if server == wanted.server else f"\n{label(server)}"),
                 "kind": "tool",
-                "own": int(wanted.server in {"", _server(tools, name)}),
+                "own": int(wanted.server in {"", server}),
             }
         }
         for name in sorted(kept)
+        for server in [_server(tools, name)]
     ]
     arrows = [
         {
@@ -163,6 +166,19 @@ def _tools(visit: Visit, edges: Sequence[Edge], wanted: _Filter) -> dict[str, An
     return {"nodes": nodes, "edges": arrows, "note": note}
 
 
+async def between(visit: Visit) -> Response:
+    """Answer with the links that lead from one server to another."""
+    source, target = visit.query("from"), visit.query("to")
+    edges = await visit.site.edges.get(_PATIENCE)
+    tools = visit.gateway.snapshot.tools
+    found = [
+        edge
+        for edge in _Filter.of(visit).chosen(visit, edges or ())
+        if (_server(tools, edge.source), _server(tools, edge.target)) == (source, target)
+    ]
+    return visit.render("between.html", source=source, target=target, edges=found[:_LISTED], count=len(found))
+
+
 async def link(visit: Visit) -> Response:
     """Answer with the evidence for one link."""
     source, target = visit.query("from"), visit.query("to")
@@ -176,4 +192,4 @@ async def link(visit: Visit) -> Response:
     )
 
 
-ROUTES = {"/graph": picture, "/graph/data": data, "/graph/link": link}
+ROUTES = {"/graph": picture, "/graph/data": data, "/graph/link": link, "/graph/between": between}

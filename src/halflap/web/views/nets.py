@@ -33,10 +33,12 @@ async def workflows(visit: Visit) -> Response:
     examples = await asyncio.to_thread(example_nets)
     chosen = visit.query("example")
     text = pretty(examples[chosen]) if chosen in examples else ""
+    shown = await asyncio.to_thread(_drawn, examples[chosen]) if chosen in examples else None
     values: dict[str, Any] = {
         "examples": list(examples),
         "chosen": chosen,
         "text": text,
+        "drawing": shown,
         "targets": _TARGETS,
         "modes": _MODES,
     }
@@ -71,10 +73,20 @@ async def _answered(
     answer = await visit.site.jobs.run(action, arguments, visit.session.principal)
     if action == "optimize":
         other = answer["optimized_workflow"]
-    drawings = await asyncio.to_thread(
-        lambda: [drawing(read_workflow(one).net) for one in (given, other) if one]
-    )
-    return {"answer": answer, "drawings": drawings}
+    drawings = await asyncio.to_thread(lambda: [_drawn(one) for one in (given, other) if one])
+    verdict = _verdict(action, answer)
+    footprint = None
+    if verdict and verdict["activities"] and len(verdict["activities"]) <= _MAX_MATRIX:
+        footprint = await visit.site.jobs.run("footprint", {"workflow": given}, visit.session.principal)
+    return {"answer": answer, "drawings": drawings, "footprint": footprint}
+
+
+def _verdict(action: str, answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    return answer if action == "validate" else answer.get("validation")
+
+
+def _drawn(given: Any) -> dict[str, Any]:
+    return drawing(read_workflow(given).net)
 
 
 def _read(text: str, what: str) -> Any:
@@ -127,13 +139,13 @@ def drawing(net: Net) -> dict[str, Any]:
 def shown_answer(action: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the outcome's page shows."""
     answer = outcome["answer"]
-    verdict = answer if action == "validate" else answer.get("validation")
+    verdict, footprint = _verdict(action, answer), outcome["footprint"]
     return {
         "action": action,
         "answer": answer,
         "drawings": outcome["drawings"],
         "verdict": verdict,
-        "matrix": _matrix(verdict) if verdict else None,
+        "matrix": _matrix(verdict, footprint) if verdict and footprint else None,
         "failures": _failures(answer),
     }
 
@@ -146,13 +158,20 @@ def _failures(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [one for one in found if one.get("trace")]
 
 
-def _matrix(verdict: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return where two footprints differ, as a table of activities by activities."""
+def _matrix(verdict: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
+    """Return two footprints in one table: each cell has the relation in the first, and in the second if it differs."""
     names = verdict["activities"]
-    if not names or len(names) > _MAX_MATRIX:
-        return None
-    cells = {(one["row"], one["column"]): one for one in verdict["differences"]}
-    return {"names": names, "rows": [(row, [cells.get((row, column)) for column in names]) for row in names]}
+    relations = {
+        (row, column): relation
+        for row, cells in zip(first["activities"], first["matrix"], strict=True)
+        for column, relation in zip(first["activities"], cells, strict=True)
+    }
+    others = {(one["row"], one["column"]): one["optimized"] for one in verdict["differences"]}
+    rows = [
+        (row, [(relations.get((row, column), "#"), others.get((row, column))) for column in names])
+        for row in names
+    ]
+    return {"names": names, "rows": rows}
 
 
 ROUTES = {"/workflows": workflows, "/workflows/ask": post_ask}

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import StoreError
 from halflap.web.charts import bars, lines
+from halflap.web.views.history import tool_names
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from halflap.store import Activity
+    from halflap.store import Activity, CallRecord
     from halflap.web.site import Visit
 
 MINUTES = 60
+_LATEST = 10
 _BYTES_PER_TOKEN = 4
 """A rule of thumb for English and JSON; counting exactly would need the model's own tokenizer."""
 
@@ -30,13 +32,15 @@ async def live(visit: Visit) -> Response:
 
 
 async def _live(visit: Visit) -> dict[str, Any]:
-    health, activity = await asyncio.gather(visit.site.health.get(), _activity(visit))
+    health, activity, calls = await asyncio.gather(visit.site.health.get(), _activity(visit), _latest(visit))
     assert health is not None
     advice: dict[str, list[dict[str, Any]]] = {}
     for finding in health["findings"]:
         advice.setdefault(finding.get("server") or "", []).append(finding)
     return {
-        "servers": health["servers"],
+        # What needs attention comes first.
+        "servers": sorted(health["servers"], key=lambda one: not (one["lastError"] or one["name"] in advice)),
+        "calls": calls,
         "outputs": health["outputs"],
         "advice": advice,
         "activity": None if activity is None else _charts(activity),
@@ -54,6 +58,14 @@ async def _activity(visit: Visit) -> Activity | None:
         return None
 
 
+async def _latest(visit: Visit) -> list[tuple[CallRecord, str]]:
+    try:
+        calls = await visit.gateway.recent_calls(_LATEST, principal=visit.sees, values=False)
+    except StoreError:
+        return []
+    return [*zip(calls, tool_names(visit, calls), strict=True)]
+
+
 def _charts(activity: Activity) -> dict[str, Any]:
     calls, errors = sum(activity.calls), sum(activity.errors)
     medians, slow = _known(activity.median_ms), _known(activity.slow_ms)
@@ -61,6 +73,7 @@ def _charts(activity: Activity) -> dict[str, Any]:
     return {
         "calls": calls,
         "last_minute": activity.calls[-1],
+        "most": max(activity.calls),
         "errors": errors,
         "error_rate": errors / calls if calls else None,
         "median_ms": medians[-1] if medians else None,

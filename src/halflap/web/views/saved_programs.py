@@ -52,7 +52,7 @@ async def post_run(visit: Visit) -> Response:
 
 
 async def _answered(work: Any) -> dict[str, Any]:
-    return {"answer": await work, "drawings": []}
+    return {"answer": await work, "drawings": [], "footprint": None}
 
 
 ROUTES = {"/programs": programs, "/programs/{name}": one_program, "/programs/{name}/run": post_run}

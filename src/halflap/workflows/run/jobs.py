@@ -10,10 +10,12 @@ from pydantic import ConfigDict  # noqa: TC002 -- pydantic reads the annotations
 
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.compare import compare
+from halflap.workflows.analysis.footprint import footprint
+from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Mode  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.model.checks import check_or_gates
 from halflap.workflows.model.form import MISSING, read_specification, validated, write_net
-from halflap.workflows.model.net import STRICT
+from halflap.workflows.model.net import MAX_STATES, STRICT
 from halflap.workflows.optimize.constraints import Goal
 from halflap.workflows.optimize.optimizer import optimize
 from halflap.workflows.score.score import Scoring, scored
@@ -129,7 +131,13 @@ def _optimize(given: Mapping[str, Any], reflect: Reflect | None) -> dict[str, An
         raise WorkflowError(problems, error.what) from None
 
 
+def _footprint(given: Mapping[str, Any], _reflect: Reflect | None) -> dict[str, Any]:
+    found = footprint(Study(read_workflow(given["workflow"]).net, MAX_STATES))
+    return {} if found is None else {"activities": found.activities, "matrix": found.matrix()}
+
+
 JOBS: Mapping[str, Callable[[Mapping[str, Any], Reflect | None], dict[str, Any]]] = {
+    "footprint": _footprint,
     "optimize": _optimize,
     "score": _score,
     "validate": _validate,
