@@ -19,7 +19,7 @@ from halflap.workflows.analysis.study import Study
 from halflap.workflows.model.form import read_net, write_net
 from halflap.workflows.model.net import Kept
 from halflap.workflows.optimize import genetic
-from halflap.workflows.optimize.search import TRANSFORMATIONS
+from halflap.workflows.optimize.transformations import TRANSFORMATIONS
 from halflap.workflows.score.score import score
 from support import examples
 from workflows.brute import TooMuchError, traces

@@ -12,7 +12,7 @@ from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.model.checks import structure_problems
 from halflap.workflows.model.form import write_net
-from halflap.workflows.optimize.search import TRANSFORMATIONS
+from halflap.workflows.optimize.transformations import TRANSFORMATIONS
 from support import examples
 from workflows import brute
 from workflows.nets import block_nets, general_nets, told_nets

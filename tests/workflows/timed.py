@@ -16,7 +16,7 @@ from halflap.workflows.model.form import read_net
 from halflap.workflows.model.reduce import tree_of
 from halflap.workflows.optimize.constraints import Constraints, Goal, Ground
 from halflap.workflows.optimize.optimizer import optimize as optimized
-from halflap.workflows.optimize.search import TRANSFORMATIONS
+from halflap.workflows.optimize.transformations import TRANSFORMATIONS
 from workflows.nets import block_net, distinct, rule, trees
 
 if TYPE_CHECKING:

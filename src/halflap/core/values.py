@@ -202,7 +202,7 @@ class CallJournal(Protocol):
     def tool(self, name: str) -> str | None:
         """Return the tool behind a marked name, or None if the name has no mark."""
 
-    async def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
+    def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
         """Return what this call returned before, or None if it has to be made."""
 
     async def make(self, name: str, call: Callable[[], Awaitable[Result]]) -> Result:

@@ -31,10 +31,9 @@ from halflap.core.text import plural
 from halflap.sandbox.run.report import calls_made
 from halflap.schema import Reading, read_result, reading_of
 from halflap.store import RUNNING
-from halflap.workflows.run.check import check_runnable
+from halflap.workflows.run.check import check_runnable, check_tools
 from halflap.workflows.run.journal import Journal
 from halflap.workflows.run.program import net_program, recorded_net
-from halflap.workflows.run.tools import check_tools
 
 if TYPE_CHECKING:
     from halflap.config import Config
@@ -169,22 +168,19 @@ def _report(
         results = {task: value(task, found) for task, found in journal.results.items()}
         data = {"failed": None, "trace": journal.ended, "results": results}
     is_ok = execution.ok
-    fails_again = not is_ok and bool(journal.fails_again or data.get("fails_again"))
     raised = _RAISED.search(execution.error)
     error = execution.error if raised is None else raised[1].rstrip()
     if invocation.as_json:
         print_json(
             {
                 "run": execution.run,
-                "resume": execution.run if journal.can_resume and not is_ok and not fails_again else None,
+                "resume": execution.run if journal.can_resume and not is_ok else None,
                 "outcome": execution.outcome,
                 "code": execution.code,
                 "error": error or None,
                 **data,
-                "fails_again": fails_again,
                 "under_way": journal.under_way,
                 "recalled": journal.recalled,
-                "changed": journal.changed,
                 "duration_ms": round(execution.duration_ms, 1),
                 "sandbox": execution.sandbox,
             }
@@ -192,15 +188,13 @@ def _report(
     else:
         if journal.recalled:
             note(f"{plural(journal.recalled, 'call')} answered from the record.")
-        for task in journal.changed:
-            note(f"'{one_line(task)}' was repeated: its arguments have changed.")
         if is_ok:
             print_json(data["results"])
             note(f"Done in {execution.duration_ms:,.0f} ms: {', '.join(map(one_line, data['trace']))}")
         else:
             note("\n".join([f"Error [{execution.code}]:", error, *calls_made(execution.calls)]))
     if not is_ok:
-        _print_how_to_resume(journal, fails_again=fails_again)
+        _print_how_to_resume(journal)
 
 
 def _printed(execution: Execution) -> dict[str, Any] | None:
@@ -214,14 +208,11 @@ def _printed(execution: Execution) -> dict[str, Any] | None:
     return found
 
 
-def _print_how_to_resume(journal: Journal, *, fails_again: bool = False) -> None:
+def _print_how_to_resume(journal: Journal) -> None:
     if not journal.can_resume:
         return
     doubtful = journal.doubtful()
     for task, what in doubtful.items():
         note(f"'{one_line(task)}' {what} and may not be idempotent. Check whether it was done.")
-    if fails_again:
-        note("Resuming would fail in the same way. Fix the workflow, and run it from the start.")
-    else:
-        again = "".join(f" --again {quote(task)}" for task in doubtful)
-        note(f"Resume: halflap workflow run --resume {journal.run}{again}")
+    again = "".join(f" --again {quote(task)}" for task in doubtful)
+    note(f"Resume: halflap workflow run --resume {journal.run}{again}")

@@ -299,7 +299,7 @@ class Run(Host):
         if name is None:
             raise ToolError(f"{marked!r} is not a call of this workflow.")
         try:
-            known = await journal.recall(marked, arguments)
+            known = journal.recall(marked, arguments)
         except HalflapError as error:
             raise ToolError(str(error)) from error
         if known is not None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from halflap.core.errors import WorkflowError, WorkflowProblem
+from halflap.core.errors import WorkflowError
 from halflap.core.suggest import did_you_mean
 from halflap.workflows.model.checks import structure_problems
 from halflap.workflows.model.net import (
@@ -27,6 +27,7 @@ from halflap.workflows.model.net import (
 )
 
 MISSING = "It is missing."
+BAD_ARGUMENTS = "The arguments are invalid."
 _MANY = 10_000
 _UNION_TAGS = {"int", "float", "precedence", "response", "exclusion", "separation_of_duties", "required"}
 """What pydantic adds to a path for the members of a union."""
@@ -83,10 +84,9 @@ def net_schema() -> dict[str, Any]:
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of a file: UTF-8, or UTF-16 with a byte order mark."""
-    encoding = "utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
+    """Return the text of a file in UTF-8."""
     try:
-        return data.decode(encoding)
+        return data.decode("utf-8-sig")
     except UnicodeError:
         raise WorkflowError([("", "It is not UTF-8. Save it as UTF-8.")]) from None
 
@@ -108,18 +108,19 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def validated(kind: type[T], value: Any) -> T:
-    """Validate a JSON value as a dataclass; a `WorkflowError` has every problem with its path."""
+def validated(kind: type[T], value: Any, what: str = "This is not a valid workflow.") -> T:
+    """Validate a JSON value as a dataclass; a `WorkflowError` about `what` has every problem with its path."""
     try:
         # As JSON text: strict about types there, while lists may become sets and tuples.
         found: T = _adapter(kind).validate_json(json.dumps(value, allow_nan=False))
     except ValidationError as error:
-        problems = [
-            WorkflowProblem(_path(one["loc"]), _message(one, kind)) for one in error.errors(include_url=False)
-        ]
-        raise WorkflowError(list(dict.fromkeys(problems))) from None
+        problems: dict[str, str] = {}
+        for one in error.errors(include_url=False):
+            # Of a union, what the first member requires.
+            problems.setdefault(_path(one["loc"]), _message(one, kind))
+        raise WorkflowError([*problems.items()], what) from None
     except (TypeError, ValueError, RecursionError):
-        raise WorkflowError([("", "It is not JSON, or nested too deeply.")]) from None
+        raise WorkflowError([("", "It is not JSON, or nested too deeply.")], what) from None
     return found
 
 

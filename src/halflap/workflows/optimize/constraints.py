@@ -18,7 +18,7 @@ from halflap.core.text import join
 from halflap.workflows.analysis.order import Data, depend
 from halflap.workflows.answers import Target  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.model.block import Block, Branches, Loop, Step, blocks_in, is_choice
-from halflap.workflows.model.form import validated
+from halflap.workflows.model.form import BAD_ARGUMENTS, validated
 from halflap.workflows.model.net import STRICT, Net
 from halflap.workflows.score.facts import TIE, Facts
 from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
@@ -63,7 +63,7 @@ class Goal:
     ) -> Goal:
         """Return a goal; a `WorkflowError` has everything that is wrong with it."""
         asked = {"constraints": constraints or {}, "reference_patterns": reference_patterns}
-        return validated(cls, {"optimization_target": target, **asked})
+        return validated(cls, {"optimization_target": target, **asked}, BAD_ARGUMENTS)
 
 
 class Ground:

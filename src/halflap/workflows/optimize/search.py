@@ -5,7 +5,7 @@ Transformations keep soundness, the rules and the order of whatever depends on e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,8 +16,7 @@ from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Measured, Metrics, Target, Times
 from halflap.workflows.model.build import build
 from halflap.workflows.optimize.constraints import Goal, Ground
-from halflap.workflows.optimize.parallel import parallelise, serialise
-from halflap.workflows.optimize.tidy import remove_silent
+from halflap.workflows.optimize.transformations import TRANSFORMATIONS, Transformation
 from halflap.workflows.score.facts import Facts
 from halflap.workflows.score.patterns import findings, pattern_score
 from halflap.workflows.score.rules import check_rule
@@ -37,21 +36,6 @@ _FEWEST, _MOST = 120, 1_200
 _NEW_OF_EACH = 8
 """At most one in this many of the budget is expanded: one that yields fewer costs more than it brings."""
 _WEIGHTS = Weights().normalised()
-
-
-class Transformation(NamedTuple):
-    """A change: each tree that it can make of one, with what was done."""
-
-    name: str
-    keeps_traces: bool
-    changes: Callable[[Ground, Block], Iterable[tuple[Block, str]]]
-
-
-TRANSFORMATIONS = (
-    Transformation("remove_silent", True, remove_silent),
-    Transformation("parallelise", False, parallelise),
-    Transformation("serialise", False, serialise),
-)
 
 
 class Move(NamedTuple):

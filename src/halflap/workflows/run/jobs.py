@@ -14,7 +14,7 @@ from halflap.workflows.analysis.footprint import footprint
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Mode  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.model.checks import check_or_gates
-from halflap.workflows.model.form import MISSING, read_specification, validated, write_net
+from halflap.workflows.model.form import BAD_ARGUMENTS, MISSING, read_specification, validated, write_net
 from halflap.workflows.model.net import MAX_STATES, STRICT
 from halflap.workflows.optimize.constraints import Goal
 from halflap.workflows.optimize.optimizer import optimize
@@ -100,7 +100,7 @@ def _read(kind: type[T], given: Mapping[str, Any]) -> tuple[T, list[Workflow]]:
         except WorkflowError as error:
             problems += [(_below(name, one.path), one.message) for one in error.problems]
     if asked is None or problems:
-        raise WorkflowError(problems, "The arguments are invalid.")
+        raise WorkflowError(problems, BAD_ARGUMENTS)
     return asked, workflows
 
 

@@ -1,12 +1,11 @@
 """The calls of a workflow run by task: those recorded before an interruption are answered from the store, new ones are tracked.
 
 Every call is recorded under an identifier that ends with its mark, which states its task and how many times the task was done. A resumed
-run plays the same program again: what returned is handed out, and nothing new is called until all of that was asked for.
+run plays the same program again, and what returned is handed out instead of being called again.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -42,8 +41,6 @@ _UNSENT = (
 _UNSENT_CODES = {error.code for error in _UNSENT}
 _MARKED = re.compile(r"(\w+)#([0-9]{1,9})\.([1-9][0-9]{0,8})", re.ASCII)
 _BEGUN, _FAILED = "was begun and did not end", "was begun and failed"
-_QUIET_SECONDS = 30.0
-"""A replayed program that asks for nothing for so long will not ask for what it did before."""
 
 
 class _Call(NamedTuple):
@@ -68,10 +65,6 @@ class Journal:
         """What each task returned last."""
         self.ended: list[str] = []
         """The tasks that called a tool, in the order they ended."""
-        self.changed: list[str] = []
-        """Tasks done again because their arguments differ from before."""
-        self.fails_again = False
-        """Whether a call failed in a way that a resumed run would repeat: its arguments are invalid."""
         self._keeps = keeps
         self._tasks = list(net.tasks.values())
         self._returned: dict[_Call, tuple[Any, Result]] = {}
@@ -79,8 +72,6 @@ class Journal:
         self._open: dict[_Call, str] = {}
         """Calls without a usable result, and what became of each."""
         self._may_repeat: Callable[[Task], bool] = lambda task: bool(task.idempotent)
-        self._turn = asyncio.Condition()
-        self._diverged: WorkflowError | None = None
         for record in sorted(recorded, key=lambda one: one.started_at):
             call = self._call(f"x#{record.id.partition('#')[2]}")
             if call is not None:
@@ -163,30 +154,23 @@ class Journal:
         found = self._call(name)
         return None if found is None else self.net.tasks[found.task].tool
 
-    async def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
+    def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
         """Return what the call returned before, or None if it has to be made."""
         one = self._call(name)
         assert one is not None
-        async with self._turn:
-            known = self._returned.pop(one, None)
-            self._turn.notify_all()
-            while known is None and self._returned and self._diverged is None:
-                try:
-                    async with asyncio.timeout(_QUIET_SECONDS):
-                        await self._turn.wait()
-                except TimeoutError:
-                    self._diverge(next(iter(self._returned)), "was done before, and is not asked for now.")
-        if known is not None and known[0] == json.loads(json.dumps(arguments)):
+        if one not in self._returned:
+            return None
+        before, result = self._returned.pop(one)
+        if before == json.loads(json.dumps(arguments)):
             self.recalled += 1
-            self._end(one, known[1])
-            return known[1]
-        if known is not None and self._may_repeat(self.net.tasks[one.task]):
-            self.changed.append(one.task)
-        elif known is not None:
-            self._diverge(one, f"was done before with other arguments. To do it again: --again {one.task}.")
-        if self._diverged is not None:
-            raise self._diverged
-        return None
+            self._end(one, result)
+            return result
+        if self._may_repeat(self.net.tasks[one.task]):
+            return None
+        message = f"'{one.task}' was done before with other arguments. To do it again: --again {one.task}."
+        raise WorkflowError(
+            [(self._path(one), message)], f"The run {self.run} takes another course than before."
+        )
 
     async def make(self, name: str, call: Callable[[], Awaitable[Result]]) -> Result:
         """Make a call, and note what became of it."""
@@ -195,8 +179,7 @@ class Journal:
         self._open[one] = _BEGUN
         try:
             result = await call()
-        except _UNSENT as error:
-            self.fails_again |= isinstance(error, InvalidArgumentsError)
+        except _UNSENT:
             del self._open[one]
             raise
         except HalflapError:
@@ -213,7 +196,5 @@ class Journal:
         self.results[one.task] = result
         self.ended.append(one.task)
 
-    def _diverge(self, one: _Call, why: str) -> None:
-        at = [task.id for task in self._tasks].index(one.task)
-        what = f"The run {self.run} takes another course than before. Nothing new was called."
-        self._diverged = WorkflowError([(f"tasks[{at}]", f"'{one.task}' {why}")], what)
+    def _path(self, one: _Call) -> str:
+        return f"tasks[{list(self.net.tasks).index(one.task)}]"

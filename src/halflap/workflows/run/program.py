@@ -114,10 +114,8 @@ _chosen, _done, _failed, _trace = {}, {}, [], []
 _PLAY = """
 await asyncio.gather(*[_go(one) for one in _ready()])
 _results = {task: _data[task] for task in _calls if task in set(_trace)}
-# What no tool said comes from what is known, and would come again.
-_again = any(not isinstance(error, RuntimeError) for _, error in _failed)
-_told = {'failed': _failed[0][0] if _failed else None, 'fails_again': _again, 'trace': _trace, 'results': _results}
-print(json.dumps(_told, ensure_ascii=False, default=str))
+_report = {'failed': _failed[0][0] if _failed else None, 'trace': _trace, 'results': _results}
+print(json.dumps(_report, ensure_ascii=False, default=str))
 if _failed:
     raise _failed[0][1]
 if [place for place, count in _marked.items() if count] != [_output]:

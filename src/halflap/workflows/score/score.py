@@ -13,7 +13,7 @@ from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Compliance, Measure, RawScores, Scores
 from halflap.workflows.model.block import Block, Tangle
-from halflap.workflows.model.form import validated
+from halflap.workflows.model.form import BAD_ARGUMENTS, validated
 from halflap.workflows.model.net import MAX_STATES, STRICT, Net
 from halflap.workflows.score.facts import Facts
 from halflap.workflows.score.patterns import PATTERNS, Pattern, advice, findings, pattern_score
@@ -39,7 +39,8 @@ class Weights:
     def normalised(self) -> dict[str, float]:
         whole = sum(asdict(self).values())
         if whole <= 0:
-            raise WorkflowError([("scoring_weights", "All weights are 0. At least one must be larger.")])
+            message = "All weights are 0. At least one must be larger."
+            raise WorkflowError([("scoring_weights", message)], BAD_ARGUMENTS)
         return {name: weight / whole for name, weight in asdict(self).items()}
 
 
@@ -60,7 +61,7 @@ def score(
 ) -> Scores:
     """Score a workflow; a `WorkflowError` names unknown patterns and weights."""
     asked = {"reference_patterns": list(reference_patterns), "scoring_weights": scoring_weights or {}}
-    return scored(net, validated(Scoring, asked), bound)
+    return scored(net, validated(Scoring, asked, BAD_ARGUMENTS), bound)
 
 
 def scored(net: Net, asked: Scoring, bound: int = MAX_STATES) -> Scores:

@@ -1,14 +1,30 @@
-"""Parallelise what need not wait, and serialise where more runs at once than allowed.
+"""The transformations: remove what does nothing, parallelise what need not wait, serialise where more runs at once than allowed.
 
-The atoms of a stretch are arranged by what each needs: unconnected groups in parallel, connected ones cut in two, again and again.
+To parallelise, the atoms of a stretch are arranged by what each needs: unconnected groups in parallel, connected ones cut in two, again and again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
 from halflap.workflows.analysis.footprint import bits_of
-from halflap.workflows.model.block import Block, Step, is_parallel, mapped, parallel, parts_of, sequence
+from halflap.workflows.model.block import (
+    NOTHING,
+    PLAIN,
+    Block,
+    Branches,
+    Loop,
+    Step,
+    blocks_in,
+    is_choice,
+    is_parallel,
+    mapped,
+    parallel,
+    parts_of,
+    sequence,
+)
 from halflap.workflows.optimize.constraints import Ground, named
 from halflap.workflows.score.facts import Atoms, fused
 from halflap.workflows.score.timing import critical_path
@@ -20,6 +36,40 @@ _EVERY_CUT = 7
 """Up to this many atoms all cuts are tried."""
 _FEW = 5
 _CLOSE = 1e-9
+
+
+def remove_silent(ground: Ground, tree: Block) -> Iterator[tuple[Block, str]]:
+    """Remove all silent tasks, conditions and branches that do nothing, at once."""
+    net = ground.facts.net
+    deciding = {one.split for one in blocks_in(tree) if isinstance(one, Branches | Loop) and is_choice(one)}
+    # At a condition with several flows out of it, something outside decides.
+    steps = ground.facts.steps(tree) - (deciding & net.conditions.keys())
+    gone = [node for node in (*net.conditions, *net.tasks) if node in steps and ground.facts.removable(node)]
+
+    def change(one: Block) -> Block:
+        if isinstance(one, Step) and one.node in gone:
+            return NOTHING
+        if is_parallel(one):
+            ways = [
+                way
+                for part in one.parts
+                for way in (part.parts if is_parallel(part) else (part,))
+                if way != NOTHING
+            ]
+            made = replace(one, parts=tuple(ways), choices=(PLAIN,) * len(ways))
+            return made if len(ways) > 1 else sequence(ways)
+        if not isinstance(one, Branches | Loop) or any(part != NOTHING for part in one.parts):
+            return one
+        # The other ways of its gate are chosen by what these state.
+        stated = isinstance(one, Branches) and one.partial and any(choice.decides for choice in one.choices)
+        return one if stated else NOTHING
+
+    what = (
+        f"Removed {named(gone)}, which show nothing."
+        if gone
+        else "Merged nested blocks, or removed empty ones."
+    )
+    yield mapped(tree, change), what
 
 
 def parallelise(ground: Ground, block: Block) -> Iterator[tuple[Block, str]]:
@@ -168,3 +218,18 @@ class _Arranger:
             start = max((ends[other] for other in bits_of(self.needs[at] & some)), default=0.0)
             ends[at] = start + self.times[at]
         return ends
+
+
+class Transformation(NamedTuple):
+    """A change: each tree that it can make of one, with what was done."""
+
+    name: str
+    keeps_traces: bool
+    changes: Callable[[Ground, Block], Iterable[tuple[Block, str]]]
+
+
+TRANSFORMATIONS = (
+    Transformation("remove_silent", True, remove_silent),
+    Transformation("parallelise", False, parallelise),
+    Transformation("serialise", False, serialise),
+)
