@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -176,7 +175,7 @@ async def check_tools(
             if isinstance(found, ToolNotFoundError) and found.unavailable_reason is not None:
                 down.append(found)
         else:
-            listed = await asyncio.to_thread(_problems, task, fixed, found, strict=strict)
+            listed = _problems(task, fixed, found, strict=strict)
             problems += ((f"tasks[{at}].{path}", message) for path, message in listed)
     if problems and len(down) == len(problems):
         # The workflow itself may be fine: its server is down.
