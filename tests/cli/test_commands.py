@@ -82,6 +82,12 @@ def test_help_lists_the_commands_within_80_columns(asked: tuple[str, ...]) -> No
     assert max(map(len, commands.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("words", [(), ("schema",)])
+def test_without_a_command_there_is_help(words: tuple[str, ...], place: Path) -> None:
+    done = halflap(*words, home=place)
+    assert (done.code, "\nCommands:\n" in done.err, "Error" in done.err) == (2, True, False)
+
+
 def test_every_code_is_explained_in_plain_text() -> None:
     listed = json.loads(CliRunner().invoke(app, ["explain", "--json"]).stdout)
     assert sorted(one["code"] for one in listed) == sorted({*CODES, *rules()})

@@ -249,13 +249,27 @@ def test_later_runs_add_new_servers_and_keep_every_line(person: Home) -> None:
     assert str(copy) in done.err
 
 
-def test_what_was_changed_here_or_is_broken_is_left_alone(person: Home) -> None:
+def test_what_was_changed_here_is_left_alone(person: Home) -> None:
     imported(person, github=GITHUB)
     person.config.write_text(person.config.read_text().replace("npx", "/my/npx"))
     before = person.files()
     assert [one["name"] for one in imported(person, "--json")[1].json["kept_out"]] == ["github"]
     assert person.files() == before
-    person.config.write_text("mcpServers:\n  a: {comand: x}\n")
+
+
+def test_a_broken_file_of_our_own_is_left_alone(person: Home) -> None:
+    broken = "mcpServers:\n  a: [\n"
+    person.write(".config/halflap/config.yaml", broken)
     done = person.run("init", "--yes")
-    assert (done.code, "config.yaml:2" in done.err) == (2, True)
-    assert person.config.read_text() == "mcpServers:\n  a: {comand: x}\n"
+    assert (done.code, "config.yaml:" in done.err) == (2, True)
+    assert person.config.read_text() == broken
+
+
+def test_a_broken_entry_is_in_nobody_elses_way(person: Home) -> None:
+    person.write(".config/halflap/config.yaml", "mcpServers:\n  a: {comand: x}\n  b: 1\n")
+    assert list(imported(person, c=TIME)[0]) == ["a", "b", "c"]
+    assert person.run("add", "d", "--", "echo").code == 0
+    assert person.run("disable", "a").code == 0
+    assert person.run("disable", "b").code == 1
+    assert [person.run("remove", name).code for name in "ab"] == [0, 0]
+    assert list(imported(person)[0]) == ["c", "d"]

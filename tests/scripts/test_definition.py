@@ -152,7 +152,7 @@ def test_a_file_that_calls_main_itself_runs_as_it_is(line: str) -> None:
 
 
 def test_a_syntax_error_is_reported_with_its_line() -> None:
-    with pytest.raises(ScriptError, match=r"line 2: it is not Python: '\(' was never closed"):
+    with pytest.raises(ScriptError, match=r"line 2: not valid Python: '\(' was never closed"):
         read_definition("x = 1\ny = (")
 
 

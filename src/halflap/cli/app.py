@@ -99,12 +99,7 @@ def run() -> None:
     try:
         code = app(prog_name="halflap", standalone_mode=False)
     except typer.TyperException as error:
-        if "--json" in sys.argv[1:]:
-            print_json({"error": True, "code": UsageError.code, "message": error.format_message()})
-        else:
-            context = getattr(error, "ctx", None)
-            usage = "" if context is None else f"{context.get_usage()}\n"
-            note(f"{usage}Error [{UsageError.code}]: {error.format_message()}")
+        _report_usage_error(error)
         code = error.exit_code
     except typer.Abort:
         note("Aborted!")
@@ -114,6 +109,18 @@ def run() -> None:
     except BrokenPipeError:
         stop_writing()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _report_usage_error(error: typer.TyperException) -> None:
+    context, message = getattr(error, "ctx", None), error.format_message()
+    if "--json" in sys.argv[1:]:
+        print_json({"error": True, "code": UsageError.code, "message": message})
+    elif context is not None and message == context.get_help():
+        # There was no command.
+        note(message)
+    else:
+        usage = "" if context is None else f"{context.get_usage()}\n"
+        note(f"{usage}Error [{UsageError.code}]: {message}")
 
 
 def _version(asked: bool) -> None:

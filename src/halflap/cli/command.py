@@ -104,10 +104,10 @@ class Invocation:
             note(message)
 
 
-def group(name: str, text: str) -> typer.Typer:
-    """Return a group of commands; `@command(default=True)` is what it does without a subcommand."""
+def group(name: str, text: str, *, has_default: bool = False) -> typer.Typer:
+    """Return a group of commands. Without a subcommand it prints its help, or does what `@command(default=True)` does."""
     found = typer.Typer(
-        name=name, help=text, no_args_is_help=False, add_completion=False, rich_markup_mode=None
+        name=name, help=text, no_args_is_help=not has_default, add_completion=False, rich_markup_mode=None
     )
     found.callback()(lambda: None)
     return found

@@ -88,17 +88,16 @@ class OwnConfig:
 
 
 def read_own_config(path: Path, scope: Scope) -> OwnConfig:
-    """Read the file; raise `ConfigError` if something is wrong in it."""
+    """Read the file; raise `ConfigError` if it is broken as a whole. A broken entry keeps its place in it."""
     file = read_file(path)
     if file.data is None:
         return OwnConfig(file, {}, {})
     source = parse(file.data, path)
     reader = Reader(source)
     servers = read_servers(reader)
-    reader.problems += [problem for server in servers for problem in server.problems]
     reader.raise_problems()
-    usable = [server for server in read_servers(Reader(source, scope)) if server.broken is None]
-    names = {server.fingerprint: server.name for server in (*servers, *usable)}
+    expanded = read_servers(Reader(source, scope))
+    names = {one.fingerprint: one.name for one in (*servers, *expanded) if one.broken is None}
     return OwnConfig(file, {server.name: server for server in servers}, names)
 
 

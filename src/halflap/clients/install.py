@@ -160,7 +160,10 @@ def _choose(
         elif one.disabled or all(server.disabled for server in same):
             yield one, "it is disabled in the client or in Halflap's configuration"
         else:
-            yield one, "the client may sign in to it, which Halflap doesn't" if one.signs_in else None
+            yield (
+                one,
+                "the client may be signed in to it, and a sign-in can't be moved" if one.signs_in else None,
+            )
 
 
 def undo(receipt: Receipt, file: FileText, place: Place) -> str | None:

@@ -35,7 +35,10 @@ def machine_environment(*prefixes: str) -> dict[str, str]:
 
 def install_command(extra: str) -> str:
     """Return the command that adds an extra to this installation."""
-    parts = Path(sys.prefix).parts
-    tool = "pipx install --force" if "pipx" in parts or ".pipx" in parts else "pip install"
-    tool = "uv tool install" if {"uv", "tools"} <= {*parts} else tool
+    prefix = Path(sys.prefix)
+    tool = "pip install"
+    if (prefix / "pipx_metadata.json").exists():
+        tool = "pipx install --force"
+    elif (prefix / "uv-receipt.toml").exists():
+        tool = "uv tool install"
     return f"{tool} 'halflap[{extra}]'"

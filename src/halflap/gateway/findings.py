@@ -22,7 +22,7 @@ _NOT_STARTED = frozenset({"idle", "starting", "reconnecting"})
 _MAX_NAMED = 3
 _MAX_NAME = 80
 _ROW = re.compile(r"^\| `([a-z-]+)` \| (\w+) \| `([a-z-]+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
-_LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 
 class Rule(NamedTuple):
@@ -52,7 +52,7 @@ def rules() -> dict[str, Rule]:
     """Return the rules by code. Reads a file: call it from a thread the first time."""
     table = files("halflap").joinpath("findings.md").read_text(encoding="utf-8")
     return {
-        code: Rule(severity, about, _LINK.sub(r"\1: docs/\2", fix))
+        code: Rule(severity, about, _LINK.sub(r"\1", fix))
         for code, severity, about, fix in _ROW.findall(table)
     }
 

@@ -62,7 +62,7 @@ def _ignore_without_reason(server: LintServer, _: Limits) -> Iterator[Problem]:
         for one in author_ignores(tool):
             if one.rule not in known:
                 name = visible(one.rule, 80)
-                fix = f"{did_you_mean(one.rule, known)} See docs/lint.md for the rules.".strip()
+                fix = did_you_mean(one.rule, known) or "Name the rule as findings do."
                 yield Problem(
                     tool, one.where, f"`{IGNORE_KEYWORD}` of {tool.shown} names no rule: “{name}”.", fix
                 )

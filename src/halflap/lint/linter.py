@@ -79,19 +79,19 @@ def _problems(rule: Rule, server: LintServer, limits: Limits, failed: list[Rule]
 def _failures(server: LintServer, failed: Sequence[Rule]) -> Iterator[NotJudged]:
     if failed:
         count = len(server.tools)
-        why = "an internal error; the log has the details."
+        why = "A rule failed; the log has the details."
         yield NotJudged(tuple(rule.id for rule in failed), count, count, why, "Please report it.")
 
 
 def _not_judged(server: LintServer, rules: Sequence[Rule]) -> Iterator[NotJudged]:
-    """Say which rules had too little to go on, so that silence is not mistaken for approval."""
+    """Yield the rules that could not judge some tools, so that silence is not mistaken for approval."""
     count = len(server.tools)
     unknown = sum(not tool.knows_outputs for tool in server.tools)
     unseen = sum(not (tool.evidence.observations or tool.evidence.recorded) for tool in server.tools)
     do = "Call them through Halflap, or run `halflap backfill` on their logs."
     for needs, number, why in (
-        ("outputs", unknown, "the fields of their results are neither declared nor learned."),
-        ("results", unseen, "none of their results are on record."),
+        ("outputs", unknown, "The fields of their results are neither declared nor learned."),
+        ("results", unseen, "None of their results are on record."),
     ):
         if number:
             yield NotJudged(tuple(rule.id for rule in rules if rule.needs == needs), number, count, why, do)

@@ -15,7 +15,7 @@ from halflap.scripts.annotations import AnnotationError, Annotations
 _MAX_QUOTE = 80
 _MAX_PROBLEMS = 20
 _GUARDS = ("__name__ == '__main__'", "'__main__' == __name__")
-_TOO_DEEP = "it cannot be read as Python: something in it is nested too deep."
+_TOO_DEEP = "it is nested too deeply to be read."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def read_definition(code: str, *, as_file: bool = False) -> Definition:
             return Definition(description, nothing, has_main=False, calls_main=calls_main)
         return _Reader(tree).read(main, description)
     except SyntaxError as error:
-        raise ScriptError(f"line {error.lineno or 1}: it is not Python: {error.msg}.") from None
+        raise ScriptError(f"line {error.lineno or 1}: not valid Python: {error.msg}.") from None
     except (ValueError, MemoryError, RecursionError):
         raise ScriptError(_TOO_DEEP) from None
 

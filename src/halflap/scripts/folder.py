@@ -36,7 +36,7 @@ def read_file(path: Path) -> str:
     try:
         return decode(read_limited(path, _MAX_BYTES, regular=True)[0])
     except OSError as error:
-        raise ScriptError(f"it cannot be read: {error.strerror}.") from None
+        raise ScriptError(f"it can't be read: {error.strerror}.") from None
 
 
 def decode(data: bytes) -> str:

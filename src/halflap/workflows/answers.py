@@ -29,7 +29,9 @@ class Failure(Answer):
     """One way in which a workflow is unsound."""
 
     kind: FailureKind
+    """The property of soundness that fails"""
     message: str
+    """What can happen"""
     trace: list[str]
     """Task ids of the case that shows it"""
     marking: dict[str, int] = Field(exclude=True)
@@ -58,7 +60,9 @@ class Difference(Answer):
     """A cell in which two footprints differ."""
 
     row: str
+    """First activity"""
     column: str
+    """Second activity"""
     original: str
     """Relation in the original: →, ←, || or #"""
     optimized: str
@@ -71,7 +75,9 @@ class Anomaly(Answer):
     kind: str
     """What it is, such as dead_task or reversed_order"""
     message: str
+    """What was found"""
     workflow: Which | None = None
+    """Where it was found; null if it concerns both"""
     trace: list[str] | None = None
     """Task ids of a case that shows it"""
 
@@ -82,6 +88,7 @@ class Verdict(Answer):
     validation_passed: bool
     """Whether the optimised workflow may replace the original"""
     validation_mode: Mode
+    """How strictly they were compared"""
     reasons: list[str]
     """Why it did not pass"""
     footprint_compatibility: Share | None
@@ -92,9 +99,13 @@ class Verdict(Answer):
     differences: list[Difference]
     """Footprint cells that differ"""
     differing_cells: int | None
+    """How many footprint cells differ"""
     activities: list[str] | None
+    """Rows and columns of the footprints"""
     start_activities: dict[Which, list[str] | None]
+    """Activities that a case can begin with"""
     end_activities: dict[Which, list[str] | None]
+    """Activities that a case can end with"""
     sound: dict[Which, bool | None]
     """Whether each is sound; null if unknown"""
     anomalies: list[Anomaly]
@@ -102,7 +113,9 @@ class Verdict(Answer):
     warnings: list[str]
     """Assumptions behind the verdict"""
     conclusive: bool
+    """Whether everything asked could be determined"""
     inconclusive_because: list[str]
+    """What could not be determined, and why"""
 
 
 # Scores -----------------------------------------------------------------------------------------------
@@ -114,8 +127,11 @@ class Advice(Answer):
     dimension: Literal["performance", "maintainability", "compliance"]
     """The score that it would raise"""
     tasks: tuple[str, ...]
+    """Ids of the tasks to change"""
     change: str
+    """What to change"""
     why: str
+    """What it would improve"""
 
 
 class Measured(Answer):
@@ -126,6 +142,7 @@ class Measured(Answer):
     expected_makespan: float | None
     """Mean seconds of a case"""
     expected_cost: float | None
+    """Mean cost of a case, in the unit of the tasks' costs"""
     max_parallel: int | None
     """Tasks that can be under way at once"""
     method: Literal["exact", "simulated", "estimated"] | None
@@ -156,17 +173,22 @@ class Measure(Answer):
     """A measure as counted, and as a score."""
 
     raw: float
+    """As counted"""
     score: Share
+    """From 0 to 1"""
 
 
 class RuleResult(Answer):
     """Whether one rule of the workflow holds."""
 
     kind: str
+    """The kind of rule, such as precedence"""
     tasks: tuple[str, ...]
+    """Ids of the tasks it is about"""
     holds: bool | None
     """Null if unknown"""
     message: str | None
+    """How it is broken, or why that is unknown"""
     trace: list[str] | None
     """Task ids of a case that breaks it"""
 
@@ -185,14 +207,17 @@ class RawScores(Answer):
 
     performance: Times
     maintainability: dict[str, Measure]
+    """Each measure, by name"""
     compliance: Compliance
     patterns: dict[str, dict[str, int]]
+    """What was counted for each requested pattern"""
 
 
 class Scores(Answer):
     """How good a workflow is."""
 
     total_score: Share
+    """From 0 to 1: the weighted dimensions, and a fifth for the patterns if any are named"""
     dimension_scores: dict[str, Share | None]
     """Performance, maintainability, compliance; null if unknown"""
     pattern_scores: dict[str, Share | None]
@@ -202,7 +227,9 @@ class Scores(Answer):
     raw: RawScores
     recommendations: list[Advice]
     conclusive: bool
+    """Whether everything asked could be determined"""
     inconclusive_because: list[str]
+    """What could not be determined, and why"""
 
 
 # Optimisation -----------------------------------------------------------------------------------------
@@ -216,14 +243,18 @@ class Metrics(Measured):
     size: int
     """Tasks, conditions and flows"""
     total_score: float
+    """From 0 to 1"""
 
 
 class Change(Answer):
     """One change, and what it gained."""
 
     transformation: str
+    """The kind of change"""
     description: str
+    """What was changed"""
     keeps_traces: bool
+    """Whether the traces stay the same"""
     gain: dict[str, float | None]
     """Seconds, size and score gained"""
 
@@ -235,13 +266,20 @@ class Optimization(Answer):
     """The workflow, in the form it was given; the original if nothing better was found"""
     net: Any = Field(exclude=True)
     optimization_target: Target
+    """As given"""
     changed: bool
+    """Whether anything better was found"""
     transformations: list[Change]
+    """The changes, in their order"""
     metrics: dict[Literal["before", "after"], Metrics]
+    """Both workflows, measured"""
     engine: Literal["gepa", "beam"]
+    """The search that was used"""
     seed: int
     """The same seed gives the same answer"""
     evaluations: int
+    """How many candidates were scored"""
     validation: Verdict
     """Comparison of the result with the original"""
     notes: list[str]
+    """Remarks about the search, such as limits reached"""

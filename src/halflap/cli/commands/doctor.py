@@ -180,9 +180,7 @@ def _facts(examined: Mapping[str, Any]) -> dict[str, Any]:
         "tools": f"{examined['tools']}, {examined['callable']} callable",
         "output schemas": examined["outputs"],
         "tokens": cost or (tokens and tokens["toCount"]),
-        "links": f"{plural(edges['total'], 'link')} between tools"
-        if edges
-        else "too many tools to count them",
+        "links": f"{edges['total']:,} between tools" if edges else "too many tools to count them",
         "learned from": learned if learning["enabled"] else "nothing: off (learning.enabled)",
         "drift": [f"{one['tool']}: {drift_line(one)}" for one in examined["drift"]],
         "sandbox": sandbox

@@ -11,7 +11,6 @@ from typer import Argument, Exit, Option
 from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import ToolArgument, exclusive, key_values, read_value, resolve
 from halflap.cli.output import (
-    Table,
     note,
     one_line,
     outline,
@@ -22,10 +21,13 @@ from halflap.cli.output import (
     write,
 )
 
+from halflap.core.errors import UsageError
+from halflap.gateway import NO_SERVER_ADVICE
+
 if TYPE_CHECKING:
     from halflap.graph.edges import Graph
 
-graph = group("graph", "Show links between tools: which results can be which arguments.")
+graph = group("graph", "Show links between tools: which results can be which arguments.", has_default=True)
 
 
 @graph.callback(invoke_without_command=True)
@@ -61,16 +63,16 @@ async def show_graph(
     nodes = [{key: getattr(one, name) for key, name in keys.items()} for _, one in sorted(tools.items())]
     data = {"nodes": nodes, "edges": [edge.to_json() for edge in edges]}
     if edges or invocation.as_json:
-        headings = ["from", "to", "coverage", "confidence", "fields"]
-        invocation.show(data, Table(headings, map(_row, data["edges"]), right={3}, wrap=True))
+        invocation.show(data, (line for edge in data["edges"] for line in _edge_lines(edge)))
     else:
         note("No links between tools are known. `halflap graph explain A B` says why, for two of them.")
 
 
-def _row(edge: Mapping[str, Any]) -> list[str]:
+def _edge_lines(edge: Mapping[str, Any]) -> Iterator[str]:
     fields = ", ".join(f"{link['from']} → {link['to']}" for link in edge["mappings"])
-    ends = [one_line(edge["from"]), one_line(edge["to"])]
-    return [*ends, edge["coverage"], f"{edge['confidence']:.2f}", fields]
+    ends = f"{one_line(edge['from'])} → {one_line(edge['to'])}"
+    yield f"{ends}  ({edge['coverage']}, confidence {edge['confidence']:.2f})"
+    yield f"      {fields}"
 
 
 @graph.command()
@@ -107,6 +109,8 @@ async def suggest(
     The exit code is 1 if nothing was found.
     """
     exclusive(json=invocation.as_json, program=program, net=net)
+    if not goal and not want:
+        raise UsageError("Describe a goal in words, or name a tool or field with --want.")
     async with invocation.gateway() as gateway:
         with working("Planning"):
             values = _available(have or [], await gateway.graph())
@@ -115,6 +119,8 @@ async def suggest(
                 words, values, want, limit, may_change=may_change, nets=net
             )
             warn_about_servers(gateway)
+    if not gateway.config.servers:
+        note(f"No server is configured yet. {NO_SERVER_ADVICE}")
     best = next(iter(found["suggestions"]), None)
     if (program or net) and best is None:
         note("\n".join(outline({"missing": found["missing"]})))

@@ -63,8 +63,8 @@ async def lint(
         report, linted, unavailable = live.report, live.servers, live.unavailable
     if not unavailable and not any(one.tools for one in report.servers):
         names = join([one_line(one.server, 80) for one in report.servers], limit=20)
-        why = f"There are no tools in {names}." if names else f"No server is configured. {NO_SERVER_ADVICE}"
-        raise UsageError(f"{why} With --file, a file of definitions can be linted.")
+        why = f"There are no tools in {names}" if names else f"No server is configured. {NO_SERVER_ADVICE}"
+        raise UsageError(f"{why}. With --file, a file of definitions can be linted.")
     if suggest:
         drafts = [draft for server in linted for draft in drafts_of(server)]
         show_drafts(invocation, drafts)
@@ -88,7 +88,11 @@ def _lint_file(file: Path, config: Config) -> tuple[Report, Sequence[LintServer]
 
 
 def _lines(server: ServerReport, *, everything: bool) -> Iterator[str]:
-    counts = [plural(number, severity) for severity, number in server.counts().items() if number]
+    counts = [
+        f"{number} info" if severity == "info" else plural(number, severity)
+        for severity, number in server.counts().items()
+        if number
+    ]
     counts += [f"{len(server.ignored)} ignored"] if server.ignored else []
     score = "no tools" if server.score is None else f"{server.score:g} of 100"
     found = ", ".join(counts) or "nothing found"

@@ -36,7 +36,7 @@ from halflap.schema import parse_schema
 if TYPE_CHECKING:
     from halflap.dspy.library import SavedProgram
 
-programs = group("programs", "List, show, run, export and optimise saved DSPy programs.")
+programs = group("programs", "List, show, run, export and optimise saved DSPy programs.", has_default=True)
 _SHARED = ("config", "json")
 _MAX_REASON = 1_000
 _MAX_WIRING = 1_000_000

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from halflap.sandbox.run.report import Execution
     from halflap.scripts import Definition, Script
 
-scripts = group("scripts", "List, save, show and remove scripts (saved programs).")
+scripts = group("scripts", "List, save, show and remove scripts (saved programs).", has_default=True)
 _SHARED = ("config", "json")
 _PREFIX = f"{SCRIPTS}__"
 NameArgument = Annotated[str, Argument(help="The script's name.")]

@@ -32,11 +32,12 @@ _LAST = "last"
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])\Z")
 _SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _SECOND = 1_000
+_MB = 1_000_000
 _MAX_VALUE = 300
 _MAX_OUTPUT = 4_000
 _SHARED = ("config", "json")
 
-runs = group("runs", "List, show and delete the runs of programs.")
+runs = group("runs", "List, show and delete the runs of programs.", has_default=True)
 
 
 @asynccontextmanager
@@ -65,11 +66,10 @@ async def list_runs(
 
 
 def _row(run: RunRecord) -> list[str]:
-    started = datetime.fromtimestamp(run.started_at).astimezone().isoformat(" ", "seconds")
     shown = one_line(run.name or run.code or "", 80)
     return [
         run.id[: _SHOWN_ID if sys.stdout.isatty() else None],
-        started,
+        _local(run.started_at),
         run.outcome,
         _duration(run),
         str(run.calls),
@@ -153,11 +153,22 @@ def _shown(run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
     output = run.output or ""
     cut = len(output) - _MAX_OUTPUT
     more = f"\n… {plural(cut, 'more character')}; --output shows all" if cut > 0 else ""
-    data = {key: value for key, value in _run_data(run).items() if key not in {"codeHash", "callCount"}}
-    first = {key: data.pop(key) for key in ("id", "kind", "name", "outcome", "error")}
+    costs = [
+        _duration(run),
+        None if run.cpu_ms is None else f"{run.cpu_ms:.0f} ms of CPU",
+        None if run.memory_bytes is None else f"{run.memory_bytes / _MB:.0f} MB",
+        run.sandbox,
+    ]
     return {
-        **first,
-        **data,
+        "id": run.id,
+        "kind": run.kind,
+        "name": run.name,
+        "outcome": run.outcome,
+        "error": run.error,
+        "started": _local(run.started_at),
+        "took": ", ".join(filter(None, costs)),
+        "principal": run.principal,
+        "code": run.code,
         "output": output[:_MAX_OUTPUT] + more,
         "calls": [_shown_call(call) for call in calls],
     }
@@ -176,6 +187,10 @@ def _shown_call(call: CallRecord) -> dict[str, Any]:
         "error": call.error,
         "breach": call.breach,
     }
+
+
+def _local(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
 
 
 def _moment(seconds: float) -> str:

@@ -10,7 +10,7 @@ import shlex
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -93,6 +93,10 @@ def _entry(target: list[str], env: list[str] | None, headers: list[str] | None) 
         raise UsageError("--env is for commands; a URL has --header.")
     if headers and not is_url:
         raise UsageError("--header is for URLs; a command has --env.")
+    if not is_url and "://" in target[0]:
+        raise UsageError(
+            f"{target[0]!r} is not a URL that Halflap can use: it begins with http:// or https://."
+        )
     entry: dict[str, Any] = {"url": target[0]} if is_url else {"command": target[0], "args": target[1:]}
     entry |= {"env": key_values("--env", env or []), "headers": key_values("--header", headers or [])}
     return {key: value for key, value in entry.items() if value}
@@ -125,7 +129,12 @@ def _switch(invocation: Invocation, name: str, *, disabled: bool) -> None:
     path = (_form(own, name), name)
 
     def edit(document: Document) -> None:
-        for key in {"enabled", "disabled"} & document.at(path).keys():
+        entry = document.at(path)
+        if not isinstance(entry, Mapping):
+            raise ClientFileError(
+                f"{own.file.path}: the entry of {name!r} is not an object. Correct it first."
+            )
+        for key in {"enabled", "disabled"} & entry.keys():
             document.remove((*path, key))
         if disabled:
             document.put((*path, "disabled"), value=True)

@@ -161,7 +161,7 @@ def _description(described: Mapping[str, Any], schema: ToolSchema) -> Iterator[s
     yield from (described["name"], f"  {one_line(described['description'], 500)}", "")
     yield from outline(
         {
-            "server": f"{described['server']} (its name there: {described['originalName']})",
+            "server": f"{described['server']} (original name: {described['originalName']})",
             "effects": [one for one in known if one],
             **{key: described[key] for key in keys if key in described},
         }
