@@ -20,7 +20,6 @@ from halflap.cli.output import (
     working,
     write,
 )
-
 from halflap.core.errors import UsageError
 from halflap.gateway import NO_SERVER_ADVICE
 
