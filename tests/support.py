@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import http.server
 import os
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -105,34 +103,6 @@ def listening(kind: str, *arguments: str, environment: dict[str, str] | None = N
             yield process.stdout.readline().strip()
         finally:
             process.kill()
-
-
-@contextmanager
-def answering(status: int, body: bytes = b"", **headers: str) -> Iterator[str]:
-    """Run a web server that answers everything alike; gives its URL."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def answer(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length", 0)))
-            self.send_response(status)
-            for name, value in {"content-length": str(len(body)), **headers}.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_GET = do_POST = do_DELETE = answer  # noqa: N815 -- the library's names
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/mcp"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def alive(pid: int) -> bool:

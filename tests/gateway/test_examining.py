@@ -14,7 +14,8 @@ from halflap.core.errors import ToolFailedError
 from halflap.gateway.findings import findings, rules
 from halflap.upstream import Trouble
 from servers.memory import Memory, definition, echo
-from support import ROOT, answering, python_server, run_unblocked
+from servers.web import answering
+from support import ROOT, python_server, run_unblocked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import http.server
 import json
 import socket
 import subprocess
@@ -16,7 +15,8 @@ import pytest
 
 from halflap import Gateway
 from halflap.core.errors import ToolFailedError, ToolNotFoundError, UpstreamLostError
-from support import PATIENCE, SERVERS, answering, comes, eventually, listening, open_descriptors, under_way
+from servers.web import Handler, answering, serving
+from support import PATIENCE, SERVERS, comes, eventually, listening, open_descriptors, under_way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -120,49 +120,16 @@ def test_servers_that_refuse_or_are_not_there_are_reported_without_secrets(run: 
         run(scenario(url))
 
 
-@contextmanager
-def serving(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
-    """Run a web server in a thread; yields its URL."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.daemon_threads, server.block_on_close = True, False
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/mcp"
-        server.shutdown()
-
-
-class Answering(http.server.BaseHTTPRequestHandler):
-    """Base of servers of the older era, by hand."""
-
-    protocol_version = "HTTP/1.1"
-
-    def read(self) -> dict[str, Any]:
-        request: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        return request
-
-    def reply(self, status: int, request: dict[str, Any] | None = None, **answer: Any) -> None:
-        body = b""
-        if request is not None:
-            body = json.dumps({"jsonrpc": "2.0", "id": request.get("id"), **answer}).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json" if body else "text/plain")
-        self.send_header("mcp-session-id", "session")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 async def test_a_refusal_of_the_first_request_means_a_sign_in_and_headers_are_sent_each_time() -> None:
     seen = set()
 
-    class Refusing(Answering):
-        def do_POST(self) -> None:
-            request = self.read()
+    class Refusing(Handler):
+        def post(self) -> None:
+            request = json.loads(self.body())
             seen.add(self.headers["authorization"])
             error = {"code": -32600, "message": "no such version"}
-            self.reply(401 if request["method"] == "server/discover" else 400, request, error=error)
+            status = 401 if request["method"] == "server/discover" else 400
+            self.reply(request.get("id"), status, error=error)
 
     with serving(Refusing) as url:
         settings = config(url, transport="http", headers={"Authorization": "Bearer abc"})
@@ -173,40 +140,25 @@ async def test_a_refusal_of_the_first_request_means_a_sign_in_and_headers_are_se
     assert seen == {"Bearer abc"}
 
 
-class OddServer(Answering):
-    """Has the tools `ok`, `slow`, `abort` (cuts its connection) and `busy` (503), and answers no farewell."""
+class OddServer(Handler):
+    """`slow` waits, `abort` cuts its connection, `busy` answers 503; and it answers no farewell."""
 
+    tools = ("ok", "slow", "abort", "busy")
     begun, let_go, leaving = threading.Event(), threading.Event(), threading.Event()
 
-    def do_POST(self) -> None:
-        request = self.read()
-        method, params = request["method"], request.get("params") or {}
-        if "id" not in request:
-            self.reply(202)
-        elif method == "initialize":
-            about = {"capabilities": {"tools": {}}, "serverInfo": {"name": "odd", "version": "1"}}
-            self.reply(200, request, result={"protocolVersion": "2025-06-18", **about})
-        elif method == "tools/list":
-            names = ("ok", "slow", "abort", "busy")
-            tools = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
-            self.reply(200, request, result={"tools": tools})
-        elif method != "tools/call":
-            self.reply(200, request, error={"code": -32601, "message": "no"})
-        elif params["name"] == "abort":
+    def call(self, name: str, identifier: Any) -> None:
+        if name == "abort":
             self.connection.shutdown(socket.SHUT_RDWR)
             self.close_connection = True
-        elif params["name"] == "busy":
-            self.reply(503)
+        elif name == "busy":
+            self.send(503)
         else:
-            if params["name"] == "slow":
+            if name == "slow":
                 self.begun.set()
                 self.let_go.wait(PATIENCE)
-            self.reply(200, request, result={"content": [{"type": "text", "text": params["name"]}]})
+            super().call(name, identifier)
 
-    def do_GET(self) -> None:
-        self.reply(405)
-
-    def do_DELETE(self) -> None:
+    def delete(self) -> None:
         self.leaving.wait(PATIENCE)
 
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-import http.server
 import ipaddress
-import ssl
-import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cryptography import x509
@@ -15,10 +11,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from halflap import Gateway
+from servers.web import answering
 from support import python_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
     import pytest
@@ -63,34 +60,6 @@ def self_signed(folder: Path) -> tuple[Path, Path]:
     return files
 
 
-@contextmanager
-def refusing(status: int, tls: tuple[Path, Path] | None = None) -> Iterator[str]:
-    """Run a web server, or proxy, that answers every request with a status; yield its host and port."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def refuse(self) -> None:
-            self.send_response(status)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        do_GET = do_POST = do_DELETE = do_CONNECT = refuse  # noqa: N815 -- the library's names
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    if tls is not None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*tls)
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    try:
-        yield f"127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 EXPECTED = {
     "self-signed": ("certificate-not-accepted", "127.0.0.1", "SSL_CERT_FILE"),
     "proxy refuses": ("proxy-failed", "407", "HTTPS_PROXY"),
@@ -103,13 +72,13 @@ EXPECTED = {
 async def test_certificate_and_proxy_failures_are_recognised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with refusing(407) as proxy, refusing(401, self_signed(tmp_path)) as tls:
-        monkeypatch.setenv("HTTPS_PROXY", f"http://me:hunter2@{proxy}")
+    with answering(407) as proxy, answering(401, self_signed(tmp_path)) as tls:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.replace("//", "//me:hunter2@"))
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         line = "ssl.SSLError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"
         servers = [
-            {"name": "self-signed", "url": f"https://{tls}/mcp"},
+            {"name": "self-signed", "url": tls},
             {"name": "proxy refuses", "url": "https://mcp.example.com/mcp"},
             {"name": "proxy away", "url": "http://mcp.example.com/mcp"},
             python_server("python", "unwilling.py", "fails", line),
@@ -138,11 +107,11 @@ async def test_the_certificates_and_the_proxy_of_the_environment_are_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = self_signed(tmp_path)
-    with refusing(401, files) as host:
+    with answering(401, files) as url:
         monkeypatch.setenv("SSL_CERT_FILE", str(files[0]))
-        assert await trouble(f"https://{host}/mcp") == "sign-in-needed"
+        assert await trouble(url) == "sign-in-needed"
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
-        assert await trouble(f"https://{host}/mcp") == "certificate-not-accepted"
+        assert await trouble(url) == "certificate-not-accepted"
     monkeypatch.delenv("SSL_CERT_FILE")
     monkeypatch.setenv("ALL_PROXY", "strange://127.0.0.1:9")
     assert await trouble("https://mcp.example.com/mcp") == "proxy-failed"

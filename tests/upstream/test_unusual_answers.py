@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,12 +12,9 @@ from hypothesis import strategies as st
 from halflap import Gateway
 from halflap.core.errors import ToolFailedError
 from halflap.upstream.json_rpc import read_message
-from support import SERVERS, python_server
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+from servers.extreme import Extreme
+from servers.web import Handler, serving
+from support import python_server
 
 
 def extreme(depth: int, *tools: str) -> dict[str, Any]:
@@ -50,19 +45,18 @@ async def test_a_result_that_cannot_be_read_fails_its_call_alone() -> None:
         assert (status.state, status.starts) == ("ready", 1)
 
 
-def test_over_http_an_unusual_tool_costs_no_other_either(run: Run) -> None:
-    async def scenario(url: str) -> None:
+async def test_over_http_an_unusual_tool_costs_no_other_either() -> None:
+    odd = Extreme(80, "deep", "half", "nan")
+
+    class OverHttp(Handler):
+        def post(self) -> None:
+            reply = odd.answer(self.body()).encode()
+            self.send(200 if reply else 202, reply, content_type="application/json")
+
+    with serving(OverHttp) as url:
         server = {"name": "x", "url": url, "protocol": "legacy", "start_timeout_seconds": 60}
         async with Gateway.open({"servers": [server]}) as gateway:
             assert [tool.original_name for tool in await gateway.tools()] == ["deep", "good", "half", "nan"]
-
-    command = [sys.executable, str(SERVERS / "extreme.py"), "--http", "80", "deep", "half", "nan"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            run(scenario(process.stdout.readline().strip()))
-        finally:
-            process.kill()
 
 
 def test_half_a_surrogate_pair_becomes_a_question_mark_and_whole_pairs_stay() -> None:

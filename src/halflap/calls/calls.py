@@ -161,7 +161,6 @@ class Calls:
             context = replace(context, mark="") if is_resumable else context
             self._authorize(tool, self._catalog.snapshot, context)
             sent = await self.validators.sendable(tool, arguments)
-            sent = await self.validators.without_nulls(tool, sent)
             await trace.set_arguments(sent)
 
             async def admit() -> None:

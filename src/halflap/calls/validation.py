@@ -47,26 +47,26 @@ class Validators:
         self._parts = 0.0
 
     async def sendable(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments as JSON; raise `InvalidArgumentsError` if they are not."""
+        """Return arguments as JSON; raise `InvalidArgumentsError` if they are not.
+
+        Optional arguments that are null where the schema wants another type are left out; models often send these.
+        """
         read = await aside(lambda: read_arguments(arguments), arguments)
-        if read.value is None:
+        given = read.value
+        if given is None:
             raise await self._error(tool, [] if read.problem is None else [read.problem])
-        return read.value
+        required = tool.input_schema.get("required")
+        required = required if isinstance(required, list) else []
+        kept = {name: value for name, value in given.items() if value is not None or name in required}
+        if len(kept) == len(given) or not await self._problems(tool, "input", given):
+            return given
+        return given if await self._problems(tool, "input", kept) else kept
 
     async def check_arguments(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
         """Raise `InvalidArgumentsError` if they do not fit; what cannot be checked within reason passes."""
         problems = await self._problems(tool, "input", dict(arguments))
         if problems:
             raise await self._error(tool, problems)
-
-    async def without_nulls(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Leave out optional arguments that are null where the schema wants another type; models often send these."""
-        required = tool.input_schema.get("required")
-        required = required if isinstance(required, list) else []
-        kept = {name: value for name, value in arguments.items() if value is not None or name in required}
-        if len(kept) == len(arguments) or not await self._problems(tool, "input", arguments):
-            return arguments
-        return arguments if await self._problems(tool, "input", kept) else kept
 
     async def load(self, store: Store) -> None:
         """Read which declarations results were seen to break earlier."""

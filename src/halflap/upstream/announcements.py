@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import anyio
 from mcp.shared.exceptions import MCPError
 
-from halflap.core.errors import UsageError
 from halflap.core.values import ServerEvent
 from halflap.upstream.definitions import list_features
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MAX_WATCHED = 1_000
-"""Resources of one server that are watched at the same time."""
 _LISTEN_SECONDS = 30.0
 """When a stream of changes ended, how long until the next one is opened."""
 _SETTLE_SECONDS = 0.05
@@ -101,8 +98,6 @@ class Announcements:
         """Count a client that watches a resource, or one that does no more."""
         async with self._watching:
             if on and uri not in self._watched:
-                if len(self._watched) >= _MAX_WATCHED:
-                    raise UsageError(f"{_MAX_WATCHED} resources of this server are watched already.")
                 await self._subscribe("resources/subscribe", uri, session)
             self._watched[uri] += 1 if on else -1
             if self._watched[uri] <= 0:

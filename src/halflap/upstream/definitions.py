@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _MAX_TOOLS = 20_000
-_MAX_PAGES = 1_000
 _MAX_INSTRUCTIONS = 100_000
 _MAX_SERVER_INFO = 500
 MAX_ENTRIES = 1_000
@@ -137,7 +136,7 @@ async def _list(session: Session, method: str, key: str, most: int, most_bytes: 
     found = _Listed()
     cursors: set[str] = set()
     params: dict[str, Any] = {}
-    for _ in range(_MAX_PAGES):
+    while True:
         page = await session.send(method, params)
         entries, ttl, cursor = page.get(key), page.get("ttlMs"), page.get("nextCursor")
         if isinstance(ttl, int | float) and not isinstance(ttl, bool) and ttl >= 0:
@@ -152,8 +151,6 @@ async def _list(session: Session, method: str, key: str, most: int, most_bytes: 
             return found
         cursors.add(cursor)
         params = {"cursor": cursor}
-    found.is_cut = True
-    return found
 
 
 def _size(entry: Any) -> int:

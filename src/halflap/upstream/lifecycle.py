@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import random
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context
 from dataclasses import dataclass, replace
@@ -191,8 +190,7 @@ class Lifecycle:
             self._set(state="reconnecting")
             logger.info("server %r: %s Reconnecting.", self._config.name, self._reason)
             if losses > 1:
-                jitter = random.uniform(0.5, 1.0)  # noqa: S311 -- no secret
-                await asyncio.sleep(_BACKOFF_SECONDS * 2 ** (losses - 2) * jitter)
+                await asyncio.sleep(_BACKOFF_SECONDS * 2 ** (losses - 2))
         is_refused = self.status.trouble == "sign-in-needed"
         self._set(state="needs-sign-in" if is_refused else "failed")
         self._next_try = anyio.current_time() + (0.0 if is_refused else _RETRY_SECONDS)

@@ -43,24 +43,21 @@ class ServerLog:
 
     def append(self, data: bytes) -> None:
         """Add what the server wrote. If the file cannot be written, the log continues in memory."""
-        finished = b""
         with self._lock:
             self._recent = (self._recent + data)[-_MEMORY_BYTES:]
-            for part in data.splitlines(keepends=True):
-                self._unfinished = (self._unfinished + part)[: _MEMORY_BYTES + 1]
-                if part.endswith(b"\n") and not _is_part_of_key(self._unfinished):
-                    finished += self._finish()
-            self._write(finished)
+            waiting = self._unfinished + data
+            end = waiting.rfind(b"\n") + 1
+            key = waiting.rfind(b"-----BEGIN", 0, end)
+            if key >= 0 and b"-----END" not in waiting[key:] and len(waiting) - key <= _MEMORY_BYTES:
+                end = key
+            self._unfinished = waiting[end : end + _MEMORY_BYTES + 1]
+            self._write(waiting[:end])
 
     def end(self) -> None:
         """Write what the server left unfinished."""
         with self._lock:
-            rest = self._finish()
-            self._write(rest if rest.endswith(b"\n") else rest + b"\n" if rest else b"")
-
-    def _finish(self) -> bytes:
-        lines, self._unfinished = self._unfinished, b""
-        return lines if len(lines) <= _MEMORY_BYTES else _LONG_LINE
+            rest, self._unfinished = self._unfinished, b""
+            self._write(rest + b"\n" if rest else b"")
 
     def _write(self, data: bytes) -> None:
         if self.path is None or not data:
@@ -72,6 +69,8 @@ class ServerLog:
             return
         if self._in_window > _FILE_BYTES:
             data = _FLOOD
+        lines = data.splitlines(keepends=True)
+        data = b"".join(line if len(line) <= _MEMORY_BYTES else _LONG_LINE for line in lines)
         text = self.redact(data.decode(errors="replace")).encode(errors="replace")[-_FILE_BYTES:]
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -104,11 +103,6 @@ class ServerLog:
             data = data.split(b"\n" if b"\n" in data[:-1] else b" ", 1)[-1]
         text = self.redact(clean(data.decode(errors="replace"), 2 * _MEMORY_BYTES))
         return [line[:_MAX_LINE] for line in text.splitlines()[-count:]]
-
-
-def _is_part_of_key(lines: bytes) -> bool:
-    start = lines.rfind(b"-----BEGIN")
-    return start >= 0 and b"-----END" not in lines[start:] and len(lines) <= _MEMORY_BYTES
 
 
 def _file_name(server: str) -> str:
