@@ -8,11 +8,11 @@ is new.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import reduce
-from itertools import chain, compress, filterfalse, islice, repeat
+from itertools import chain, compress, count, filterfalse, islice, repeat
 from operator import contains, eq, not_
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -51,6 +51,8 @@ _KIND_OF: dict[type, str] = {
     type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object",
 }  # fmt: skip
 """The types that a JSON reader returns."""
+
+_SCALARS = frozenset({str, bool, type(None)})
 
 _T = TypeVar("_T")
 _K = TypeVar("_K", bound=Hashable)
@@ -209,11 +211,12 @@ class Observer:
         if place is None:
             return
         values = chain.from_iterable(collections)
-        each = repeat(digests) if isinstance(digests, int) else digests
-        whose = chain.from_iterable(map(repeat, each, map(len, collections)))
-        while column := list(islice(values, _AT_ONCE)):
-            own = _one_or_all(list(islice(whose, len(column))))
-            self._column(place, column, own, level, key)
+        whose = _repeated(digests, collections)
+        for start in count(0, _AT_ONCE):
+            column = list(islice(values, _AT_ONCE))
+            if not column:
+                break
+            self._column(place, column, _slice(whose, start, start + len(column)), level, key)
 
     def _new_place(self, above: Place, level: int) -> Place | None:
         """Make a place; if there is no room for it, this level and those below are dropped for good."""
@@ -228,23 +231,34 @@ class Observer:
         return None
 
 
-class _Picked:
-    """The digests of some of a column's values, picked when they are first needed."""
+class _Lazy:
+    """Digests that are looked up when they are first needed, which is rare."""
 
-    __slots__ = ("_digests", "_picks")
+    __slots__ = ("_digests", "_look_up")
 
-    def __init__(self, digests: Iterable[int], picks: Iterable[bool]) -> None:
-        self._digests = digests
-        self._picks: Iterable[bool] | None = picks
+    def __init__(self, look_up: Callable[[], Iterable[int]]) -> None:
+        self._look_up = look_up
+        self._digests: list[int] | None = None
 
     def __iter__(self) -> Iterator[int]:
-        if self._picks is not None:
-            self._digests, self._picks = list(compress(self._digests, self._picks)), None
+        if self._digests is None:
+            self._digests = list(self._look_up())
         return iter(self._digests)
 
 
 def _where(digests: Digests, picks: Iterable[bool]) -> Digests:
-    return digests if isinstance(digests, int) else _Picked(digests, picks)
+    return digests if isinstance(digests, int) else _Lazy(lambda: compress(digests, picks))
+
+
+def _slice(digests: Digests, start: int, stop: int) -> Digests:
+    return digests if isinstance(digests, int) else _Lazy(lambda: islice(digests, start, stop))
+
+
+def _repeated(digests: Digests, collections: Sequence[Collection[Any]]) -> Digests:
+    """Return the digests of what is in collections."""
+    if isinstance(digests, int):
+        return digests
+    return _Lazy(lambda: chain.from_iterable(map(repeat, digests, map(len, collections))))
 
 
 def _one_or_all(digests: Sequence[int]) -> Digests:
@@ -265,7 +279,7 @@ def _split(
 
 def _are_alike(rows: Sequence[Object]) -> bool:
     """Return whether objects have the same keys in the same order."""
-    return len(rows) == 1 or all(map(eq, map(tuple, rows), repeat(tuple(rows[0]))))
+    return len(rows) == 1 or all(map(eq, map(list, rows), repeat(list(rows[0]))))
 
 
 def _columns_of(
@@ -286,11 +300,12 @@ def _tags_of(rows: Sequence[Object], *, are_alike: bool) -> list[Tag | None]:
     keys = rows[0] if are_alike else chain.from_iterable(rows)
     tags: list[Tag | None] = [None] * len(rows)
     for key in sorted(TAG_KEYS.intersection(keys), key=TAG_RANKS.__getitem__, reverse=True):
-        found = [row.get(key) for row in rows]
-        # Others may be unhashable.
-        values = [value if type(value) is str or type(value) is bool else "" for value in found]
+        values: Sequence[Any] = list(map(dict.get, rows, repeat(key)))
+        if not _SCALARS.issuperset(map(type, values)):
+            # Others may be unhashable.
+            values = [value if type(value) in _SCALARS else None for value in values]
         known = {value: Tag(key, value) for value in set(values) if is_tag_value(value)}
-        tags = [known.get(value, tag) for value, tag in zip(values, tags, strict=True)]
+        tags = list(map(known.get, values, tags))
     return tags
 
 
