@@ -198,7 +198,8 @@ def test_metrics_agree_with_the_graph_and_can_be_written_as_json(run: Run) -> No
         for number in range(3):
             await gateway.call("mcp__shop__find_customer", phone=str(number))
         graph = await gateway.graph()
-        return list(graph.edges()), await gateway.metrics(), await gateway.parts.composer.edges()
+        composer = await gateway.parts.composer()
+        return list(graph.edges()), await gateway.metrics(), await composer.edges()
 
     edges, counted, same = asked(run, ask, server=server)
     assert same == edges

@@ -127,3 +127,9 @@ def test_shapes_of_earlier_versions_are_read() -> None:
     data = {**to_json(infer(["2024-01-01"], [7])), "observations": 2}
     data["root"]["lost"] = {"0000000000000007": ["uuid"]}
     assert from_json(data).root == infer(["2024-01-01"], [7]).root
+
+
+def test_a_format_that_is_no_longer_recognised_is_read_as_none() -> None:
+    data = to_json(infer(["2024-01-01"]))
+    data["root"]["formats"] = ["ipv6"]
+    assert from_json(data).root.format == ""

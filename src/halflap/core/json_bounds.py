@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["MAX_PARTS", "TooManyPartsError", "check_parts"]
-
 MAX_PARTS: Final = 500_000
 """Takes at most about 0.2 s to parse, which no thread can share, and 70 MB."""
 

@@ -28,10 +28,10 @@ from halflap.catalog import Catalog, Finder
 from halflap.dspy.library import Library
 from halflap.dspy.programs import DspyPrograms
 from halflap.dspy.runner import Runner
-from halflap.gateway.compose import Composer
 from halflap.gateway.doctor import Doctor
 from halflap.gateway.lazy import Closable, Lazy
 from halflap.gateway.learned import LearnedSchemas
+from halflap.gateway.metrics import Metrics
 from halflap.gateway.passing import PassThrough
 from halflap.gateway.tools import Tools
 from halflap.observe import GraphSync, Knowledge, Learner
@@ -48,12 +48,11 @@ if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.config import Config
     from halflap.core.values import ClientChannel, ServerEvent, Tool
+    from halflap.gateway.compose import Composer
     from halflap.lint.live import Linter
     from halflap.sandbox.run.report import Kept
     from halflap.store import Store
     from halflap.upstream import Pool
-
-__all__ = ["Host", "Parts", "build"]
 
 
 class Host(NamedTuple):
@@ -183,15 +182,7 @@ class Parts:
             self.catalog.register(self.dspy)
 
         # Answers that need several parts
-        self.composer = Composer(
-            config=config,
-            store=store,
-            catalog=self.catalog,
-            finder=self.finder,
-            policy=policy,
-            sync=self._sync,
-            learned=self.learned,
-        )
+        self.metrics = Metrics(store, self.catalog, self._sync, self.learned)
         self.doctor = Doctor(
             config=config,
             store=store,
@@ -202,7 +193,7 @@ class Parts:
             programs=self.programs,
             dspy=self.dspy,
             learned=self.learned,
-            composer=self.composer,
+            metrics=self.metrics,
         )
 
     async def start(self) -> None:
@@ -223,8 +214,16 @@ class Parts:
             for part in opened:
                 closing.push_async_callback(part.close)
 
+    async def composer(self) -> Composer:
+        """Return what composes tools. It takes long to import, so that happens when it is first needed."""
+        module = await asyncio.to_thread(import_module, "halflap.gateway.compose")
+        made: Composer = module.Composer(
+            self.catalog, self.finder, self.calls.policy, self._sync, self.learned
+        )
+        return made
+
     async def linter(self) -> Linter:
-        """Return what lints servers; few ask for it, so it is loaded here."""
+        """Return what lints servers, loaded when it is needed as well."""
         module = await asyncio.to_thread(import_module, "halflap.lint.live")
         made: Linter = module.Linter(
             self._config, self.store, self.catalog, self.pool.get, self.learned.of_all, self.learned.breaches

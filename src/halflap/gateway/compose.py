@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from halflap.core.errors import StoreError, UsageError
+from halflap.core.errors import UsageError
 from halflap.core.values import OWN
+from halflap.graph.edges import explain
+from halflap.graph.effects import may_change as changes
+from halflap.graph.naming import words_in_text, words_of
+from halflap.graph.plan import Target, plan, target_of, workflow_json
+from halflap.workflows.model.form import write_net
+from halflap.workflows.run.suggested import suggested_net
 
 if TYPE_CHECKING:
     from halflap.calls import Policy
     from halflap.catalog import Catalog, Finder, Hit
-    from halflap.config import Config
     from halflap.gateway.learned import LearnedSchemas
     from halflap.graph.edges import Edge, Explanation, Graph
-    from halflap.graph.plan import Planned, Target, Workflow
+    from halflap.graph.plan import Planned, Workflow
     from halflap.observe import GraphSync
-    from halflap.store import Store
-
-__all__ = ["MAX_CANDIDATES", "MAX_SUGGESTIONS", "Composer"]
 
 MAX_SUGGESTIONS = 10
 _PLANS = 3
@@ -30,45 +30,31 @@ MAX_CANDIDATES = 5
 """Candidates for a goal. Doubling it gives the caller more to choose from, and more to read."""
 
 
+@dataclass(frozen=True)
 class Composer:
     """Answers which tools fit together, and suggests workflows. It is the one place that decides what may be suggested."""
 
-    def __init__(
-        self,
-        *,
-        config: Config,
-        store: Store,
-        catalog: Catalog,
-        finder: Finder,
-        policy: Policy,
-        sync: GraphSync,
-        learned: LearnedSchemas,
-    ) -> None:
-        self._config = config
-        self._store = store
-        self._catalog = catalog
-        self._finder = finder
-        self._policy = policy
-        self._sync = sync
-        self._learned = learned
+    catalog: Catalog
+    finder: Finder
+    policy: Policy
+    sync: GraphSync
+    learned: LearnedSchemas
 
     async def graph(self) -> Graph:
         """Return the graph of the callable tools. It changes as more is learned: ask again after a while."""
         await self._catch_up()
-        return await self._sync.graph()
+        return await self.sync.graph()
 
     async def edges(self) -> Sequence[Edge]:
         """Return the edges to every tool, from the best few tools for each of its parameters."""
         await self._catch_up()
-        return await self._sync.run(lambda graph: list(graph.edges()))
+        return await self.sync.run(lambda graph: list(graph.edges()))
 
     async def explain(self, source: str, target: str) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""
-        from halflap.graph.edges import explain  # noqa: PLC0415 -- see the top of `build`
-
         graph = await self.graph()
         ends = [self.tool_named(graph, name) for name in (source, target)]
-        return await self._sync.run(lambda graph: explain(graph, *ends))
+        return await self.sync.run(lambda graph: explain(graph, *ends))
 
     async def suggest(
         self,
@@ -100,49 +86,6 @@ class Composer:
         limit = min(limit or MAX_CANDIDATES, MAX_CANDIDATES)
         return await self._candidates(goal, given, limit, may_change=may_change, nets=nets)
 
-    async def metrics(self) -> dict[str, Any]:
-        """Count tools by what is known of their results, edges by coverage and evidence, and the cost of learning.
-
-        The last is summed over all gateways that use the store; `meanings` explains each of its numbers.
-        """
-        await self._catch_up()
-        return await self.counts()
-
-    async def counts(
-        self, tools: Collection[str] | None = None, *, seconds: float = math.inf
-    ) -> dict[str, Any]:
-        """Count the same without asking any server; with `tools`, only edges from or to one of them.
-
-        Edges are None if counting them takes longer than `seconds`.
-        """
-        edges = await self._sync.run(
-            lambda graph: _counted(
-                (
-                    one
-                    for one in graph.edges()
-                    if tools is None or not {one.source, one.target}.isdisjoint(tools)
-                ),
-                time.monotonic() + seconds,
-            )
-        )
-        try:
-            meters = await self._store.counters()
-        except StoreError:
-            meters = {}
-        from halflap.observe import METERS  # noqa: PLC0415 -- see the top of `build`
-
-        snapshot = self._catalog.snapshot
-        outputs = Counter((await self._learned.output_kinds()).values())
-        return {
-            "tools": len(snapshot.tools),
-            "callable": len(snapshot.callable),
-            "servers": {name: len(tools) for name, tools in sorted(snapshot.by_server.items())},
-            "outputs": {kind: outputs[kind] for kind in ("declared", "learned", "unknown")},
-            "edges": edges,
-            "learning": {name: meters.get(f"learning_{name}", 0.0) for name in METERS},
-            "meanings": METERS,
-        }
-
     def tool_named(self, graph: Graph, name: str) -> str:
         """Return the full name of a tool; raises where there is none, or it may not be called."""
         if name in graph.tools:
@@ -154,20 +97,18 @@ class Composer:
             raise UsageError(
                 f"Several servers have a tool {name!r}: {', '.join(sorted(named)[:5])}. Give the whole name of one."
             )
-        self._policy.admit(self._catalog.known(name), self._catalog.snapshot)
+        self.policy.admit(self.catalog.known(name), self.catalog.snapshot)
         raise UsageError(f"{name!r} is not in the graph yet. Ask again.")
 
     async def _catch_up(self) -> None:
         """Wait until all tools are listed, and everything answered so far has been learned from."""
-        await self._catalog.ensure_listed()
-        await self._learned.catch_up()
+        await self.catalog.ensure_listed()
+        await self.learned.catch_up()
 
     def _target(self, graph: Graph, want: str) -> Target:
-        from halflap.graph.plan import target_of  # noqa: PLC0415 -- see the top of `build`
-
         target = target_of(graph, want)
         prefixes = ("mcp__", *(f"{name}__" for name in OWN))
-        if target.kind == "field" and (want in self._catalog.snapshot.tools or want.startswith(prefixes)):
+        if target.kind == "field" and (want in self.catalog.snapshot.tools or want.startswith(prefixes)):
             # The name of a tool that is not there or may not be called: the error says which.
             self.tool_named(graph, want)
         return target
@@ -175,9 +116,7 @@ class Composer:
     async def _plan(
         self, targets: Sequence[Target], have: Mapping[str, Any], limit: int, *, may_change: bool
     ) -> Planned:
-        from halflap.graph.plan import plan  # noqa: PLC0415 -- see the top of `build`
-
-        return await self._sync.run(
+        return await self.sync.run(
             lambda graph: plan(
                 graph, want=targets, have=have, limit=limit, may_change=may_change, may_use=self._may_use
             )
@@ -187,12 +126,9 @@ class Composer:
         self, goal: str, have: Mapping[str, Any], limit: int, *, may_change: bool, nets: bool
     ) -> dict[str, Any]:
         """Plan for the tools that search finds; what may change something comes apart and without a program."""
-        from halflap.graph.effects import may_change as changes  # noqa: PLC0415 -- see the top of `build`
-        from halflap.graph.plan import Target  # noqa: PLC0415 -- as above
-
-        hits = await self._finder.search(goal, MAX_SUGGESTIONS, None)
+        hits = await self.finder.search(goal, MAX_SUGGESTIONS, None)
         found: dict[str, list[dict[str, Any]]] = {"suggestions": [], "changes": [], "missing": []}
-        graph = await self._sync.graph()
+        graph = await self.sync.graph()
         ordered: list[tuple[Hit, Planned]] = []
         for hit in [hit for hit in hits if hit.name in graph.tools and self._may_use(hit.name)][
             :MAX_CANDIDATES
@@ -215,7 +151,7 @@ class Composer:
         return found
 
     async def _signature(self, hit: Hit) -> str:
-        schema = await self._learned.schema_of(self._catalog.snapshot.tools[hit.name])
+        schema = await self.learned.schema_of(self.catalog.snapshot.tools[hit.name])
         return hit.signature if schema.output_type is not None else schema.format_compact()
 
     def _missing(self, planned: Planned) -> list[dict[str, Any]]:
@@ -230,12 +166,12 @@ class Composer:
         return found
 
     def _why_kept_out(self, name: str) -> str | None:
-        tool = self._catalog.snapshot.tools.get(name)
-        why = None if tool is None else self._policy.kept_out_of_programs(tool)
+        tool = self.catalog.snapshot.tools.get(name)
+        why = None if tool is None else self.policy.kept_out_of_programs(tool)
         return None if why is None else f"It {why}"
 
     def _may_use(self, name: str) -> bool:
-        return self._catalog.snapshot.is_callable(name) and self._why_kept_out(name) is None
+        return self.catalog.snapshot.is_callable(name) and self._why_kept_out(name) is None
 
 
 def _rank(goal: str, workflow: Workflow, ordered: Sequence[tuple[Hit, Planned]]) -> int:
@@ -243,8 +179,6 @@ def _rank(goal: str, workflow: Workflow, ordered: Sequence[tuple[Hit, Planned]])
 
     It goes beyond where it also calls a tool that the goal names: `order_history` for "orders of the top customers".
     """
-    from halflap.graph.naming import words_in_text, words_of  # noqa: PLC0415 -- see the top of `build`
-
     asked = set(words_in_text(goal))
 
     def named(one: Workflow) -> set[str]:
@@ -259,33 +193,7 @@ def _rank(goal: str, workflow: Workflow, ordered: Sequence[tuple[Hit, Planned]])
 
 
 def _told(workflow: Workflow, *, nets: bool, with_program: bool = True) -> dict[str, Any]:
-    from halflap.graph.plan import workflow_json  # noqa: PLC0415 -- see the top of `build`
-
     told = workflow_json(workflow, with_program=with_program)
     if nets:
-        from halflap.workflows.model.form import write_net  # noqa: PLC0415 -- as above
-        from halflap.workflows.run.suggested import suggested_net  # noqa: PLC0415 -- as above
-
         told["net"] = write_net(suggested_net(workflow))
     return told
-
-
-def _counted(edges: Iterable[Edge], until: float) -> dict[str, Any] | None:
-    coverage = {"strict": 0, "partial": 0, "optional": 0}
-    evidence: dict[str, dict[str, int]] = {}
-    total = pagination = 0
-    for edge in edges:
-        if time.monotonic() > until:
-            return None
-        total += 1
-        pagination += edge.is_pagination
-        coverage[edge.coverage] += 1
-        for kind in edge.kinds:
-            by_coverage = evidence.setdefault(kind, dict.fromkeys(coverage, 0))
-            by_coverage[edge.coverage] += 1
-    return {
-        "total": total,
-        "pagination": pagination,
-        "coverage": coverage,
-        "evidence": dict(sorted(evidence.items())),
-    }

@@ -21,15 +21,13 @@ if TYPE_CHECKING:
     from halflap.catalog import Catalog, Snapshot
     from halflap.config import Config, ServerConfig
     from halflap.dspy.programs import DspyPrograms
-    from halflap.gateway.compose import Composer
     from halflap.gateway.lazy import Lazy
     from halflap.gateway.learned import LearnedSchemas
+    from halflap.gateway.metrics import Metrics
     from halflap.sandbox.programs import Programs
     from halflap.scripts import Scripts
     from halflap.store import Store
     from halflap.upstream import Pool, SignedIn, Upstream
-
-__all__ = ["Doctor"]
 
 _EDGE_SECONDS = 2.0
 """How long edges are counted; thousands of tools with large schemas would take minutes."""
@@ -53,7 +51,7 @@ class Doctor:
     programs: Programs
     dspy: DspyPrograms
     learned: LearnedSchemas
-    composer: Composer
+    metrics: Metrics
 
     async def health(self) -> dict[str, Any]:
         """Return the rows and findings of all servers as they are, without starting anything."""
@@ -99,7 +97,7 @@ class Doctor:
             ),
             "sandbox": self._sandbox(),
             "store": self._store_state(),
-            "edges": self.composer.counts(tools if servers else None, seconds=_EDGE_SECONDS),
+            "edges": self.metrics.counts(tools if servers else None, seconds=_EDGE_SECONDS),
         }
         if not servers:
             parts["scripts"] = self.scripts.saved()

@@ -13,8 +13,6 @@ from halflap.core.text import plural, visible
 if TYPE_CHECKING:
     from halflap.config import Config
 
-__all__ = ["NO_SERVER_ADVICE", "findings", "rules", "server_findings", "summary"]
-
 NO_SERVER_ADVICE = (
     "Import servers from your other clients with `halflap init`, or add one: halflap add NAME -- COMMAND"
 )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Hit, Snapshot
     from halflap.core.values import Changes, ClientChannel, RegisteredTool, Result, ServerEvent, Tool
     from halflap.gateway.build import Parts
+    from halflap.gateway.compose import Composer
     from halflap.gateway.learned import LearnedSchemas
     from halflap.graph.edges import Explanation, Graph
     from halflap.lint.live import Linted
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from halflap.scripts import Scripts
     from halflap.store import CallRecord, Purged, RunRecord, Store
     from halflap.upstream import Status
-
-__all__ = ["Gateway"]
 
 
 class Gateway:
@@ -320,11 +319,11 @@ class Gateway:
 
     async def graph(self) -> Graph:
         """Return the data-flow graph over all callable tools, as it is now."""
-        return await (await self.prepare()).composer.graph()
+        return await (await self._composer()).graph()
 
     async def explain_edge(self, source: str, target: str) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""
-        return await (await self.prepare()).composer.explain(source, target)
+        return await (await self._composer()).explain(source, target)
 
     async def suggest_workflow(
         self,
@@ -342,12 +341,15 @@ class Gateway:
         is supplied later. With `may_change`, tools that may change something can be on the way. With `nets`, each
         workflow comes as a net, too.
         """
-        composer = (await self.prepare()).composer
+        composer = await self._composer()
         return await composer.suggest(goal, have, want, limit, may_change=may_change, nets=nets)
+
+    async def _composer(self) -> Composer:
+        return await (await self.prepare()).composer()
 
     async def metrics(self) -> dict[str, Any]:
         """Count tools by what is known of their results, edges by coverage and evidence, and the cost of learning."""
-        return await (await self.prepare()).composer.metrics()
+        return await (await self.prepare()).metrics.current()
 
     # Health
 

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, Protocol, TypeVar
 
-__all__ = ["Closable", "Lazy"]
-
 
 class Closable(Protocol):
     async def close(self) -> None: ...

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halflap.schema import ToolSchema, Type
     from halflap.store import Breach, DriftEvent, Store, StoredShape, ToolKey
 
-__all__ = ["LearnedSchemas"]
-
 logger = logging.getLogger(__name__)
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halflap.gateway.lazy import Lazy
     from halflap.upstream import Pool, Upstream
 
-__all__ = ["PassThrough"]
-
 Kind = Literal["prompt", "resource"]
 Lists = Literal["prompts", "resources", "templates"]
 _WAIT_SECONDS = 10.0

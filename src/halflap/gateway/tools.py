@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halflap.gateway.learned import LearnedSchemas
     from halflap.schema import ToolSchema
 
-__all__ = ["Tools", "describe"]
-
 _NO_SCHEMA = "No output schema defined by the upstream server."
 _PROBE = "Inspect the return value in your script (e.g., print(type(result), result[:1])) to determine the structure."
 _NO_FIELD = "The output schema that the upstream server declares names no field."

@@ -126,9 +126,8 @@ class _Form(BaseModel):
 
 
 class _PlaceForm(_Form):
-    # The names are those of other modules, which type checkers do not follow.
-    kinds: dict[Literal[KINDS], _Times]  # type: ignore[valid-type]
-    formats: Annotated[list[Literal[FORMATS]], Field(max_length=1)] | None = None  # type: ignore[valid-type]
+    kinds: dict[Literal[KINDS], _Times]  # type: ignore[valid-type]  # type checkers do not follow the name
+    formats: Annotated[list[str], Field(max_length=1)] | None = None
     values: Annotated[list[tuple[_Value, _Times]], Field(max_length=MOST_VALUES)] | None = []
     items: _PlaceForm | None = None
     records: Annotated[list[_RecordForm], Field(max_length=MOST_VARIANTS)] = []
@@ -145,7 +144,8 @@ class _PlaceForm(_Form):
             records[tag] = merge_records(records.get(tag, Record()), form.read(left - 1))
         return Place(
             kinds={kind: _read_tally(times) for kind, times in self.kinds.items()},
-            format=None if self.formats is None else "".join(self.formats),
+            # Another version may know other formats.
+            format=None if self.formats is None else "".join(one for one in self.formats if one in FORMATS),
             values=None if self.values is None else {one: _read_tally(times) for one, times in self.values},
             items=None if self.items is None else self.items.read(left - 1),
             records=records,

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from halflap.observe.known import Known
     from halflap.store import Breach, DriftEvent
 
-__all__ = ["drift_json", "iso", "observed_json", "usage_note", "without_data"]
-
 _MAX_DRIFT = 10
 _MAX_TEXT = 300
 _MEDIA_KEYS = ("type", "mimeType", "uri", "name")

@@ -26,8 +26,6 @@ from halflap.store import ToolKey
 if TYPE_CHECKING:
     from halflap.store import StoredShape
 
-__all__ = ["Imported", "exported", "read_export"]
-
 FORMAT = "halflap-learned"
 VERSION = 1
 _MAX_NAME = 1_000

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halflap.observe.known import Known
     from halflap.store import Store, ToolKey
 
-__all__ = ["GraphSync"]
-
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -46,7 +44,6 @@ class GraphSync:
         self._store = store
         self._snapshot = snapshot
         self._knowledge = knowledge
-        """None where learning is off."""
         self._is_destructive = is_destructive
         self._changes = changes
         self._uses_lineage = lineage and knowledge.is_used

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halflap.core.values import Tool
     from halflap.store import Store, StoredShape
 
-__all__ = ["Knowledge", "key_of"]
-
 logger = logging.getLogger(__name__)
 
 _MANY = 8

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halflap.schema import Type
     from halflap.store import StoredShape, ToolKey
 
-__all__ = ["IMPORTED", "Compared", "Known", "compare", "known_of", "merged", "whole"]
-
 IMPORTED = "import:"
 """Prefix of the origins that came from other gateways."""
 _MEDIA = frozenset({"image", "audio", "resource", "resource_link"})

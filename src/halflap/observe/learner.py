@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from halflap.schema import Reading
     from halflap.store import CallRecord, Store, ToolKey
 
-__all__ = ["METERS", "Learner"]
-
 logger = logging.getLogger(__name__)
 
 METERS = {

@@ -96,7 +96,7 @@ class Site:
         return await self.gateway.learned.output_kinds()
 
     async def _edges(self) -> Sequence[Edge]:
-        return await (await self.gateway.prepare()).composer.edges()
+        return await (await (await self.gateway.prepare()).composer()).edges()
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ async def show_graph(
             if tool is None:
                 edges, tools = await asyncio.to_thread(lambda: list(found.edges())), dict(found.tools)
             else:
-                name = gateway.parts.composer.tool_named(found, await resolve(gateway, tool))
+                name = (await gateway.parts.composer()).tool_named(found, await resolve(gateway, tool))
                 around = {(one.source, one.target): one for one in (*found.into(name), *found.out_of(name))}
                 edges, ends = list(around.values()), {name, *(end for pair in around for end in pair)}
                 tools = {one: found.tools[one] for one in sorted(ends)}

@@ -70,7 +70,7 @@ _FEW_TOOLS, _FEW_SHARE = 6, 0.01
 """A plain name that more tools return, in number and as a share, says less about where a value comes from."""
 
 _LOOSE = (SELF_NAMING - {"login"}) | {"uid", "uuid"}
-_RARE_FORMATS = frozenset({"email", "ipv4", "ipv6"})
+_RARE_FORMATS = frozenset({"email", "ipv4"})
 
 
 class Meaning(NamedTuple):
