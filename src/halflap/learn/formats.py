@@ -22,7 +22,7 @@ _PATH = rf"{_SIGN}*+(?:%[0-9A-Fa-f]{{2}}{_SIGN}*+)*+"
 
 _SAMPLE = 16
 
-_PATTERNS = {
+_FORMATS = {
     "date-time": f"(?:{_DAY})[Tt]{_CLOCK}{_ZONE}",
     "date-time-local": f"(?:{_DAY})[Tt]{_CLOCK}",
     "date": _DAY,
@@ -39,16 +39,16 @@ _PATTERNS = {
     ),
     "ipv4": rf"{_BYTE}(?:\.{_BYTE}){{3}}",
 }
-MATCHERS = {name: re.compile(pattern).fullmatch for name, pattern in _PATTERNS.items()}
+PATTERNS = {name: re.compile(pattern) for name, pattern in _FORMATS.items()}
 """A date-time has its distance from UTC; without, it is `date-time-local`, as OpenAPI names it."""
-FORMATS = tuple(MATCHERS)
-_LINES = {name: re.compile(f"(?:(?:{pattern})\n)++").fullmatch for name, pattern in _PATTERNS.items()}
+FORMATS = tuple(PATTERNS)
+_LINES = {name: re.compile(f"(?:(?:{pattern})\n)++").fullmatch for name, pattern in _FORMATS.items()}
 """For many texts at once, each with a line break behind it."""
 
 
 def format_of(text: str) -> str:
     """Return the format that a text has, or an empty string."""
-    return next((name for name, fits in MATCHERS.items() if fits(text)), "")
+    return next((name for name, pattern in PATTERNS.items() if pattern.fullmatch(text)), "")
 
 
 def all_have(name: str, texts: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from halflap.graph.paths import EACH, NAME, VALUE, Path, Step, path_text
 from halflap.graph.paths import key as key_step
 from halflap.learn import is_name
-from halflap.learn.formats import MATCHERS
+from halflap.learn.formats import PATTERNS
 
 NOTHING, WEAK, SURE = 0, 1, 2
 """How much a value tells: nothing; something, beside another that goes the same way; enough by itself."""
@@ -24,7 +24,7 @@ _DAY_OR_CLOCK = re.compile(
     r"(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4})(?:[T ]\d\d?:[0-9:.]+)?(?: ?Z|[+-][0-9:]+)?"
     r"|\d\d?:\d\d(?::[0-9.]+)?(?: ?[AaPp][Mm]|Z|[+-][0-9:]+)?"
 ).fullmatch
-_DURATION = MATCHERS["duration"]
+_DURATION = PATTERNS["duration"].fullmatch
 _MASKED = re.compile(r"(?i)[\[<(*](?:redacted|masked|hidden|secret|cut)[\]>)*]|[*•█]{4}|xxxx|\A\W*\Z").search
 """What was redacted in a log, and what has no letter in it."""
 _SMALLEST_NUMBER = 10_000
