@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).parent.parent
@@ -64,14 +65,12 @@ async def measure(tools: Mapping[str, Tool]) -> int:
 
 
 def checker_over(tools: Mapping[str, Tool]) -> Checker:
-    snapshot = Snapshot(tools=dict(tools))
+    seen: Any = SimpleNamespace(snapshot=Snapshot(tools=dict(tools)), configured=())
 
     async def settle() -> None:
         """Wait for nothing."""
 
-    return Checker(
-        Examiner(), snapshot=lambda: snapshot, settle=settle, servers=[], is_breached=lambda _: False
-    )
+    return Checker(Examiner(), seen_by=lambda _: seen, settle=settle, is_breached=lambda _: False)
 
 
 async def mistaken(checker: Checker, codes: Sequence[str]) -> list[str]:

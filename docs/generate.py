@@ -28,7 +28,7 @@ from typer.main import get_command
 import halflap
 from halflap.cli.app import app
 from halflap.config import Config
-from halflap.config.models import SECTIONS, ConfigFile, LmConfig, ServerEntry, TopLevel
+from halflap.config.models import SECTIONS, ConfigFile, LmConfig, Profile, ServerEntry, TokenEntry, TopLevel
 from halflap.core import errors
 from halflap.core.errors import HalflapError
 from halflap.core.text import join
@@ -87,7 +87,12 @@ def with_findings(page: str) -> str:
 
 def settings() -> dict[str, list[tuple[str, str, str, str]]]:
     """Return name, type, default and meaning of every setting, by section."""
-    sections: dict[str, type[BaseModel]] = {**SECTIONS, "programs.lm": LmConfig}
+    sections: dict[str, type[BaseModel]] = {
+        **SECTIONS,
+        "programs.lm": LmConfig,
+        "profiles.NAME": Profile,
+        "http.tokens.NAME": TokenEntry,
+    }
     tables = {
         name: [
             (f"{name}.{key}", kind, default, meaning) for key, kind, default, meaning in _settings_of(model)
@@ -164,6 +169,8 @@ def _default(value: Any) -> str:
         return f"`{str(value).lower()}`"
     if isinstance(value, str):
         return f"`{value}`"
+    if isinstance(value, tuple):
+        return ", ".join(map(_default, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -11,10 +11,12 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
-from halflap.config import load_config
+from halflap.config import load_config, token_hash
 from halflap.gateway import Gateway
 from halflap.server import Front
 from halflap.server import http as served
+from halflap.server.audit import Audit
+from halflap.server.tokens import Tokens
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -47,7 +49,14 @@ async def main(config: str) -> None:
         sys.stdout.flush()
 
     try:
-        await served.serve_http(gateway, front, listener, {"conformance": TOKEN}, on_ready=ready)
+        await served.serve_http(
+            gateway,
+            front,
+            listener,
+            Tokens({"conformance": token_hash(TOKEN)}),
+            audit=Audit(),
+            on_ready=ready,
+        )
     finally:
         front.close()
         await gateway.close()

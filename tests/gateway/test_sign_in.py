@@ -13,7 +13,8 @@ import mcp_types as types
 import pytest
 from mcp import Client
 
-from halflap.config import Config
+from halflap.config import Config, HttpConfig
+from halflap.config.models import TokenEntry
 from halflap.core.errors import SignInNeededError
 from halflap.core.values import CallContext, principal_of_person
 from halflap.gateway import Gateway
@@ -96,6 +97,8 @@ async def test_a_client_that_can_show_links_signs_in_during_the_call(
 
 
 async def test_people_who_share_a_gateway_have_their_own_sign_ins(config: Config) -> None:
+    people = {name: TokenEntry(token=f"the-token-of-{name}-1234") for name in ("ann", "bob")}
+    config = replace(config, http=HttpConfig(tokens=people))
     await sign_in(config)
     ann, bob = (CallContext(principal=principal_of_person(name)) for name in ("ann", "bob"))
     async with Gateway.open(config) as gateway:

@@ -22,7 +22,7 @@ from halflap.server import Front
 from support import HALFLAP
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
     from pathlib import Path
 
 HANDSHAKE = {
@@ -137,9 +137,15 @@ class Served:
 
 
 @contextmanager
-def served(home: Path, *servers: dict[str, Any], address: str = ":0", **more: Any) -> Iterator[Served]:
+def served(
+    home: Path,
+    *servers: dict[str, Any],
+    address: str = ":0",
+    arguments: Sequence[str] = (),
+    **more: Any,
+) -> Iterator[Served]:
     with subprocess.Popen(
-        [HALFLAP, "serve", "-c", configure(home, *servers, **more), "--http", address],
+        [HALFLAP, "serve", "-c", configure(home, *servers, **more), "--http", address, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

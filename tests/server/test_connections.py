@@ -10,6 +10,7 @@ import uvicorn
 
 from halflap.server.connections import Connections, Refusals
 from halflap.server.http import Guard, bind
+from halflap.server.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -25,7 +26,7 @@ async def never(*_arguments: Any) -> None:
 async def serving(**limits: Any) -> AsyncIterator[tuple[int, Refusals]]:
     refusals = Refusals()
     connections = Connections(refusals, **limits)
-    guard: Any = Guard(never, {"ann": "token"}, frozenset({"127.0.0.1"}), (), refusals)
+    guard: Any = Guard(never, Tokens({}), frozenset({"127.0.0.1"}), (), refusals)
     protocol: Any = connections.protocol
     server = uvicorn.Server(uvicorn.Config(guard, http=protocol, log_config=None, lifespan="off", ws="none"))
     listener = bind("127.0.0.1", 0)

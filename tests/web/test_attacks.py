@@ -14,10 +14,9 @@ import pytest
 from halflap.config import Config
 from halflap.server.connections import Refusals
 from halflap.server.http import Guard, page_hosts
-from halflap.server.tokens import Tokens
 from halflap.web import SignIn, WebPage
 from servers.memory import Memory, definition, structured
-from web.visitor import ADDRESS, ANN, BOB, HOSTS, TOKENS, Markup, new_link, stranger, visiting
+from web.visitor import ADDRESS, ANN, BOB, HOSTS, TOKENS, Markup, hashed, new_link, stranger, visiting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +111,7 @@ async def test_links_and_sessions_are_private_files_without_their_secrets(home: 
 
 async def test_a_session_outlives_a_restart_and_ends_with_signing_out() -> None:
     async with visiting() as visitor:
-        again = await asyncio.to_thread(WebPage, visitor.gateway, Tokens(TOKENS), HOSTS)
+        again = await asyncio.to_thread(WebPage, visitor.gateway, hashed(TOKENS), HOSTS)
         other = stranger(again, visitor.gateway)
         other.client.cookies = visitor.client.cookies
         assert (await other.get("/")).status_code == 200
@@ -129,7 +128,7 @@ async def test_a_token_signs_in_its_owner_until_it_changes() -> None:
         assert (await visitor.sign_in_as(TOKENS[ANN])).status_code == 303
         assert ANN in (await visitor.get("/")).text
         for tokens in ({BOB: TOKENS[BOB]}, {ANN: "another-token-of-ann"}):
-            page = await asyncio.to_thread(WebPage, visitor.gateway, Tokens(tokens), HOSTS)
+            page = await asyncio.to_thread(WebPage, visitor.gateway, hashed(tokens), HOSTS)
             late = stranger(page, visitor.gateway)
             late.client.cookies = visitor.client.cookies
             assert (await late.get("/")).status_code == 401
@@ -300,7 +299,7 @@ async def test_the_servers_guard_lets_only_the_pages_own_paths_through() -> None
         passed.append(scope["path"])
 
     async with visiting() as visitor:
-        guard: Any = Guard(mcp, TOKENS, HOSTS, (), Refusals(), page=visitor.page)
+        guard: Any = Guard(mcp, hashed(TOKENS), HOSTS, (), Refusals(), page=visitor.page)
         outside = stranger(guard, visitor.gateway)
         for path in ("/mcp", "/mcp/", "/metrics", "/servers/x/mcp", "/unknown", "/Tools", "/tools.json"):
             answer = await outside.get(path)

@@ -21,13 +21,12 @@ import uvicorn
 
 from halflap import Gateway
 from halflap.core.values import CallContext
-from halflap.server.tokens import Tokens
 from halflap.web import WebPage
 from servers.memory import bundled
 from support import eventually
 from web.test_attacks import hostile
 from web.test_pages import HISTORY, NET, PROGRAM
-from web.visitor import HOSTS, TOKENS
+from web.visitor import HOSTS, PEOPLE, TOKENS, hashed
 
 pytestmark = [pytest.mark.slow]
 
@@ -57,11 +56,11 @@ class Served:
         self.thread = threading.Thread(target=self.loop.run_until_complete, args=(self._serve(),))
 
     async def _serve(self) -> None:
-        config = {"web": {"allow_calls": True}}
+        config = {"web": {"allow_calls": True}, "http": {"tokens": PEOPLE}}
         async with Gateway.open(config, servers={**bundled(), **hostile()}) as gateway:
             await gateway.settle()
             self.run = (await gateway.execute(PROGRAM, CallContext("local"))).run
-            self.page = await asyncio.to_thread(WebPage, gateway, Tokens(TOKENS), HOSTS)
+            self.page = await asyncio.to_thread(WebPage, gateway, hashed(TOKENS), HOSTS)
             server = uvicorn.Server(uvicorn.Config(self.page, port=0, log_level="error"))
             serving = asyncio.create_task(server.serve())
             while not server.started:

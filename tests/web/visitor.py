@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from halflap import Gateway
+from halflap.config import token_hash
 from halflap.core.values import CallContext
 from halflap.server.tokens import Tokens
 from halflap.web import WebPage
@@ -23,6 +24,11 @@ ADDRESS = "http://127.0.0.1:8765"
 HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 ANN, BOB = "person:ann", "person:bob"
 TOKENS = {ANN: "the-token-of-ann-1234", BOB: "the-token-of-bob-1234"}
+PEOPLE = {"ann": TOKENS[ANN], "bob": TOKENS[BOB]}
+
+
+def hashed(tokens: Mapping[str, str]) -> Tokens:
+    return Tokens({principal: token_hash(token) for principal, token in tokens.items()})
 
 
 @dataclass
@@ -90,10 +96,11 @@ async def visiting(
     **config: Any,
 ) -> AsyncIterator[Visitor]:
     """Open a gateway and its page; the visitor is its owner."""
+    config.setdefault("http", {"tokens": PEOPLE})
     if servers_config:
         config["servers"] = dict(servers_config)
     async with Gateway.open(config, servers=servers) as gateway:
-        page = await asyncio.to_thread(WebPage, gateway, Tokens(TOKENS), HOSTS)
+        page = await asyncio.to_thread(WebPage, gateway, hashed(TOKENS), HOSTS)
         visitor = stranger(page, gateway)
         async with visitor.client:
             if signed_in:

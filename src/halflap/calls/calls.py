@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from halflap.calls.recorder import Recorder, new_id
 from halflap.calls.validation import Validators, aside
-from halflap.catalog import namespaced
+from halflap.catalog import View, namespaced
 from halflap.core.errors import HalflapError, ToolFailedError, ToolHeldError
 from halflap.core.values import OWN, CallContext, Result, Tool
 from halflap.schema import is_small
@@ -21,6 +22,8 @@ from halflap.store import SENT, TOOL_ERROR, CallRecord
 if TYPE_CHECKING:
     from halflap.calls.policy import Policy
     from halflap.catalog import Catalog, Servers, Snapshot
+    from halflap.catalog.view import Seen
+    from halflap.config import Profile
 
 __all__ = ["Calls", "Observe"]
 
@@ -133,6 +136,21 @@ class Calls:
         self._pool = pool
         self._recorder = recorder
         self._observe = observe
+        self._views: dict[Profile, View] = {}
+
+    def seen_by(self, principal: str) -> Seen:
+        """Return the catalogue as far as it exists for a principal."""
+        profile = self.policy.profile_of(principal)
+        return self._catalog if profile is None else self.view(profile)
+
+    def view(self, profile: Profile) -> View:
+        if profile not in self._views:
+            self._views[profile] = View(
+                self._catalog,
+                shows=partial(self.policy.shows, profile=profile),
+                serves=partial(self.policy.serves, profile=profile),
+            )
+        return self._views[profile]
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
@@ -140,7 +158,7 @@ class Calls:
         """Call a tool by its namespaced name."""
         context = context or CallContext()
         try:
-            tool = await self._catalog.find(name)
+            tool = await self.seen_by(context.principal).find(name)
         except BaseException as error:
             # Recorded like any other call.
             with CallTrace(self._recorder, _not_found(name, error), arguments, context):
@@ -194,7 +212,7 @@ class Calls:
 
     def _authorize(self, tool: Tool, snapshot: Snapshot, context: CallContext) -> None:
         """Raise if the tool must not be called, in general or by this caller."""
-        self.policy.admit(tool, snapshot)
+        self.policy.admit(tool, snapshot, self.policy.profile_of(context.principal))
         if context.rule is not None:
             context.rule(tool)
 
@@ -204,7 +222,8 @@ class Calls:
         """Send a request for a prompt or a resource to its server, under the same rules and records as a call."""
 
         async def admit() -> None:
-            self.policy.admit(feature, self._catalog.snapshot)
+            profile = self.policy.profile_of(context.principal)
+            self.policy.admit_feature(feature, self._catalog.snapshot, profile)
 
         with CallTrace(self._recorder, feature, params, context) as trace:
             await admit()

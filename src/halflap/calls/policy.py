@@ -1,47 +1,99 @@
-"""What may be called, and what is known about a tool's effects."""
+"""What may be called by whom, and what is known about a tool's effects."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
 from halflap.catalog import block_rule, matches, namespaced
+from halflap.config import Profile
 from halflap.core.errors import ToolBlockedError, ToolHeldError
-from halflap.core.values import DSPY, OWN, Tool
+from halflap.core.values import DSPY, OWN, Tool, has_shared_token, person_of
 
 if TYPE_CHECKING:
     from halflap.catalog import Snapshot
-    from halflap.config import Config
+    from halflap.config import Config, ExecutionConfig
 
 __all__ = ["Policy"]
+
+_NOTHING = Profile.model_construct(servers=())
+"""The profile of someone whose token was revoked."""
 
 
 class Policy:
     """The user's rules, and the servers' claims as far as the user trusts them."""
 
     def __init__(self, config: Config) -> None:
+        self.access = config
+        """The configuration that says who may use what. It is replaced while calls are under way: one that is revoked
+        meanwhile is not sent."""
         self._tools = config.tools
-        self._programs_only_read = config.execution.read_only
+        self._execution = config.execution
         # Claims about a DSPy program are our own: they follow from the tools it may call.
         self._trusted = frozenset({DSPY, *(one.name for one in config.servers if one.trust_annotations)})
 
-    def admit(self, tool: Tool, snapshot: Snapshot) -> None:
-        """Raise if a tool, prompt or resource is blocked, or held back because its definition changed."""
-        rule = block_rule(tool, self._tools)
+    # Who
+
+    def profile_of(self, principal: str) -> Profile | None:
+        """Return what a principal may use; None for everything."""
+        person, name = person_of(principal), self.access.profile
+        if person is not None:
+            entry = self.access.http.tokens.get(person)
+            if entry is None:
+                return _NOTHING
+            name = entry.profile or name
+        elif has_shared_token(principal) and self.access.http.tokens:
+            return _NOTHING
+        return None if name is None else self.access.profiles[name]
+
+    def limits_of(self, principal: str) -> ExecutionConfig:
+        """Return the limits of a principal's programs."""
+        profile = self.profile_of(principal)
+        return self._execution if profile is None else profile.applied_to(self._execution)
+
+    def serves(self, server: str, profile: Profile | None) -> bool:
+        """Return whether a server exists for a profile."""
+        return profile is None or matches(server, profile.servers) is not None
+
+    def names(self, tool: Tool, profile: Profile | None) -> bool:
+        """Return whether a profile names a tool, prompt or resource, whatever it does."""
+        return profile is None or (
+            self.serves(tool.server, profile) and matches(tool.name, profile.tools) is not None
+        )
+
+    def shows(self, tool: Tool, profile: Profile | None) -> bool:
+        """Return whether a tool exists for a profile."""
+        is_harmless = profile is None or not profile.read_only or self._is_harmless(tool)
+        return is_harmless and self.names(tool, profile)
+
+    # What
+
+    def admit(self, tool: Tool, snapshot: Snapshot, profile: Profile | None) -> None:
+        """Raise if a tool is blocked, left out of the profile, or held back because its definition changed."""
+        if not self.shows(tool, profile):
+            raise ToolBlockedError(tool.name, "the profile")
+        self.admit_feature(tool, snapshot, profile)
+
+    def admit_feature(self, feature: Tool, snapshot: Snapshot, profile: Profile | None) -> None:
+        """Do the same for a prompt or resource: reading it changes nothing."""
+        rule = block_rule(feature, self._tools) if self.names(feature, profile) else "the profile"
         if rule is not None:
-            raise ToolBlockedError(tool.name, rule)
-        if tool.name in snapshot.held:
-            raise ToolHeldError(tool.name, snapshot.changed.get(tool.name, ()))
+            raise ToolBlockedError(feature.name, rule)
+        if feature.name in snapshot.held:
+            raise ToolHeldError(feature.name, snapshot.changed.get(feature.name, ()))
 
     def kept_out_of_programs(self, tool: Tool) -> str | None:
         """Return why no program may call the tool, to follow its name; None if programs may."""
-        # A script or DSPy program is judged by its own calls, which are checked too.
-        is_ours = tool.server in OWN and not self.is_destructive(tool)
-        if not self._programs_only_read or is_ours or self.is_read_only(tool):
+        if not self._execution.read_only or self._is_harmless(tool):
             return None
         return (
             "is not known to be read-only, and with `execution.read_only` programs can call no other tools. The user "
             "can list it under `tools.read_only`."
         )
+
+    def _is_harmless(self, tool: Tool) -> bool:
+        # A script or DSPy program is judged by its own calls, which are checked too.
+        is_ours = tool.server in OWN and not self.is_destructive(tool)
+        return is_ours or self.is_read_only(tool)
 
     def is_destructive(self, tool: Tool) -> bool:
         """Return whether the tool destroys things: the user says so, or its server does, trusted or not."""

@@ -1,13 +1,14 @@
 """The tools there are: their definitions and names, which of them may be called, and search over them.
 
 Read `catalog` first: it asks servers for their tools when that is due, merges what they list (`listing`) into the store, and
-publishes an immutable `Snapshot` after every change. `search` finds tools. The catalogue opens no connections and calls no tools.
+publishes an immutable `Snapshot` after every change. A `View` is what a profile shows of it. `search` finds tools. The catalogue opens no connections and calls no tools.
 """
 
 from halflap.catalog.catalog import Catalog, Servers
 from halflap.catalog.listing import PARTS, changed_parts, choose_name, feature_name, namespaced
 from halflap.catalog.search import Finder, Hit
 from halflap.catalog.snapshot import Snapshot, block_rule, matches
+from halflap.catalog.view import View
 
 __all__ = [
     "PARTS",
@@ -16,6 +17,7 @@ __all__ = [
     "Hit",
     "Servers",
     "Snapshot",
+    "View",
     "block_rule",
     "changed_parts",
     "choose_name",

@@ -93,7 +93,8 @@ class Catalog:
         self._refresh_stale = refresh_stale
         self._clock = clock
         enabled = [server for server in config.servers if not server.disabled]
-        self._configured = tuple(server.name for server in enabled)
+        self.configured = tuple(server.name for server in enabled)
+        """The enabled servers, also those that have not listed their tools yet."""
         self._fingerprints = {server.name: server.fingerprint for server in enabled}
         # Saved scripts do not depend on any setting.
         self._fingerprints[SCRIPTS] = SCRIPTS
@@ -116,6 +117,10 @@ class Catalog:
         return tuple(
             name for name in self._fingerprints if name not in OWN or name in self.snapshot.by_server
         )
+
+    def serves(self, _server: str) -> bool:
+        """Return whether a server exists here; a view leaves out some."""
+        return True
 
     async def load(self) -> None:
         """Read the stored tools of the configured servers whose settings are still the same."""
@@ -231,7 +236,7 @@ class Catalog:
         await self.look()
         loop, until = asyncio.get_running_loop(), 0.0
         pending: set[asyncio.Task[None]] = set()
-        for name in self._configured:
+        for name in self.configured:
             is_listed, has_failed = name in self._rows, name in self._failures
             if is_listed and not (
                 self._refresh_stale and self._is_older(name, self._config.ttl.list_seconds)
@@ -252,17 +257,17 @@ class Catalog:
 
     def ask_unlisted(self) -> None:
         """Ask the servers that were never listed, without waiting."""
-        for name in self._configured:
+        for name in self.configured:
             if name not in self._rows:
                 self.ask(name)
 
     async def refresh(self, server: str | None) -> Changes:
         """List one server or all of them again, and return what was added, removed and changed."""
         before = self.snapshot
-        names = [*self._configured, *self.own]
+        names = [*self.configured, *self.own]
         if server is not None:
             if server not in names:
-                raise ServerNotFoundError(server, tuple(self._configured))
+                raise ServerNotFoundError(server, tuple(self.configured))
             names = [server]
         for name in self.own.keys() & names:
             await self.own[name].look()
@@ -279,13 +284,13 @@ class Catalog:
                 raise broken[name]
         if name not in self.snapshot.tools:
             await self._recheck(
-                server for server in self._configured if name.startswith(namespaced(server, ""))
+                server for server in self.configured if name.startswith(namespaced(server, ""))
             )
         return self.known(name)
 
     def known(self, name: str) -> Tool:
         """Return the tool of this name from the catalogue as it is now."""
-        return self.snapshot.find(name, self._configured, self.unavailable())
+        return self.snapshot.find(name, self.configured, self.unavailable())
 
     async def _recheck(self, servers: Iterable[str]) -> None:
         """List servers again, except those that were just asked: a program may try very many names."""

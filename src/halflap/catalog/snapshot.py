@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -63,6 +63,16 @@ class Snapshot:
     @cached_property
     def _name_index(self) -> ToolNameIndex:
         return ToolNameIndex(self.callable)
+
+    def only(self, shows: Callable[[Tool], bool], serves: Callable[[str], bool]) -> Snapshot:
+        """Return the same with only these tools, and with what other than tools these servers have."""
+        return replace(
+            self,
+            tools={name: tool for name, tool in self.tools.items() if shows(tool)},
+            servers={name: one for name, one in self.servers.items() if serves(name)},
+            features={name: one for name, one in self.features.items() if serves(name)},
+            prompts={name: one for name, one in self.prompts.items() if serves(one.server)},
+        )
 
     def changes_to(self, later: Snapshot, servers: Iterable[str]) -> Changes:
         """Return what a later snapshot has different for these servers."""

@@ -28,6 +28,7 @@ COMMANDS = {
     "login": "commands.servers.login",
     "logout": "commands.servers.logout",
     "serve": "commands.serve.serve",
+    "token": "commands.tokens.token",
     "web": "commands.serve.web",
     "doctor": "commands.doctor.doctor",
     "list": "commands.tools.list_tools",

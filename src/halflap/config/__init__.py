@@ -17,10 +17,12 @@ from halflap.config.models import (
     LintConfig,
     LintIgnore,
     LmConfig,
+    Profile,
     ProgramsConfig,
     Record,
     ToolsConfig,
     TracesConfig,
+    token_hash,
 )
 from halflap.config.paths import home_dir, path_from, user_config_dir, user_data_dir, working_folder
 from halflap.config.project import (
@@ -43,6 +45,7 @@ __all__ = [
     "LintConfig",
     "LintIgnore",
     "LmConfig",
+    "Profile",
     "ProgramsConfig",
     "ProjectFile",
     "Record",
@@ -57,6 +60,7 @@ __all__ = [
     "load_config",
     "path_from",
     "preview",
+    "token_hash",
     "trust_project_file",
     "user_config_dir",
     "user_data_dir",

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from halflap.config.expand import Scope
-from halflap.config.models import SECTIONS, ConfigFile, Settings, TopLevel
+from halflap.config.models import SECTIONS, ConfigFile, Profile, Settings, TopLevel
 from halflap.config.paths import path_from, user_config_dir, user_data_dir, working_folder
 from halflap.config.project import ProjectFile, find_project_files, read_project_servers
 from halflap.config.reader import Reader, in_order, suggest_key
 from halflap.config.servers import ServerConfig, is_halflap, read_servers
 from halflap.config.syntax import Source, parse, read_bytes, show
-from halflap.core.errors import ConfigError, ConfigProblem
+from halflap.core.errors import ConfigError, ConfigProblem, UsageError
 
 _USER_FILES = ("config.yaml", "config.yml", "config.json")
 _IGNORED_KEYS = frozenset({"$schema", "globalShortcut", "preferences"})
@@ -29,6 +29,9 @@ class Config(Settings):
     servers: tuple[ServerConfig, ...] = ()
     roots: tuple[str, ...] = ()
     """As file:// URIs."""
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    profile: str | None = None
+    """The profile of whoever has none of their own."""
     data_dir: Path = field(default_factory=user_data_dir)
     sources: tuple[Path, ...] = ()
     """The files it was read from, the user's first."""
@@ -40,6 +43,13 @@ class Config(Settings):
     def uses_programs(self) -> bool:
         """Whether DSPy programs are tools, too: only if some are configured, as the shipped ones are examples."""
         return self.programs.root is not None or self.programs.lm is not None
+
+    def restricted_to(self, profile: str) -> Config:
+        """Return the same for clients that have this profile if they have none of their own."""
+        if profile not in self.profiles:
+            known = ", ".join(self.profiles) or "none; add them under `profiles`"
+            raise UsageError(f"There is no profile {profile!r}. Profiles: {known}.")
+        return replace(self, profile=profile)
 
     @classmethod
     def from_mapping(
@@ -102,14 +112,18 @@ def _read_user_file(reader: Reader) -> Config:
             reader.add((key,), f"Unknown key `{show(str(key))}`.", advice, "config-unknown-key")
         elif value is None:
             continue
-        elif key == "roots":
+        elif key in TopLevel.model_fields:
             top_level = reader.read(TopLevel, (), {key: value})
-            settings[key] = () if top_level is None else top_level.roots
+            settings |= {} if top_level is None else {key: getattr(top_level, key)}
         elif key in SECTIONS:
             # Building a validator takes milliseconds; a section that is not there gets its defaults without one.
             section = reader.read(SECTIONS[key], (key,), value)
             settings |= {} if section is None else {key: section}
     config = Config(**settings)
+    for name, entry in config.http.tokens.items():
+        if entry.profile is not None and entry.profile not in config.profiles:
+            message = f"`http.tokens.{name}.profile`: there is no profile `{show(entry.profile)}`."
+            reader.add(("http", "tokens", name, "profile"), message, "Add it under `profiles`.")
     return replace(config, servers=tuple(read_servers(reader, config.upstream)))
 
 

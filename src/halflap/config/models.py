@@ -6,9 +6,19 @@ published JSON Schema are generated from them. `ConfigFile` is the whole file. `
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, Self, get_args
+from hashlib import sha256
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+    model_validator,
+)
 
 from halflap.config.reader import problem
 from halflap.config.validators import (
@@ -29,7 +39,8 @@ from halflap.config.validators import (
     Root,
     Seconds,
     Text,
-    Tokens,
+    Token,
+    TokenHash,
     TransportName,
     WebAddress,
 )
@@ -207,12 +218,83 @@ class LintConfig(Section):
     max_description_bytes: Count = setting(2_048, "How many bytes the description of a tool may have.")
 
 
+class Profile(Section):
+    """What someone may use. Whatever it leaves out does not exist for them; by default it leaves out nothing."""
+
+    servers: tuple[Text, ...] = setting(
+        ("*",),
+        "Names of servers, or globs; saved scripts and DSPy programs are the servers `script` and `dspy`.",
+    )
+    tools: tuple[Pattern, ...] = setting(("*",), "Names of tools, prompts and resources, or globs.")
+    read_only: Flag = setting(False, "Only tools that are known to change nothing.")
+    metrics: Flag = setting(False, "Read `/metrics`, which counts the tools of every server.")
+    max_programs: Count | None = setting(
+        None, "How many programs one person may run at the same time, within `execution.max_programs`."
+    )
+    timeout_seconds: Seconds | None = setting(
+        None, "Time limit of a program, if shorter than `execution.timeout_seconds`."
+    )
+    max_calls: Count | None = setting(
+        None, "How many calls a program may make, if fewer than `execution.max_calls`."
+    )
+
+    def applied_to(self, execution: ExecutionConfig) -> ExecutionConfig:
+        """Return the limits of programs, lowered to those of the profile."""
+        own = {"timeout_seconds": self.timeout_seconds, "max_calls": self.max_calls}
+        lowered = {key: min(one, getattr(execution, key)) for key, one in own.items() if one is not None}
+        return execution.model_copy(update=lowered)
+
+
+def token_hash(token: str | bytes) -> str:
+    """Return the hash that is kept of a token. Tokens are random and long, so a fast hash is enough."""
+    return f"sha256:{sha256(token if isinstance(token, bytes) else token.encode()).hexdigest()}"
+
+
+class TokenEntry(Section):
+    """A person's token, as its hash or as it is, and their profile."""
+
+    exclusive = frozenset({"hash", "token"})
+
+    hash: TokenHash | None = setting(None, "The token's hash, as `halflap token add` writes it.", repr=False)
+    token: Token | None = setting(None, "The token itself, best written as a `${VARIABLE}`.", repr=False)
+    profile: Text | None = setting(None, "The profile that applies; without one, nothing is left out.")
+
+    @model_validator(mode="after")
+    def _has_token(self) -> Self:
+        if self.hash is None and self.token is None:
+            raise problem("config-wrong-value", "it has no token.", "Make one with `halflap token add`.")
+        return self
+
+    @property
+    def digest(self) -> str:
+        return self.hash or token_hash(self.token or "")
+
+
+def _token_alone(value: Any) -> Any:
+    return {"token": value} if isinstance(value, str) else value
+
+
+def _different(tokens: dict[str, TokenEntry]) -> dict[str, TokenEntry]:
+    if len({one.digest for one in tokens.values()}) < len(tokens):
+        raise problem("config-wrong-value", "two people have the same token.")
+    return tokens
+
+
+_Entry = Annotated[TokenEntry, BeforeValidator(_token_alone, json_schema_input_type=Token | TokenEntry)]
+
+
 class HttpConfig(Section):
     """Who may use Halflap over HTTP."""
 
     allowed_hosts: tuple[Text, ...] = setting((), "Further accepted values of the `Host` header.")
     allowed_origins: tuple[Text, ...] = setting((), "Further accepted values of the `Origin` header.")
-    tokens: Tokens = setting({}, "A token for each person, by name, instead of one for everyone.", repr=False)
+    tokens: Annotated[dict[str, _Entry], AfterValidator(_different)] = setting(
+        {}, "Each person's token and profile, by name, instead of one token for everyone.", repr=False
+    )
+    audit: Flag = setting(
+        True,
+        "Keep a log of who asked for what, refused requests included, in `audit.jsonl` of the data folder.",
+    )
 
 
 class WebConfig(Section):
@@ -422,6 +504,9 @@ class TopLevel(Section):
 
     roots: tuple[Root, ...] = setting(
         (), "Folders, as paths or file:// URIs, for servers that ask for roots."
+    )
+    profiles: dict[Text, Profile] = setting(
+        {}, "What people may use, by name, for `http.tokens` and `halflap serve --profile`."
     )
 
 

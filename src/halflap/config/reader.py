@@ -151,5 +151,6 @@ def _model_at(path: Sequence[str | int], model: type[BaseModel]) -> type[BaseMod
     for part in path:
         info = model.model_fields.get(str(part))
         inner = [] if info is None else [info.annotation, *get_args(info.annotation)]
+        inner = [getattr(one, "__origin__", one) for one in inner]  # without Annotated
         model = next((one for one in inner if isinstance(one, type) and issubclass(one, BaseModel)), model)
     return model

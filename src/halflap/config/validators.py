@@ -75,12 +75,6 @@ def _web_address(url: str, info: ValidationInfo) -> str:
     return url
 
 
-def _different(tokens: dict[str, str]) -> dict[str, str]:
-    if len(set(tokens.values())) < len(tokens):
-        raise problem("config-wrong-value", "two people have the same token.")
-    return tokens
-
-
 def _number_as_text(value: Any) -> Any:
     # A float is not taken: `1.10` would become 1.1.
     return json.dumps(value) if isinstance(value, int) else value
@@ -154,8 +148,8 @@ ApiBase = Annotated[
 ModelName = Annotated[
     str, _matching(r"[^\s/]+/\S+", "it must be a provider and a model, such as `openai/gpt-4o-mini`.")
 ]
-_Token = Annotated[
-    str, _matching(r"[!-~]{16,}", "a token needs at least 16 ASCII characters without blanks.")
+Token = Annotated[str, _matching(r"[!-~]{16,}", "a token needs at least 16 ASCII characters without blanks.")]
+TokenHash = Annotated[
+    str, _matching(r"sha256:[0-9a-f]{64}", "it must be a hash that `halflap token add` wrote.")
 ]
-Tokens = Annotated[dict[str, _Token], AfterValidator(_different)]
 Pattern = Annotated[Text, AfterValidator(_tool_pattern)]

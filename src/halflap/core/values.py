@@ -248,7 +248,7 @@ class Forwarded:
     """A question of the server goes back as the result (`InputRequiredError`) instead of being asked."""
 
 
-_PERSON = "person:"
+_PERSON, _SHARED_TOKEN = "person:", "http:"
 
 
 def principal_of_person(name: str) -> str:
@@ -259,6 +259,15 @@ def principal_of_person(name: str) -> str:
 def person_of(principal: str) -> str | None:
     """Return the person's name; None for the owner of the gateway."""
     return principal.removeprefix(_PERSON) if principal.startswith(_PERSON) else None
+
+
+def principal_of_token(token: str) -> str:
+    """Return the principal of everyone who has the one token that is not a person's; it reveals nothing of the token."""
+    return _SHARED_TOKEN + sha256(b"Bearer " + token.encode()).hexdigest()[:16]
+
+
+def has_shared_token(principal: str) -> bool:
+    return principal.startswith(_SHARED_TOKEN)
 
 
 @dataclass(frozen=True, slots=True)

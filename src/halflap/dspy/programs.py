@@ -45,6 +45,8 @@ class DspyPrograms:
     under_rules: Callable[[CallContext], CallContext]
     """Returns a context whose calls are subject to the rules for programs."""
     recorder: Recorder
+    names: Callable[[Tool, str], bool] = lambda _tool, _principal: True
+    """Whether a program exists for a principal."""
     is_offered: bool = True
     """Whether the programs are tools."""
     _saved: Saved[SavedProgram] = field(default_factory=Saved)
@@ -90,23 +92,32 @@ class DspyPrograms:
         await self.look()
         return self._listing()
 
-    async def usable(self) -> tuple[dict[str, SavedProgram], dict[str, str]]:
+    async def usable(self, principal: str = "local") -> tuple[dict[str, SavedProgram], dict[str, str]]:
         """Return the programs that can be executed, and why others, or changes of them, cannot be used."""
         await self.look()
-        broken = {name: f"{reason}{self._still(name)}" for name, reason in self._saved.broken.items()}
+        loaded = {name: one for name, one in self._loaded.items() if self._exists(name, principal)}
+        broken = {
+            name: f"{reason}{self._still(name)}"
+            for name, reason in self._saved.broken.items()
+            if self._exists(name, principal)
+        }
         unreadable = {"programs.root": self._saved.problem} if self._saved.problem else {}
-        return dict(self._loaded), {**unreadable, **broken}
+        return loaded, {**unreadable, **broken}
 
-    async def find(self, name: str) -> SavedProgram:
+    def _exists(self, name: str, principal: str) -> bool:
+        return self.names(Tool(f"{_PREFIX}{name}", DSPY, name, "", {}), principal)
+
+    async def find(self, name: str, principal: str = "local") -> SavedProgram:
         await self.look()
-        return self._found(name, self._loaded)
+        return self._found(name, self._loaded, principal)
 
-    def _found(self, name: str, programs: Mapping[str, SavedProgram]) -> SavedProgram:
-        if name in programs:
-            return programs[name]
-        if name in self._saved.broken:
-            raise ProgramBrokenError(name, [f"{self._saved.broken[name]}{self._still(name)}"])
-        raise ProgramNotFoundError(name, tuple(self._loaded))
+    def _found(self, name: str, programs: Mapping[str, SavedProgram], principal: str) -> SavedProgram:
+        if self._exists(name, principal):
+            if name in programs:
+                return programs[name]
+            if name in self._saved.broken:
+                raise ProgramBrokenError(name, [f"{self._saved.broken[name]}{self._still(name)}"])
+        raise ProgramNotFoundError(name, tuple(one for one in self._loaded if self._exists(one, principal)))
 
     def is_broken(self, tool: str) -> bool:
         """Return whether a tool is a program that could not be used when it was last read."""
@@ -118,10 +129,10 @@ class DspyPrograms:
         program = self._loaded.get(tool.removeprefix(_PREFIX)) if tool.startswith(_PREFIX) else None
         return None if program is None else " ".join(program.spec.tools)
 
-    async def reload(self, name: str) -> SavedProgram:
+    async def reload(self, name: str, principal: str = "local") -> SavedProgram:
         """Read a program again; if it is valid, it replaces the one in use."""
         await self.look()
-        read = self._found(name, self._saved.valid)
+        read = self._found(name, self._saved.valid, principal)
         async with self._lock:
             program = SavedProgram(read.spec, read.source_hash)
             await self._use({**self._loaded, name: program})
@@ -134,7 +145,7 @@ class DspyPrograms:
 
     async def execute(self, name: str, inputs: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
         """Run a program like a tool; raises `ProgramError` if it is missing or fails, or inputs do not fit."""
-        (await self.find(name)).spec.check_inputs(inputs)
+        (await self.find(name, context.principal)).spec.check_inputs(inputs)
         context = self.under_rules(context)
         if self.is_offered:
             result = await self.call_tool(f"{_PREFIX}{name}", inputs, context)

@@ -7,6 +7,7 @@ questions meanwhile. The MCP library takes longest, and is loaded when the first
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from hashlib import sha256
@@ -45,8 +46,8 @@ from halflap.store import open_store_or_memory
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from halflap.catalog import Snapshot
-    from halflap.config import Config
+    from halflap.catalog.view import Seen
+    from halflap.config import Config, Profile
     from halflap.core.values import ClientChannel, ServerEvent, Tool
     from halflap.gateway.compose import Composer
     from halflap.lint.live import Linter
@@ -111,14 +112,7 @@ class Parts:
         policy = Policy(config)
         learning, lineage = config.learning, config.graph.lineage
         knowledge = Knowledge(store, enums=learning.values, is_used=learning.enabled)
-        self._sync = GraphSync(
-            store,
-            self._snapshot,
-            knowledge,
-            is_destructive=policy.is_destructive,
-            changes=policy.changes,
-            lineage=lineage,
-        )
+        self._syncs: list[GraphSync] = []
         self._learner = Learner(
             store,
             knowledge,
@@ -126,23 +120,18 @@ class Parts:
             lineage=lineage,
             redact=self._redactor.value,
             before_writing=self.recorder.flush,
-            on_learned=self._sync.learned,
+            on_learned=self._learned_more,
         )
         self.learned = LearnedSchemas(config, store, self.catalog, knowledge, self._learner, self.recorder)
 
         # Tools and calls
         observe = self._learner.take if learning.enabled else None
         self.calls = Calls(self.catalog, self.pool, policy, self.recorder, observe)
-        self.finder = Finder(self.catalog, self.learned.schema_of)
-        self.tools = Tools(self.catalog, self.calls, self.learned)
-        self.passing = PassThrough(config, self.catalog, self.pool, self.calls)
-
         # Programs
         checker = Checker(
             Examiner(),
-            snapshot=self._snapshot,
+            seen_by=self.calls.seen_by,
             settle=self.catalog.ensure_listed,
-            servers=[server.name for server in config.servers if not server.disabled],
             is_broken=lambda tool: self.scripts.is_broken(tool) or self.dspy.is_broken(tool),
             is_breached=self.calls.validators.is_broken,
             learned=self.learned.type_of,
@@ -152,7 +141,7 @@ class Parts:
             sandbox=choose(config.execution),
             checker=checker,
             call=self.calls.call,
-            snapshot=self._snapshot,
+            snapshot=lambda principal: self.calls.seen_by(principal).snapshot,
             policy=policy,
             recorder=self.recorder,
             settle=self.catalog.ensure_listed,
@@ -175,13 +164,15 @@ class Parts:
             settle=self.catalog.ensure_listed,
             under_rules=self.programs.under_rules,
             recorder=self.recorder,
+            names=lambda tool, principal: policy.names(tool, policy.profile_of(principal)),
             is_offered=config.uses_programs,
         )
         self.catalog.register(self.scripts)
         if config.uses_programs:
             self.catalog.register(self.dspy)
 
-        # Answers that need several parts
+        self._views: dict[Profile, Parts] = {}
+        self._answer(None)
         self.metrics = Metrics(store, self.catalog, self._sync, self.learned)
         self.doctor = Doctor(
             config=config,
@@ -195,6 +186,35 @@ class Parts:
             learned=self.learned,
             metrics=self.metrics,
         )
+
+    def _answer(self, profile: Profile | None) -> None:
+        """Make the parts that answer questions, about what exists for a profile."""
+        config, store, policy = self._config, self.store, self.calls.policy
+        seen: Seen = self.catalog if profile is None else self.calls.view(profile)
+        self.seen = seen
+        self.finder = Finder(seen, self.learned.schema_of)
+        self.tools = Tools(seen, self.calls, self.learned, profile)
+        self.passing = PassThrough(config, seen, self.pool, self.calls, profile)
+        self._profile = profile
+        self._sync = GraphSync(
+            store,
+            lambda: seen.snapshot,
+            self.learned.knowledge,
+            is_destructive=policy.is_destructive,
+            changes=policy.changes,
+            lineage=config.graph.lineage,
+        )
+        self._syncs.append(self._sync)
+
+    def seen_by(self, principal: str) -> Parts:
+        """Return the parts for someone's questions: those that answer know only what exists for them."""
+        profile = self.calls.policy.profile_of(principal)
+        if profile is None:
+            return self
+        if profile not in self._views:
+            self._views[profile] = view = copy.copy(self)
+            view._answer(profile)  # noqa: SLF001 -- our own
+        return self._views[profile]
 
     async def start(self) -> None:
         """Read what earlier gateways left."""
@@ -218,7 +238,7 @@ class Parts:
         """Return what composes tools. It takes long to import, so that happens when it is first needed."""
         module = await asyncio.to_thread(import_module, "halflap.gateway.compose")
         made: Composer = module.Composer(
-            self.catalog, self.finder, self.calls.policy, self._sync, self.learned
+            self.seen, self.finder, self.calls.policy, self._profile, self._sync, self.learned
         )
         return made
 
@@ -247,8 +267,9 @@ class Parts:
         pool: Pool = upstream.Pool(self._config.servers, hooks)
         return pool
 
-    def _snapshot(self) -> Snapshot:
-        return self.catalog.snapshot
+    def _learned_more(self) -> None:
+        for sync in self._syncs:
+            sync.learned()
 
     def _tool(self, name: str) -> Tool | None:
         return self.catalog.snapshot.tools.get(name)

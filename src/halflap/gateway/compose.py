@@ -17,7 +17,9 @@ from halflap.workflows.run.suggested import suggested_net
 
 if TYPE_CHECKING:
     from halflap.calls import Policy
-    from halflap.catalog import Catalog, Finder, Hit
+    from halflap.catalog import Finder, Hit
+    from halflap.catalog.view import Seen
+    from halflap.config import Profile
     from halflap.gateway.learned import LearnedSchemas
     from halflap.graph.edges import Edge, Explanation, Graph
     from halflap.graph.plan import Planned, Workflow
@@ -34,9 +36,10 @@ MAX_CANDIDATES = 5
 class Composer:
     """Answers which tools fit together, and suggests workflows. It is the one place that decides what may be suggested."""
 
-    catalog: Catalog
+    catalog: Seen
     finder: Finder
     policy: Policy
+    profile: Profile | None
     sync: GraphSync
     learned: LearnedSchemas
 
@@ -97,7 +100,7 @@ class Composer:
             raise UsageError(
                 f"Several servers have a tool {name!r}: {', '.join(sorted(named)[:5])}. Give the whole name of one."
             )
-        self.policy.admit(self.catalog.known(name), self.catalog.snapshot)
+        self.policy.admit(self.catalog.known(name), self.catalog.snapshot, self.profile)
         raise UsageError(f"{name!r} is not in the graph yet. Ask again.")
 
     async def _catch_up(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -48,6 +49,7 @@ class Gateway:
     ) -> None:
         self.config = _with_servers(config, servers or {})
         self._in_process = servers or {}
+        self.principal = "local"
         self._refresh_stale = refresh_stale
         self._client_roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
         self._listeners: list[Callable[[ServerEvent], None]] = []
@@ -77,15 +79,21 @@ class Gateway:
         finally:
             await gateway.close()
 
+    def seen_by(self, principal: str) -> Gateway:
+        """Return the same gateway for someone's request: only what exists for them can be found, asked about and called."""
+        seen = copy.copy(self)
+        seen.principal = principal
+        return seen
+
     async def prepare(self) -> Parts:
         """Open the store and the catalogue, and return the parts. Other methods do it when they need them."""
-        return await self._parts.get()
+        return (await self._parts.get()).seen_by(self.principal)
 
     @property
     def parts(self) -> Parts:
         """The parts that Halflap's own faces use; only once the gateway is prepared."""
         assert self._parts.made is not None, "the gateway is not prepared"
-        return self._parts.made
+        return self._parts.made.seen_by(self.principal)
 
     async def reload(self, config: Config) -> None:
         """Use another configuration from now on. What is running finishes with the old one, within its time limit."""
@@ -98,6 +106,8 @@ class Gateway:
             self.config = before
             raise
         self._parts = new
+        if old.made is not None:
+            old.made.calls.policy.access = config
         task = asyncio.create_task(self._retire(old, before.execution.timeout_seconds))
         self._retiring.add(task)
         task.add_done_callback(self._retiring.discard)
@@ -117,7 +127,7 @@ class Gateway:
     def snapshot(self) -> Snapshot:
         """The catalogue as it is now."""
         if self._parts.made is not None:
-            return self._parts.made.catalog.snapshot
+            return self.parts.seen.snapshot
         from halflap.catalog import Snapshot  # noqa: PLC0415 -- takes a while, see `build`
 
         return Snapshot()
@@ -150,7 +160,7 @@ class Gateway:
 
     def unavailable(self) -> dict[str, str]:
         """Return the servers that cannot be reached right now, with the reason."""
-        return {} if self._parts.made is None else self._parts.made.catalog.unavailable()
+        return {} if self._parts.made is None else self.parts.seen.unavailable()
 
     async def inspect(self, name: str) -> dict[str, Any]:
         """Return what a tool takes and returns, declared and learned, and what its server says about it."""
@@ -186,7 +196,9 @@ class Gateway:
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
     ) -> Result:
         """Call a tool with its arguments as a mapping; `context` says on whose behalf."""
-        return await (await self.prepare()).calls.call(name, arguments, context)
+        return await (await self.prepare()).calls.call(
+            name, arguments, context or CallContext(self.principal)
+        )
 
     async def execute(
         self, code: str, context: CallContext | None = None, *, kind: str = "program", name: str | None = None
@@ -197,15 +209,15 @@ class Gateway:
         `BusyError` where too many are running.
         """
         programs = await self._programs_for(code)
-        return await programs.execute(code, context or CallContext(), kind=kind, name=name)
+        return await programs.execute(code, context or CallContext(self.principal), kind=kind, name=name)
 
-    async def check(self, code: str, principal: str = "local") -> Checked:
+    async def check(self, code: str) -> Checked:
         """Return what is wrong with a program without running it: certain mistakes, and doubts."""
-        return await (await self._programs_for(code)).check(code, principal)
+        return await (await self._programs_for(code)).check(code, self.principal)
 
-    async def needing_confirmation(self, code: str, principal: str = "local") -> tuple[Tool, ...]:
+    async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
         """Return the tools that a program, or a script it names, may call only after the person confirmed it."""
-        return await (await self._programs_for(code)).destructive(code, principal)
+        return await (await self._programs_for(code)).destructive(code, self.principal)
 
     async def _programs_for(self, code: str) -> Programs:
         """Return what runs programs, once the scripts and DSPy programs that the code may name are read again."""

@@ -13,8 +13,8 @@ from halflap.core.values import CallContext, Features, Tool
 
 if TYPE_CHECKING:
     from halflap.calls import Calls
-    from halflap.catalog import Catalog
-    from halflap.config import Config, ServerConfig
+    from halflap.catalog.view import Seen
+    from halflap.config import Config, Profile, ServerConfig
     from halflap.gateway.lazy import Lazy
     from halflap.upstream import Pool, Upstream
 
@@ -34,17 +34,16 @@ class PassThrough:
     """Prompts and resources, as far as the configuration permits them."""
 
     config: Config
-    catalog: Catalog
+    catalog: Seen
     pool: Lazy[Pool]
     calls: Calls
+    profile: Profile | None
 
     async def features(self) -> dict[str, Features]:
         """Return what each server offers. Servers that were never asked are awaited for a few seconds."""
         await self.catalog.ensure_listed()
         snapshot = self.catalog.snapshot
-        servers = [
-            one.name for one in self.config.servers if not one.disabled and one.name in snapshot.servers
-        ]
+        servers = [name for name in self.catalog.configured if name in snapshot.servers]
         waits = [self._known(name) for name in servers if name not in snapshot.features]
         await asyncio.gather(*waits, return_exceptions=True)
         known = self.catalog.snapshot.features
@@ -73,13 +72,13 @@ class PassThrough:
         kind, key = _KEYS[what]
         if not _offers(self._enabled(server), kind):
             return []
-        return [
-            one
-            for one in entries
-            if isinstance(one, dict)
-            and isinstance(one.get(key), str)
-            and block_rule(self._feature(server, kind, one[key]), self.config.tools) is None
-        ]
+        named = [one for one in entries if isinstance(one, dict) and isinstance(one.get(key), str)]
+        return [one for one in named if self._is_permitted(self._feature(server, kind, one[key]))]
+
+    def _is_permitted(self, feature: Tool) -> bool:
+        return block_rule(feature, self.config.tools) is None and self.calls.policy.names(
+            feature, self.profile
+        )
 
     async def request(
         self, about: tuple[str, Kind, str], method: str, params: Mapping[str, Any], context: CallContext
@@ -96,14 +95,16 @@ class PassThrough:
 
     async def subscribe(self, server: str, uri: str) -> None:
         """Watch a resource of a server; its changes come as events."""
-        self.calls.policy.admit(self._offered(server, "resource", uri), self.catalog.snapshot)
+        resource = self._offered(server, "resource", uri)
+        self.calls.policy.admit_feature(resource, self.catalog.snapshot, self.profile)
         await (await self._upstream(server)).watch(uri, on=True)
 
     async def unsubscribe(self, server: str, uri: str) -> None:
         await (await self._upstream(server)).watch(uri, on=False)
 
     def _enabled(self, name: str) -> ServerConfig:
-        enabled = {one.name: one for one in self.config.servers if not one.disabled}
+        known = self.catalog.configured
+        enabled = {one.name: one for one in self.config.servers if one.name in known}
         if name not in enabled:
             raise ServerNotFoundError(name, tuple(enabled))
         return enabled[name]

@@ -15,7 +15,9 @@ from halflap.schema import is_wrapped, result_type
 
 if TYPE_CHECKING:
     from halflap.calls import Calls, Policy
-    from halflap.catalog import Catalog, Snapshot
+    from halflap.catalog import Snapshot
+    from halflap.catalog.view import Seen
+    from halflap.config import Profile
     from halflap.gateway.learned import LearnedSchemas
     from halflap.schema import ToolSchema
 
@@ -35,9 +37,10 @@ _LONGEST_PART = 4_000
 class Tools:
     """Answers from the catalogue and from what was learned; asks servers only where a list is missing or stale."""
 
-    catalog: Catalog
+    catalog: Seen
     calls: Calls
     learned: LearnedSchemas
+    profile: Profile | None
 
     def all(self) -> tuple[RegisteredTool, ...]:
         snapshot, reasons = self.catalog.snapshot, self.catalog.unavailable()
@@ -83,7 +86,7 @@ class Tools:
         schema = await self.schema(name)
         snapshot, policy = self.catalog.snapshot, self.calls.policy
         tool = snapshot.find(name)
-        policy.admit(tool, snapshot)
+        policy.admit(tool, snapshot, self.profile)
         return schema, policy.is_repeatable(tool)
 
 

@@ -54,14 +54,14 @@ class Programs:
         if self._config.check == "on" and stopping(await self.check(code, principal)):
             # It will not run.
             return ()
-        return await self.destructive_within(code)
+        return await self.destructive_within(code, principal)
 
-    async def destructive_within(self, code: str) -> tuple[Tool, ...]:
+    async def destructive_within(self, code: str, principal: str = "local") -> tuple[Tool, ...]:
         """Return the destructive tools that a text names, directly or through scripts and DSPy programs."""
         if not self._config.confirm_destructive:
             return ()
         await self._services.settle()
-        tools = self._services.snapshot().tools
+        tools = self._services.snapshot(principal).tools
         named: set[str] = set()
         unread = [code]
         while unread:
@@ -96,10 +96,12 @@ class Programs:
         check_depth(context)
         # A program that was called by another waits as long as that one may.
         patience = None if context.depth else self._config.max_wait_seconds
-        async with self._turns[context.depth].turn(context.principal, patience):
-            return await Run(
-                self._services, code, context, kind=kind, name=name, arguments=arguments
-            ).execute()
+        policy = self._services.policy
+        profile = policy.profile_of(context.principal)
+        most = None if profile is None else profile.max_programs
+        services = replace(self._services, config=policy.limits_of(context.principal))
+        async with self._turns[context.depth].turn(context.principal, patience, most):
+            return await Run(services, code, context, kind=kind, name=name, arguments=arguments).execute()
 
     async def close(self) -> None:
         """End every program."""

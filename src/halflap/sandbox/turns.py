@@ -26,12 +26,17 @@ class Turns:
         self._places = places
         self._what = what
         self._held: Counter[str] = Counter()
+        self._most: dict[str, int] = {}
+        """How many a principal who waits may hold."""
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         """In the order of their turns."""
 
     @asynccontextmanager
-    async def turn(self, principal: str, patience: float | None = None) -> AsyncIterator[None]:
-        """Hold a place. Raises `BusyError` if none was free for `patience` seconds."""
+    async def turn(
+        self, principal: str, patience: float | None = None, most: int | None = None
+    ) -> AsyncIterator[None]:
+        """Hold a place, of at most so many for the principal. Raises `BusyError` if none was free for `patience` seconds."""
+        self._most[principal] = self._places if most is None else most
         await self._wait(principal, patience)
         try:
             yield
@@ -83,5 +88,6 @@ class Turns:
         free = self._places - self._held.total()
         if free < 1:
             return None
-        may = [one for one in self._waiting if free > 1 or one == _ALONE or one not in self._held]
+        may = [one for one in self._waiting if self._held[one] < self._most[one]]
+        may = [one for one in may if free > 1 or one == _ALONE or one not in self._held]
         return min(may, key=self._held.__getitem__, default=None)

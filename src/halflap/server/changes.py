@@ -147,7 +147,7 @@ class Changes:
             raise MCPError(types.INVALID_REQUEST, f"A client can watch {MAX_WATCHED} resources at most.")
         target = await self._offer.resource(uri, principal)
         with protocol_errors():
-            await (await self._gateway.prepare()).passing.subscribe(*target)
+            await (await self._gateway.seen_by(principal).prepare()).passing.subscribe(*target)
         return target
 
     async def _unwatch(self, watched: Mapping[str, Target]) -> None:

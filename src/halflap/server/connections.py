@@ -6,11 +6,14 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from halflap.core.text import visible
+
+if TYPE_CHECKING:
+    from halflap.server.audit import Audit
 
 __all__ = ["Connections", "Refusals"]
 
@@ -38,8 +41,9 @@ _REASONS = {
 class Refusals:
     """Counts and logs what was refused before it was known whose it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, audit: Audit | None = None) -> None:
         self.counts: Counter[str] = Counter(dict.fromkeys(_REASONS, 0))
+        self._audit = audit
         self._logged: dict[tuple[str, str], float] = {}
 
     def add(self, reason: str, address: str, path: str = "") -> None:
@@ -49,7 +53,10 @@ class Refusals:
             if len(self._logged) >= _MAX_ADDRESSES:
                 self._logged.clear()
             self._logged[reason, address] = now
-            logger.warning("Refused %s from %s %s", _REASONS[reason], address, visible(path, _MAX_PATH))
+            path = visible(path, _MAX_PATH)
+            logger.warning("Refused %s from %s %s", _REASONS[reason], address, path)
+            if self._audit is not None:
+                self._audit.write(address=address, path=path, outcome=f"refused: {reason}")
 
 
 class Connections:

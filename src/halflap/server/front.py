@@ -15,6 +15,7 @@ from halflap.server.client import LEVELS, Client, connection_of, set_log_level
 from halflap.server.offers import CAPABILITIES, AllServers, Offer, OneServer
 from halflap.server.requests import Requests
 from halflap.server.results import ResultMiddleware, as_it_came, protocol_errors
+from halflap.server.tokens import principal_of
 from halflap.server.tools.execute import read_output
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mcp.server.context import CallNext, HandlerResult
 
     from halflap.gateway import Gateway
+    from halflap.server.audit import Audit
     from halflap.server.tools.tool import FrontTool
 
     Context = ServerRequestContext[Any, Any]
@@ -54,7 +56,7 @@ class _Server(Server[dict[str, Any]]):
 class Front:
     """An MCP face of a gateway, in front of all servers or of `only` one."""
 
-    def __init__(self, gateway: Gateway, only: str | None = None) -> None:
+    def __init__(self, gateway: Gateway, only: str | None = None, audit: Audit | None = None) -> None:
         self._gateway = gateway
         self._offer: Offer = AllServers(gateway) if only is None else OneServer(gateway, only)
         self._requests = Requests()
@@ -70,6 +72,7 @@ class Front:
             get_tool_input_schema=self._offer.input_schema,
         )
         self.server.offer = self._offer
+        self.server.middleware += [] if audit is None else [audit.note]
         self.server.middleware += [self._introduce, self._requests.boundary, ResultMiddleware(self.server)]
         paginated, changes = types.PaginatedRequestParams, self._changes
         handlers: list[tuple[str, type[types.RequestParams], Any]] = [
@@ -123,8 +126,8 @@ class Front:
             result |= to_jsonable_python(about, by_alias=True, exclude_none=True)
         return result
 
-    async def _list_tools(self, _context: Context, _params: Any) -> Mapping[str, Any]:
-        return await self._offer.tools()
+    async def _list_tools(self, context: Context, _params: Any) -> Mapping[str, Any]:
+        return await self._offer.tools(principal_of(context))
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Mapping[str, Any]:
         return await self._requests.answer(
@@ -137,12 +140,13 @@ class Front:
     async def _forward(self, context: Context, params: Any) -> Mapping[str, Any]:
         """Send a request for a prompt or a resource to its server, by the name it has there."""
         about = params.ref if isinstance(params, types.CompleteRequestParams) else params
+        principal = principal_of(context)
         kind: Literal["prompt", "resource"]
         if isinstance(about, types.PromptReference | types.GetPromptRequestParams):
-            kind, target = "prompt", await self._offer.prompt(about.name)
+            kind, target = "prompt", await self._offer.prompt(about.name, principal)
             named: dict[str, Any] = {"name": target.name}
         else:
-            uri, principal = str(about.uri), Client(context).principal
+            uri = str(about.uri)
             own = await read_output(self._gateway, uri, principal) if self._offer.only is None else None
             if own is not None:
                 return own
@@ -153,8 +157,8 @@ class Front:
         given = {key: value for key, value in (context.params or {}).items() if key not in _BETWEEN_US}
 
         async def work(client: Client) -> dict[str, Any]:
-            passing, asked = (await self._gateway.prepare()).passing, (target.server, kind, target.name)
-            on_behalf = client.on_behalf(forwards=True)
+            passing = (await self._gateway.seen_by(principal).prepare()).passing
+            asked, on_behalf = (target.server, kind, target.name), client.on_behalf(forwards=True)
             return await passing.request(asked, context.method, {**given, **named}, on_behalf)
 
         return await self._requests.answer(context, work)

@@ -7,7 +7,7 @@ import errno
 import re
 import socket
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import anyio
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from halflap.config import Config, HttpConfig
     from halflap.core.codes import HttpCode
     from halflap.gateway import Gateway
+    from halflap.server.audit import Audit
 
 PATH = "/mcp"
 METRICS = "/metrics"
@@ -95,17 +96,18 @@ async def serve_http(
     gateway: Gateway,
     front: Front,
     listener: socket.socket,
-    tokens: Mapping[str, str],
+    tokens: Tokens,
     *,
+    audit: Audit,
     on_ready: Callable[[], None],
     page: Page | None = None,
 ) -> None:
     """Serve until cancelled, principals by their tokens."""
     config = gateway.config.http
-    refusals = Refusals()
+    refusals = Refusals(audit)
     hosts = allowed_hosts(listener.getsockname()[0], config)
     async with anyio.create_task_group() as sessions:
-        endpoints = Endpoints(gateway, front, refusals, sessions)
+        endpoints = Endpoints(gateway, front, refusals, audit, sessions)
         web = uvicorn.Server(
             uvicorn.Config(
                 Guard(endpoints, tokens, hosts, config.allowed_origins, refusals, page=page),
@@ -131,9 +133,12 @@ async def serve_http(
 class Endpoints:
     """`/mcp` for all servers, `/servers/<name>/mcp` for each by itself, and `/metrics`."""
 
-    def __init__(self, gateway: Gateway, front: Front, refusals: Refusals, sessions: TaskGroup) -> None:
+    def __init__(
+        self, gateway: Gateway, front: Front, refusals: Refusals, audit: Audit, sessions: TaskGroup
+    ) -> None:
         self._gateway = gateway
         self._refusals = refusals
+        self._audit = audit
         self._sessions = sessions
         self._fronts = {"": front}
         """By the name of the server; the one of all servers has none."""
@@ -144,12 +149,14 @@ class Endpoints:
         path = scope["path"].rstrip("/")
         single = _SERVER_PATH.fullmatch(path)
         name = "" if single is None else single[1]
+        parts = await self._gateway.prepare()
+        profile = parts.calls.policy.profile_of(scope[PRINCIPAL])
         app: ASGIApp
-        if path == METRICS:
+        if path == METRICS and (profile is None or profile.metrics):
             app = await self._metrics(scope["method"])
         elif single is None and path != PATH:
             app = PlainTextResponse("Not Found", 404)
-        elif name and not self._is_enabled(name):
+        elif name and name not in parts.calls.seen_by(scope[PRINCIPAL]).configured:
             app = _refusal(404, "server-not-found", f"There is no server {visible(name, 100)!r}.")
         else:
             try:
@@ -161,14 +168,12 @@ class Endpoints:
                 app = (await self._manager(name)).handle_request
         await app(scope, receive, send)
 
-    def _is_enabled(self, name: str) -> bool:
-        return any(server.name == name and not server.disabled for server in self._gateway.config.servers)
-
     async def _manager(self, name: str) -> StreamableHTTPSessionManager:
         """Return the sessions of one endpoint, opened with its first request."""
         async with self._lock:
             if name not in self._managers:
-                front = self._fronts.setdefault(name, self._fronts.get(name) or Front(self._gateway, name))
+                front = self._fronts.get(name) or Front(self._gateway, name, self._audit)
+                self._fronts[name] = front
                 manager = StreamableHTTPSessionManager(front.server, security_settings=_CHECKED_BY_GUARD)
                 await self._sessions.start(_run, manager)
                 self._managers[name] = manager
@@ -234,7 +239,7 @@ class Guard:
     def __init__(
         self,
         app: ASGIApp,
-        tokens: Mapping[str, str],
+        tokens: Tokens,
         hosts: frozenset[str],
         origins: tuple[str, ...],
         refusals: Refusals,
@@ -244,7 +249,7 @@ class Guard:
         self._app = app
         self._page = page
         self._refusals = refusals
-        self._tokens = Tokens(tokens)
+        self._tokens = tokens
         self._hosts = hosts
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
 
@@ -272,7 +277,8 @@ class Guard:
         else:
             # The library lets only the user who opened a session act in it.
             user = AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
-            await self._app({**scope, PRINCIPAL: principal, "user": user}, receive, send)
+            with self._tokens.while_valid(principal):
+                await self._app({**scope, PRINCIPAL: principal, "user": user}, receive, send)
 
     def _refusal(self, headers: dict[bytes, list[bytes]]) -> Response | None:
         hosts = headers.get(b"host", [])

@@ -71,15 +71,15 @@ class Offer(ABC):
         self.gateway = gateway
 
     @abstractmethod
-    def server_tools(self) -> dict[str, tuple[str, Definition]]:
-        """Return the servers' tools that clients see: our name of each, and its definition."""
+    def server_tools(self, gateway: Gateway) -> dict[str, tuple[str, Definition]]:
+        """Return the servers' tools that a client sees: our name of each, and its definition."""
 
     @abstractmethod
     async def page(self, method: str, cursor: str | None, client: Client) -> Mapping[str, Any]:
         """Return a page of prompts, resources or templates."""
 
     @abstractmethod
-    async def prompt(self, name: str) -> Target: ...
+    async def prompt(self, name: str, principal: str) -> Target: ...
 
     @abstractmethod
     async def resource(self, uri: str, principal: str) -> Target:
@@ -92,24 +92,26 @@ class Offer(ABC):
     def input_schema(self, tool: str) -> Mapping[str, Any] | None:
         if tool in self.own_tools:
             return self.own_tools[tool].input_schema
-        _, definition = self.server_tools().get(tool, ("", {}))
+        _, definition = self.server_tools(self.gateway).get(tool, ("", {}))
         schema = definition.get("inputSchema")
         return schema if isinstance(schema, dict) else None
 
-    async def tools(self) -> dict[str, Any]:
+    async def tools(self, principal: str) -> dict[str, Any]:
         own = [tool.definition for tool in self.own_tools.values()]
-        return {"tools": [*own, *(definition for _, definition in self.server_tools().values())]}
+        theirs = self.server_tools(self.gateway.seen_by(principal)).values()
+        return {"tools": [*own, *(definition for _, definition in theirs)]}
 
     async def call(self, tool: str, arguments: Mapping[str, Any], client: Client) -> dict[str, Any]:
         if tool in self.own_tools:
             answering = self.own_tools[tool].answer(arguments, client)
             return await or_error_result(tool, answering, passes_errors=False)
-        name, _ = self.server_tools().get(tool, (None, {}))
+        gateway = self.gateway.seen_by(client.principal)
+        name, _ = self.server_tools(gateway).get(tool, (None, {}))
         if name is None:
             own = ", ".join(self.own_tools)
             message = f"Unknown tool: {tool!r}.{f' Tools: {own}. Call others with call_tool.' if own else ''}"
             raise MCPError(types.INVALID_PARAMS, message, {"code": ToolNotFoundError.code})
-        answering = call_directly(self.gateway, name, arguments, client)
+        answering = call_directly(gateway, name, arguments, client)
         return await or_error_result(tool, answering, passes_errors=True)
 
 
@@ -135,8 +137,8 @@ class OneServer(Offer):
         server.title, server.description = info.get("title"), info.get("description")
         server.instructions = None if stored is None else stored.instructions
 
-    def server_tools(self) -> dict[str, tuple[str, Definition]]:
-        snapshot = self.gateway.snapshot
+    def server_tools(self, gateway: Gateway) -> dict[str, tuple[str, Definition]]:
+        snapshot = gateway.snapshot
         return {
             tool.original_name: (tool.name, snapshot.definitions[tool.name])
             for tool in snapshot.by_server.get(self.only, ())
@@ -144,14 +146,15 @@ class OneServer(Offer):
         }
 
     async def page(self, method: str, cursor: str | None, client: Client) -> Mapping[str, Any]:
-        passing = (await self.gateway.prepare()).passing
+        passing = (await self.gateway.seen_by(client.principal).prepare()).passing
         field, key, _ = _LISTS[method]
         params = {} if cursor is None else {"cursor": cursor}
         page = await passing.list_page(self.only, method, params, client.on_behalf())
         listed = page.get(key)
         return {**page, key: passing.permitted(self.only, field, listed if isinstance(listed, list) else ())}
 
-    async def prompt(self, name: str) -> Target:
+    async def prompt(self, name: str, principal: str) -> Target:
+        del principal
         return Target(self.only, name)
 
     async def resource(self, uri: str, principal: str) -> Target:
@@ -173,15 +176,15 @@ class AllServers(Offer):
         self._links: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
         self._too_large: set[str] = set()
 
-    async def tools(self) -> dict[str, Any]:
+    async def tools(self, principal: str) -> dict[str, Any]:
         if self.gateway.config.server.expose:
             await self.gateway.settle()
-            return await super().tools()
-        return {**await super().tools(), "ttlMs": _TOOLS_TTL_MS, "cacheScope": "public"}
+            return await super().tools(principal)
+        return {**await super().tools(principal), "ttlMs": _TOOLS_TTL_MS, "cacheScope": "public"}
 
-    def server_tools(self) -> dict[str, tuple[str, Definition]]:
+    def server_tools(self, gateway: Gateway) -> dict[str, tuple[str, Definition]]:
         """Return the tools that `server.expose` names, as many as fit."""
-        config, snapshot = self.gateway.config.server, self.gateway.snapshot
+        config, snapshot = gateway.config.server, gateway.snapshot
         if not config.expose:
             return {}
         from halflap.catalog import matches  # noqa: PLC0415 -- it loads much that listing our own tools does not need
@@ -219,8 +222,8 @@ class AllServers(Offer):
             self._links.popitem(last=False)
 
     async def page(self, method: str, cursor: str | None, client: Client) -> Mapping[str, Any]:
-        del cursor, client  # All on one page.
-        features = await self._features()
+        del cursor  # All on one page.
+        features = await self._features(client.principal)
         field, key, name = _LISTS[method]
         if field == "prompts":
             return {key: [{**entry, name: shown} for shown, (_, entry) in _prompts(features).items()]}
@@ -233,8 +236,8 @@ class AllServers(Offer):
         ]
         return {key: [OUTPUT_TEMPLATE, *listed] if field == "templates" else listed}
 
-    async def prompt(self, name: str) -> Target:
-        found = _prompts(await self._features()).get(name)
+    async def prompt(self, name: str, principal: str) -> Target:
+        found = _prompts(await self._features(principal)).get(name)
         if found is None:
             raise _not_found(f"Prompt {name!r}")
         server, entry = found
@@ -242,13 +245,13 @@ class AllServers(Offer):
 
     async def resource(self, uri: str, principal: str) -> Target:
         # By its server's name, else listed by one server, else linked to, else in a template.
-        features = await self._features()
+        features = await self._features(principal)
         listed = [name for name, one in features.items() if any(each["uri"] == uri for each in one.resources)]
         fitting = [name for name, one in features.items() if any(_fits(each, uri) for each in one.templates)]
         return _find(uri, features, listed, sorted(self._links.get((principal, uri), ())), fitting)
 
-    async def _features(self) -> dict[str, Features]:
-        return await (await self.gateway.prepare()).passing.features()
+    async def _features(self, principal: str) -> dict[str, Features]:
+        return await (await self.gateway.seen_by(principal).prepare()).passing.features()
 
 
 def _find(uri: str, features: Mapping[str, Features], *candidates: list[str]) -> Target:

@@ -16,10 +16,10 @@ from mcp.server.stdio import stdio_server
 
 from halflap.config import user_config_dir
 from halflap.core.errors import HalflapError, ServerNotFoundError
-from halflap.core.values import principal_of_person
 from halflap.gateway import Gateway
+from halflap.server.audit import Audit
 from halflap.server.front import Front
-from halflap.server.tokens import Tokens, keep_token, principal_of_token
+from halflap.server.tokens import Tokens, configured_tokens
 
 if TYPE_CHECKING:
     import anyio
@@ -75,18 +75,20 @@ async def run_http(
 
     host, port = parse_address(address)
     listener = bind(host, port)
-    if config.http.tokens:
-        tokens = {principal_of_person(name): token for name, token in config.http.tokens.items()}
-        how = f"Tokens are configured for: {', '.join(config.http.tokens)}"
-    else:
-        token, file, made = keep_token(config.data_dir)
-        tokens = {principal_of_token(token): token}
-        how = f"New bearer token, saved in {file}:\n  {token}" if made else f"The bearer token is in {file}"
+    hashes, how = configured_tokens(config)
+    tokens = Tokens(hashes)
+    audit = Audit(config.data_dir / "audit.jsonl" if config.http.audit else None)
     gateway = Gateway(config)
-    front = Front(gateway)
+    front = Front(gateway, audit=audit)
     page, hosts = None, page_hosts(host, config)
     if make_page is not None and hosts:
-        page = await asyncio.to_thread(make_page, gateway, Tokens(tokens), hosts)
+        page = await asyncio.to_thread(make_page, gateway, tokens, hosts)
+
+    def load_with_tokens() -> Config:
+        assert load is not None
+        changed = load()
+        loop.call_soon_threadsafe(tokens.replace, configured_tokens(changed)[0])
+        return changed
 
     def ready() -> None:
         where = f"[{host}]" if ":" in host else host
@@ -100,8 +102,12 @@ async def run_http(
                 "Other machines can reach this address, and what they send is not encrypted: put a proxy with TLS in front."
             )
 
-    serving = serve_http(gateway, front, listener, tokens, on_ready=ready, page=page)
-    await _run(gateway, front, serving, load)
+    loop = asyncio.get_running_loop()
+    serving = serve_http(gateway, front, listener, tokens, audit=audit, on_ready=ready, page=page)
+    try:
+        await _run(gateway, front, serving, None if load is None else load_with_tokens)
+    finally:
+        await asyncio.to_thread(audit.close)
 
 
 async def _serve_stdio(server: Server[Any]) -> None:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Mapping
-from hashlib import sha256
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
+from halflap.config import token_hash
 from halflap.core.errors import TokenFileError
+from halflap.core.values import principal_of_person, principal_of_token
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
+
+    from halflap.config import Config
 
 PRINCIPAL = "halflap.principal"
 """The key of a request's scope that holds its principal."""
@@ -25,11 +31,6 @@ def bearer_token(header: bytes) -> bytes | None:
     return rest[0].strip() if rest and scheme.lower() == b"bearer" else None
 
 
-def principal_of_token(token: str) -> str:
-    """Return the principal of a token's owner; it reveals nothing of the token."""
-    return f"http:{sha256(b'Bearer ' + token.encode()).hexdigest()[:16]}"
-
-
 def principal_of(context: ServerRequestContext[Any, Any]) -> str:
     """Return the principal: `local` over stdio, else the one whose token was sent."""
     scope = getattr(context.request, "scope", None)
@@ -37,20 +38,47 @@ def principal_of(context: ServerRequestContext[Any, Any]) -> str:
 
 
 class Tokens:
-    """The tokens of all principals."""
+    """The hashes of all tokens. They can be replaced at any time, which ends requests with a token that is gone."""
 
-    def __init__(self, tokens: Mapping[str, str]) -> None:
-        self._tokens = {principal: token.encode() for principal, token in tokens.items()}
+    def __init__(self, hashes: Mapping[str, str]) -> None:
+        """Create it with a hash for each principal."""
+        self._hashes = dict(hashes)
+        self._open: dict[anyio.CancelScope, tuple[str, str | None]] = {}
+
+    def replace(self, hashes: Mapping[str, str]) -> None:
+        self._hashes = dict(hashes)
+        for scope, (principal, stamp) in self._open.items():
+            if self.stamp(principal) != stamp:
+                scope.cancel()
 
     def owner(self, token: bytes) -> str | None:
-        # All are compared, so that the time it takes reveals nothing.
-        found = [name for name, known in self._tokens.items() if secrets.compare_digest(token, known)]
-        return found[0] if found else None
+        # Comparing hashes takes a time that says nothing about the token.
+        given = token_hash(token)
+        return next((principal for principal, known in self._hashes.items() if known == given), None)
 
     def stamp(self, principal: str) -> str | None:
         """Return what changes when the principal's token does; None if it has none."""
-        token = self._tokens.get(principal)
-        return None if token is None else sha256(token).hexdigest()
+        return self._hashes.get(principal)
+
+    @contextmanager
+    def while_valid(self, principal: str) -> Iterator[None]:
+        """Cancel the block once the principal's token is replaced or gone."""
+        with anyio.CancelScope() as scope:
+            self._open[scope] = principal, self.stamp(principal)
+            try:
+                yield
+            finally:
+                del self._open[scope]
+
+
+def configured_tokens(config: Config) -> tuple[dict[str, str], str]:
+    """Return each principal's hash, and what to tell about the tokens: those of people, or the one in the data folder."""
+    if people := config.http.tokens:
+        hashes = {principal_of_person(name): entry.digest for name, entry in people.items()}
+        return hashes, f"Tokens are configured for: {', '.join(people)}"
+    token, file, made = keep_token(config.data_dir)
+    how = f"New bearer token, saved in {file}:\n  {token}" if made else f"The bearer token is in {file}"
+    return {principal_of_token(token): token_hash(token)}, how
 
 
 def keep_token(folder: Path) -> tuple[str, Path, bool]:

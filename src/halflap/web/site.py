@@ -109,13 +109,23 @@ class Visit:
     form: Mapping[str, str] = field(default_factory=dict)
     """The fields of a POST."""
 
-    @property
+    @cached_property
     def gateway(self) -> Gateway:
-        return self.site.gateway
+        """The gateway, with what exists for this person."""
+        return self.site.gateway.seen_by(self.session.principal)
+
+    @property
+    def servers(self) -> list[str]:
+        serves = self.gateway.parts.seen.serves
+        return [one.name for one in self.gateway.config.servers if serves(one.name)]
 
     @property
     def is_owner(self) -> bool:
         return self.session.principal == LOCAL
+
+    @property
+    def has_profile(self) -> bool:
+        return self.gateway.parts.calls.policy.profile_of(self.session.principal) is not None
 
     @property
     def sees(self) -> str | None:

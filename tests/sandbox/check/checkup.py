@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from halflap.catalog import Snapshot
 from halflap.core.values import Tool
@@ -67,6 +67,7 @@ class Checkup:
 
     def __init__(self, *tools: Tool) -> None:
         self.snapshot = Snapshot(tools={one.name: one for one in tools})
+        self.configured = ("shop", "late")
         self.breached: set[str] = set()
         self._runner = asyncio.Runner()
 
@@ -76,9 +77,8 @@ class Checkup:
         async def make() -> Checker:
             return Checker(
                 Examiner(),
-                snapshot=lambda: self.snapshot,
+                seen_by=lambda _: cast("Any", self),
                 settle=settle,
-                servers=["shop", "late"],
                 is_breached=lambda one: one.name in self.breached,
             )
 

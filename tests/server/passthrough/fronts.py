@@ -13,10 +13,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from halflap.config import Config
-from halflap.core.values import principal_of_person
 from halflap.gateway import Gateway
 from halflap.server import Front
+from halflap.server.audit import Audit
 from halflap.server.http import bind, serve_http
+from halflap.server.tokens import Tokens, configured_tokens
 from servers.features import build
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ async def gateway_of(
     home: Path, servers: Mapping[str, Any], settings: Mapping[str, Any] | None = None, **each: Any
 ) -> AsyncIterator[Gateway]:
     """Open a gateway; `each` are settings of every server."""
-    config = await asyncio.to_thread(Config.from_mapping, settings or {})
+    config = await asyncio.to_thread(Config.from_mapping, {"http": {"tokens": TOKENS}, **(settings or {})})
     gateway = Gateway(replace(config, data_dir=home / "data"), servers)
     gateway.config = replace(
         gateway.config, servers=tuple(replace(server, **each) for server in gateway.config.servers)
@@ -129,8 +130,10 @@ async def over_http(gateway: Gateway) -> AsyncIterator[str]:
     listener = bind("127.0.0.1", 0)
     ready = asyncio.Event()
     front = Front(gateway)
-    tokens = {principal_of_person(name): token for name, token in TOKENS.items()}
-    serving = asyncio.create_task(serve_http(gateway, front, listener, tokens, on_ready=ready.set))
+    tokens = Tokens(configured_tokens(gateway.config)[0])
+    serving = asyncio.create_task(
+        serve_http(gateway, front, listener, tokens, audit=Audit(), on_ready=ready.set)
+    )
     await ready.wait()
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"

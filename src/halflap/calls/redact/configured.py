@@ -38,7 +38,7 @@ def configured_secrets(config: Config) -> tuple[str, ...]:
     for server in config.servers:
         found += _of_server(server)
     found += _of_text(config.store.url or "")
-    found += config.http.tokens.values()
+    found += (one.token for one in config.http.tokens.values() if one.token is not None)
     if config.programs.lm is not None and config.programs.lm.api_key is not None:
         found += _of_named("api_key", config.programs.lm.api_key)
     return tuple(dict.fromkeys(one for one in found if len(one) >= _SHORTEST))

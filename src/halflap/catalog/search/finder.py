@@ -13,9 +13,9 @@ from halflap.core.text import clean, visible
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from halflap.catalog.catalog import Catalog
     from halflap.catalog.search.index import Index
     from halflap.catalog.snapshot import Snapshot
+    from halflap.catalog.view import Seen
     from halflap.core.values import Tool
     from halflap.schema import ToolSchema
 
@@ -36,7 +36,7 @@ class Hit:
 class Finder:
     """Keeps an index of the catalogue, and rebuilds it in a thread when the catalogue has changed."""
 
-    def __init__(self, catalog: Catalog, schema_of: Callable[[Tool], Awaitable[ToolSchema]]) -> None:
+    def __init__(self, catalog: Seen, schema_of: Callable[[Tool], Awaitable[ToolSchema]]) -> None:
         self._catalog = catalog
         self._schema_of = schema_of
         self._lock = asyncio.Lock()

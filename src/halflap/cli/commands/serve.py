@@ -33,6 +33,9 @@ async def serve(
     invocation: Invocation,
     http: Annotated[str | None, Option(metavar="HOST:PORT", help="Serve over HTTP instead of stdio.")] = None,
     only: Annotated[str | None, Option(metavar="NAME", help="Serve one server as it is.")] = None,
+    profile: Annotated[
+        str | None, Option(metavar="NAME", help="What clients may use that have no profile of their own.")
+    ] = None,
 ) -> None:
     """Run the MCP server.
 
@@ -42,7 +45,12 @@ async def serve(
     set_up_logging(verbose=invocation.verbose, servers=True)
     from halflap.server import run_http, run_stdio
 
-    config, load = invocation.config(), partial(load_config, invocation.config_file)
+    def load() -> Config:
+        config = load_config(invocation.config_file)
+        return config if profile is None else config.restricted_to(profile)
+
+    config = invocation.config()
+    config = config if profile is None else config.restricted_to(profile)
     if http is not None:
         if only is not None:
             raise UsageError("Leave out --only: over HTTP, each server has its address, /servers/<name>/mcp.")

@@ -39,6 +39,7 @@ from halflap.core.values import OWN, CallContext, Result
 from halflap.gateway import NO_SERVER_ADVICE
 
 if TYPE_CHECKING:
+    from halflap.config import Profile
     from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway
     from halflap.schema import ToolSchema
@@ -54,6 +55,7 @@ async def list_tools(
     server: ServerOption = None,
     everything: Annotated[bool, Option("--all", "-a", help="Include tools that can't be called.")] = False,
     refresh: Annotated[bool, Option("--refresh", help="Ask the servers again, and report changes.")] = False,
+    profile: Annotated[str | None, Option(metavar="NAME", help="Only what this profile may use.")] = None,
 ) -> None:
     """List the tools of all servers.
 
@@ -61,6 +63,7 @@ async def list_tools(
     """
     config = invocation.config()
     names = [one.name for one in config.servers]
+    used = None if profile is None else config.restricted_to(profile).profiles[profile]
     if server is not None and server not in {*names, *OWN}:
         raise ServerNotFoundError(server, names)
     async with invocation.gateway(config) as gateway:
@@ -69,7 +72,7 @@ async def list_tools(
             await list_unlisted(gateway)
         rows = [
             row
-            for row in _rows(gateway)
+            for row in _rows(gateway, used)
             if server in {None, row["server"]} and (everything or not ("blocked" in row or "held" in row))
         ]
         warn_about_servers(gateway, server)
@@ -90,9 +93,12 @@ async def list_tools(
         note(f"No server is configured yet. {NO_SERVER_ADVICE}")
 
 
-def _rows(gateway: Gateway) -> Iterator[dict[str, Any]]:
+def _rows(gateway: Gateway, profile: Profile | None) -> Iterator[dict[str, Any]]:
     snapshot, unavailable = gateway.snapshot, gateway.unavailable()
+    shows = gateway.parts.calls.policy.shows
     for name, tool in sorted(snapshot.tools.items()):
+        if not shows(tool, profile):
+            continue
         row: dict[str, Any] = {
             "name": name,
             "description": clean(tool.description, _MAX_DESCRIPTION),

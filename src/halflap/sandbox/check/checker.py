@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
@@ -23,7 +23,7 @@ from halflap.schema import parse_schema
 from halflap.schema.stub import TRACED_TYPES, make_stub, write_stubs
 
 if TYPE_CHECKING:
-    from halflap.catalog import Snapshot
+    from halflap.catalog.view import Seen
     from halflap.core.values import Tool
     from halflap.sandbox.check.process import Examiner
     from halflap.schema import ToolSchema, Type
@@ -69,18 +69,16 @@ class Checker:
         self,
         examiner: Examiner,
         *,
-        snapshot: Callable[[], Snapshot],
+        seen_by: Callable[[str], Seen],
         settle: Callable[[], Awaitable[None]],
-        servers: Sequence[str],
         is_broken: Callable[[str], bool] = lambda _: False,
         is_breached: Callable[[Tool], bool],
         learned: Callable[[Tool], Awaitable[tuple[Type, str] | None]] | None = None,
     ) -> None:
         self.examiner = examiner
-        self._snapshot = snapshot
+        self._seen_by = seen_by
+        """Returns the catalogue as far as it exists for a principal."""
         self._settle = settle
-        self._servers = servers
-        """All configured servers, also those that have not listed their tools yet."""
         self._is_broken = is_broken
         """Whether something by that name exists but cannot be called; a call reports why."""
         self._is_breached = is_breached
@@ -99,8 +97,9 @@ class Checker:
 
     async def check(self, code: str, principal: str = "local") -> Checked:
         """Return the mistakes and doubts in a program, or why it could not be checked."""
-        known = await self._known(code)
-        key = _key(code, known.values())
+        known = await self._known(code, principal)
+        # What is suggested instead of a name depends on what exists for the principal.
+        key = _key(f"{principal}\0{code}", known.values())
         if key in self._kept:
             return self._kept[key]
         try:
@@ -116,21 +115,21 @@ class Checker:
             _keep(self._kept, key, checked, _MOST_KEPT)
         return checked
 
-    def may_call(self, code: str) -> bool:
+    def may_call(self, code: str, principal: str) -> bool:
         """Return whether a program names a tool, or something that looks like one."""
         names = names_in(code)
         if names & _CALLING or any(name.startswith(PREFIXES) for name in names):
             return True
-        short = {tool.original_name for tool in self._snapshot().tools.values()}
+        short = {tool.original_name for tool in self._seen_by(principal).snapshot.tools.values()}
         return bool(names & short)
 
-    async def _known(self, code: str) -> dict[str, _Known]:
+    async def _known(self, code: str, principal: str) -> dict[str, _Known]:
         """Return the tools that a program names."""
         names = names_in(code)
-        tools = self._snapshot().tools
+        tools = self._seen_by(principal).snapshot.tools
         if any(name.startswith(PREFIXES) and name not in tools for name in names):
             await self._settle()
-            tools = self._snapshot().tools
+            tools = self._seen_by(principal).snapshot.tools
         return {name: await self._stub(tools[name]) for name in sorted(names & tools.keys())}
 
     async def _stub(self, tool: Tool) -> _Known:
@@ -146,28 +145,31 @@ class Checker:
     async def _examine(self, code: str, known: Mapping[str, _Known], principal: str) -> Checked:
         question = await asyncio.to_thread(_question, code, known)
         answer = await self.examiner.examine(question, principal)
-        return _checked(code, [*answer.findings, *self._about_calls(answer, known)])
+        seen = self._seen_by(principal)
+        return _checked(code, [*answer.findings, *self._about_calls(answer, known, seen)])
 
-    def _about_calls(self, answer: Answer, known: Mapping[str, _Known]) -> Iterator[tuple[Place, Verdict]]:
+    def _about_calls(
+        self, answer: Answer, known: Mapping[str, _Known], seen: Seen
+    ) -> Iterator[tuple[Place, Verdict]]:
         for call in answer.calls:
             if call.name in known:
                 tool = known[call.name]
                 yield from call_mistakes(call, tool.schema, closed=tool.stub.closed)
         by_text = [(one.name, one.at) for one in answer.calls if one.by_text]
         for name, at in (*by_text, *answer.unbound):
-            if name not in known and (hint := self._suggest(name)):
+            if name not in known and (hint := self._suggest(name, seen)):
                 yield at, Verdict(True, "unknown-tool", f"there is no tool {name}.", hint)
 
-    def _suggest(self, name: str) -> str | None:
+    def _suggest(self, name: str, seen: Seen) -> str | None:
         """Return what was probably meant by a name that has no meaning; None if it is probably no tool."""
-        snapshot = self._snapshot()
+        snapshot = seen.snapshot
         if "." in name:
             # `mcp.time.get_time` and `time.get_time` are how one would write it elsewhere.
             full = "__".join(["mcp", *name.removeprefix("mcp.").split(".")])
             known = name.startswith("mcp.") or full in snapshot.tools
-            return (self._suggest(full) or f"Did you mean {full}?") if known else None
+            return (self._suggest(full, seen) or f"Did you mean {full}?") if known else None
         try:
-            snapshot.find(name, self._servers)
+            snapshot.find(name, seen.configured)
         except ToolNotFoundError as error:
             is_late = error.server is not None and error.server not in snapshot.by_server
             if is_late or self._is_broken(name):

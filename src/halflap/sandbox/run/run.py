@@ -63,7 +63,8 @@ class Services:
     sandbox: Sandbox
     checker: Checker
     call: Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
-    snapshot: Callable[[], Snapshot]
+    snapshot: Callable[[str], Snapshot]
+    """Returns the tools that exist for a principal."""
     policy: Policy
     recorder: Recorder
     settle: Callable[[], Awaitable[None]]
@@ -156,7 +157,11 @@ class Run(Host):
         checker = self._services.checker
         # A workflow was checked as such; the lines generated from it mean nothing to its author. In a program without
         # tools, nothing can happen before Python itself reports what is wrong.
-        if config.check != "off" and self._journal is None and checker.may_call(self._code):
+        if (
+            config.check != "off"
+            and self._journal is None
+            and checker.may_call(self._code, self._outer.principal)
+        ):
             self._checked = await checker.check(self._code, self._outer.principal)
         if config.check == "on" and (mistakes := stopping(self._checked)):
             return await self._finish(Ending("mistaken", mistakes_text(mistakes)))
@@ -243,7 +248,7 @@ class Run(Host):
 
     async def _tools(self) -> dict[str, ToolHelp]:
         """Return the tools that the program names; names that only look like tools get an answer, too."""
-        tools = self._services.snapshot().tools
+        tools = self._services.snapshot(self._outer.principal).tools
         schema_of = self._services.schema_of
         found = {}
         for name in names_in(self._code):
@@ -264,7 +269,9 @@ class Run(Host):
         name = undefined + (dotted[1].replace(".", "__") if dotted else "")
         await self._services.settle()
         try:
-            return f"Write {self._services.snapshot().find(name[:_LONGEST_NAME]).name}(…)."
+            return (
+                f"Write {self._services.snapshot(self._outer.principal).find(name[:_LONGEST_NAME]).name}(…)."
+            )
         except ToolNotFoundError as error:
             return "Did you mean " + " or ".join(error.suggestions) + "?" if error.suggestions else None
 
@@ -333,7 +340,7 @@ class Run(Host):
 
     async def _value(self, name: str, result: Result) -> Any:
         if name not in self._readings:
-            tool = self._services.snapshot().tools.get(name)
+            tool = self._services.snapshot(self._outer.principal).tools.get(name)
             self._readings[name] = Reading() if tool is None else reading_of(tool)
         read = partial(read_result, result, self._readings[name], Media)
         if sum(len(str(block.get("text", ""))) for block in result.content) <= _LARGE:

@@ -29,18 +29,18 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
 async def _execute(gateway: Gateway, arguments: Arguments, client: Client) -> dict[str, Any]:
     name, inputs = _argument(arguments, "program", str), _argument(arguments, "inputs", dict)
     parts = await gateway.prepare()
-    program = await parts.dspy.find(name)
+    program = await parts.dspy.find(name, client.principal)
     # Before the person is asked anything.
     program.spec.check_inputs(inputs)
     version = f"{name} {program.spec.version}, {program.source_hash}"
     about = f"await dspy__{name}(**{json.dumps(inputs, ensure_ascii=False)})\n# {version}"
-    destructive = await parts.programs.destructive_within(f"dspy__{name}")
+    destructive = await parts.programs.destructive_within(f"dspy__{name}", client.principal)
     word = await confirm(client, destructive, about, saved=name)
     return await parts.dspy.execute(name, inputs, client.on_behalf(word))
 
 
-async def _list(gateway: Gateway, _arguments: Arguments, _client: Client) -> dict[str, Any]:
-    programs, broken = await (await gateway.prepare()).dspy.usable()
+async def _list(gateway: Gateway, _arguments: Arguments, client: Client) -> dict[str, Any]:
+    programs, broken = await (await gateway.prepare()).dspy.usable(client.principal)
     return {
         "programs": [program.summary() for program in programs.values()],
         "total_count": len(programs),
@@ -48,14 +48,14 @@ async def _list(gateway: Gateway, _arguments: Arguments, _client: Client) -> dic
     }
 
 
-async def _info(gateway: Gateway, arguments: Arguments, _client: Client) -> dict[str, Any]:
+async def _info(gateway: Gateway, arguments: Arguments, client: Client) -> dict[str, Any]:
     name = _argument(arguments, "program", str)
-    return (await (await gateway.prepare()).dspy.find(name)).info()
+    return (await (await gateway.prepare()).dspy.find(name, client.principal)).info()
 
 
-async def _reload(gateway: Gateway, arguments: Arguments, _client: Client) -> dict[str, Any]:
+async def _reload(gateway: Gateway, arguments: Arguments, client: Client) -> dict[str, Any]:
     name = _argument(arguments, "program", str)
-    return (await (await gateway.prepare()).dspy.reload(name)).reloaded()
+    return (await (await gateway.prepare()).dspy.reload(name, client.principal)).reloaded()
 
 
 def _argument(arguments: Arguments, name: str, kind: type) -> Any:

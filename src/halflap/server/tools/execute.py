@@ -42,7 +42,7 @@ async def call_directly(gateway: Gateway, name: str, arguments: Arguments, clien
     if gateway.config.execution.confirm_destructive and name.isidentifier():
         # Confirmation is asked for the same call as a program would make.
         program = f"await {name}(**{json.dumps(arguments, ensure_ascii=False)})"
-        word = await confirm(client, await gateway.needing_confirmation(program, client.principal), program)
+        word = await confirm(client, await gateway.needing_confirmation(program), program)
     # Repeated with an answer, the request would be confirmed once more; and our own programs call other tools.
     forwards = word == Word() and not name.startswith(_OWN_PREFIXES)
     context = gateway.parts.programs.under_rules(client.on_behalf(word, forwards=forwards))
@@ -55,7 +55,7 @@ async def call_tool(gateway: Gateway, arguments: Arguments, client: Client) -> d
 
 async def execute_program(gateway: Gateway, arguments: Arguments, client: Client) -> dict[str, Any]:
     code = arguments["code"]
-    word = await confirm(client, await gateway.needing_confirmation(code, client.principal), code)
+    word = await confirm(client, await gateway.needing_confirmation(code), code)
     try:
         execution = await gateway.execute(code, client.on_behalf(word))
     except (BusyError, SandboxError, UsageError) as error:

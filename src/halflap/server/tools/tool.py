@@ -145,8 +145,15 @@ def family(
         output = (outputs or {}).get(name) or definition.get("outputSchema")
         if output is not None:
             definition["outputSchema"] = _or_error_object(output, error_codes) if error_codes else output
-        tools.append(FrontTool(definition, errors, partial(handler, gateway), bool(error_codes)))
+        answering = partial(_for_client, handler, gateway)
+        tools.append(FrontTool(definition, errors, answering, bool(error_codes)))
     return tools
+
+
+async def _for_client(
+    handler: Handler, gateway: Gateway, arguments: Arguments, client: Client
+) -> dict[str, Any]:
+    return await handler(gateway.seen_by(client.principal), arguments, client)
 
 
 def _filled_in(value: Any, words: Mapping[str, str]) -> Any:

@@ -46,7 +46,7 @@ async def catalogue(visit: Visit) -> Response:
     ]
     values: dict[str, Any] = {
         "query": query, "server": server, "known": known, "kinds": KNOWN, "tools": shown,
-        "servers": [one.name for one in visit.gateway.config.servers], "count": len(names),
+        "servers": visit.servers, "count": len(names),
         "is_cut": bool(query) and len(names) >= _FOUND, "start": start,
         "next": start + _PAGE if start + _PAGE < len(names) else None, "page": _PAGE,
     }  # fmt: skip

@@ -85,9 +85,7 @@ async def post_run(visit: Visit) -> Response:
         raise UsageError("There is no program to run.")
     confirmed = frozenset[str]()
     if visit.form.get("confirm") == "yes":
-        confirmed = frozenset(
-            tool.name for tool in await visit.gateway.needing_confirmation(code, visit.session.principal)
-        )
+        confirmed = frozenset(tool.name for tool in await visit.gateway.needing_confirmation(code))
     work = visit.gateway.execute(code, visit.context(confirmed))
     limit = visit.gateway.config.execution.timeout_seconds
     task = visit.site.tasks.start(visit.session.principal, "program", work, limit)

@@ -125,7 +125,7 @@ async def one_call(visit: Visit) -> Response:
 async def post_check(visit: Visit) -> Response:
     """Check a run's program again, against what is known by now."""
     run, _ = await visit.gateway.run(visit.path("id"), visit.sees, values=False)
-    checked = await visit.gateway.check(run.code or "", visit.session.principal)
+    checked = await visit.gateway.check(run.code or "")
     return visit.render("checked.html", run=run, checked=checked)
 
 

@@ -53,7 +53,8 @@ class _Filter:
         return [
             edge
             for edge in edges
-            if edge.confidence >= self.confidence
+            if tools.keys() >= {edge.source, edge.target}
+            and edge.confidence >= self.confidence
             and not edge.is_pagination
             and any(self._names(tools, end) for end in (edge.source, edge.target))
         ]
@@ -68,7 +69,7 @@ async def picture(visit: Visit) -> Response:
     values: dict[str, Any] = {
         "wanted": wanted,
         "edges": None if edges is None else wanted.chosen(visit, edges)[:_LISTED],
-        "servers": [one.name for one in visit.gateway.config.servers],
+        "servers": visit.servers,
     }
     return visit.render("graph.html", **values)
 

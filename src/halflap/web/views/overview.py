@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import StoreError
@@ -35,13 +36,25 @@ async def _live(visit: Visit) -> dict[str, Any]:
     health, activity, calls = await asyncio.gather(visit.site.health.get(), _activity(visit), _latest(visit))
     assert health is not None
     advice: dict[str, list[dict[str, Any]]] = {}
-    for finding in health["findings"]:
-        advice.setdefault(finding.get("server") or "", []).append(finding)
+    servers, outputs = health["servers"], health["outputs"]
+    if visit.has_profile:
+        # Findings may name what their profile leaves out, and are nothing that they could mend.
+        tools, kinds = visit.gateway.snapshot.by_server, await visit.site.kinds.get() or {}
+        servers = [
+            {**one, "tools": len(tools.get(one["name"], ()))}
+            for one in servers
+            if one["name"] in visit.servers
+        ]
+        outputs = Counter({"declared": 0, "learned": 0, "unknown": 0})
+        outputs.update(kinds.get(name, "unknown") for name in visit.gateway.snapshot.tools)
+    else:
+        for finding in health["findings"]:
+            advice.setdefault(finding.get("server") or "", []).append(finding)
     return {
         # What needs attention comes first.
-        "servers": sorted(health["servers"], key=lambda one: not (one["lastError"] or one["name"] in advice)),
+        "servers": sorted(servers, key=lambda one: not (one["lastError"] or one["name"] in advice)),
         "calls": calls,
-        "outputs": health["outputs"],
+        "outputs": outputs,
         "advice": advice,
         "activity": None if activity is None else _charts(activity),
         "store_trouble": visit.gateway.store_trouble,

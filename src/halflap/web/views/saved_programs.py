@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def programs(visit: Visit) -> Response:
-    usable, broken = await (await visit.gateway.prepare()).dspy.usable()
+    usable, broken = await (await visit.gateway.prepare()).dspy.usable(visit.session.principal)
     has_model = visit.gateway.config.uses_programs
     return visit.render(
         "programs.html",
@@ -26,7 +26,7 @@ async def programs(visit: Visit) -> Response:
 
 
 async def one_program(visit: Visit) -> Response:
-    program = await (await visit.gateway.prepare()).dspy.find(visit.path("name"))
+    program = await (await visit.gateway.prepare()).dspy.find(visit.path("name"), visit.session.principal)
     definition = program.definition()
     values: dict[str, Any] = {
         "info": program.info(),
@@ -39,12 +39,14 @@ async def one_program(visit: Visit) -> Response:
 async def post_run(visit: Visit) -> Response:
     visit.expect_calls_allowed()
     name = visit.path("name")
-    program = await (await visit.gateway.prepare()).dspy.find(name)
+    program = await (await visit.gateway.prepare()).dspy.find(name, visit.session.principal)
     inputs = read_inputs(inputs_of(program.definition()["inputSchema"]), visit.form)
     program.spec.check_inputs(inputs)
     confirmed = frozenset[str]()
     if visit.form.get("confirm") == "yes":
-        destructive = await visit.gateway.parts.programs.destructive_within(f"dspy__{name}")
+        destructive = await visit.gateway.parts.programs.destructive_within(
+            f"dspy__{name}", visit.session.principal
+        )
         confirmed = frozenset(tool.name for tool in destructive)
     work = _answered(visit.gateway.parts.dspy.execute(name, inputs, visit.context(confirmed)))
     task = visit.site.tasks.start(visit.session.principal, "dspy", work)
