@@ -14,7 +14,7 @@ from halflap.cli.output import Table, note
 from halflap.config import token_hash
 from halflap.core.errors import UsageError
 
-token = group("token", "Make and revoke the tokens of the people who share this Halflap over HTTP.")
+token = group("token", "Make and revoke people's tokens for HTTP.")
 
 _SHARED = ("config", "json")
 _PATH = ("http", "tokens")
