@@ -75,7 +75,7 @@ class Recorder:
         self._redactor = Redactor() if redactor is None else redactor
         self._traces = TracesConfig() if traces is None else traces
         self._waiting: deque[_Waiting] = deque()
-        self._waiting_bytes = self._taken = self._written = 0
+        self._waiting_bytes = 0
         self._some = asyncio.Event()
         self._writing = asyncio.Lock()
         self._repeating: asyncio.Task[None] | None = None
@@ -169,7 +169,6 @@ class Recorder:
             record = without_values(record)
         self._waiting.append(_Waiting(record, level, _size(record)))
         self._waiting_bytes += self._waiting[-1].size
-        self._taken += 1
         self._some.set()
         if self._repeating is None:
             self._repeating = asyncio.create_task(self._repeat(), name="record calls")
@@ -197,23 +196,20 @@ class Recorder:
 
     async def _flush(self) -> None:
         """Write everything that was taken so far."""
-        until, is_done = self._taken, False
-        while not is_done:
-            async with self._writing:
-                await self.writer.replay()
-                if self._waiting:
-                    await self._write_batch()
-                if not self._waiting and self.writer.problem is None:
-                    # Otherwise `_repeat` tries again.
-                    self._some.clear()
-                is_done = self._written >= until
+        async with self._writing:
+            await self.writer.replay()
+            left = len(self._waiting)
+            while left > 0:
+                left -= await self._write_batch()
+            if not self._waiting and self.writer.problem is None:
+                # Otherwise `_repeat` tries again.
+                self._some.clear()
 
-    async def _write_batch(self) -> None:
+    async def _write_batch(self) -> int:
         batch, size = [], 0
         while self._waiting and size < _BATCH_BYTES:
             batch.append(self._waiting.popleft())
             size += batch[-1].size
-        self._written += len(batch)
         if self._liveness is not None and self._liveness.process is None:
             await asyncio.to_thread(self._liveness.start)
 
@@ -224,6 +220,7 @@ class Recorder:
         is_written = await self.writer.write(records)
         self._is_slow = self._is_slow and not is_written
         self._waiting_bytes -= size
+        return len(batch)
 
     def _redacted(self, record: AnyRecord, level: Record | None) -> AnyRecord:
         if isinstance(record, RunRecord) and self._liveness is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -22,14 +23,16 @@ if TYPE_CHECKING:
     from halflap.upstream.questions import ListRoots
     from halflap.upstream.signin import CredentialStore
 
-# JSON-RPC error codes of our own, put in place of an answer that cannot come. They never leave this package.
-NOT_SENT = -32950
+# JSON-RPC error codes of our own, in place of an answer that cannot come. They never leave this package, and no server
+# can guess them: it could have a call repeated, or deny that it has seen it.
+_CODES = -(1 << 32) - 8 * secrets.randbelow(1 << 40)
+NOT_SENT = _CODES
 """The request did not reach the server: repeating it cannot do anything twice."""
-LOST = -32951
+LOST = _CODES - 1
 """The connection broke after the request was sent: it may have taken effect."""
-REFUSED = -32952
+REFUSED = _CODES - 2
 """The server wants credentials, and did not look at the request."""
-UNUSABLE = -32953
+UNUSABLE = _CODES - 3
 """Something answered that cannot be used, such as a web page, or more than `MAX_MESSAGE_BYTES`."""
 
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024
