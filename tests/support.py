@@ -94,10 +94,10 @@ def shared_data(name: str) -> Path:
 
 
 @contextmanager
-def listening(kind: str, *arguments: str, environment: dict[str, str] | None = None) -> Iterator[str]:
-    """Run echo.py over `http` or `sse` on a free port; gives its URL."""
-    command = [sys.executable, str(SERVERS / "echo.py"), f"--{kind}", "0", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+def listening(kind: str) -> Iterator[str]:
+    """Run echo.py over `http` or `sse` on a free port; yield its URL."""
+    command = [sys.executable, str(SERVERS / "echo.py"), f"--{kind}", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             yield process.stdout.readline().strip()

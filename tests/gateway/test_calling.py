@@ -9,7 +9,8 @@ import pytest
 
 from halflap import Gateway, ToolNotFoundError
 from halflap.core.errors import ToolFailedError
-from servers.memory import Memory, RefusedError, definition, echo, text
+from servers.echo import build
+from servers.memory import Memory, RefusedError, definition, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -109,7 +110,7 @@ def test_one_malformed_tool_does_not_hide_the_others(run: Run) -> None:
 
 
 def test_pages_of_tools_are_followed_to_the_end(run: Run) -> None:
-    tools = asked(run, echo(tools=95, page=10), lambda gateway: gateway.tools())
+    tools = asked(run, build(95, page=10), lambda gateway: gateway.tools())
     assert len(tools) == 14 + 95
 
 

@@ -60,20 +60,16 @@ async def roots(context: Context, params: types.CallToolRequestParams) -> Answer
     return swift.text(json.dumps([str(root.uri) for root in answer.roots]))
 
 
-def build(options: argparse.Namespace) -> Server[dict[str, Any]]:
-    dummies = [
-        swift.tool(f"dummy_{number:05}", {"value": {"type": "string"}}, optional=("value",))
-        for number in range(options.tools)
-    ]
-    definitions = [*swift.TOOLS, *dummies]
+def build(dummies: int = 0, page: int | None = None) -> Server[dict[str, Any]]:
+    """Return the server, with so many more tools, so many to a page."""
+    definitions = [*swift.TOOLS, *(swift.tool(f"dummy_{number:05}") for number in range(dummies))]
     names = {one["name"] for one in definitions}
 
     async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         start = int(params.cursor) if params and params.cursor else 0
-        end = start + (options.page or len(definitions))
+        end = start + (page or len(definitions))
         more = {"nextCursor": str(end)} if end < len(definitions) else {}
-        ttl = {} if options.ttl_ms is None else {"ttlMs": options.ttl_ms}
-        return types.ListToolsResult.model_validate({"tools": definitions[start:end], **more, **ttl})
+        return types.ListToolsResult.model_validate({"tools": definitions[start:end], **more})
 
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
@@ -98,13 +94,7 @@ def build(options: argparse.Namespace) -> Server[dict[str, Any]]:
         except KeyError as missing:
             return swift.text(f"missing argument: {missing.args[0]}", isError=True)
 
-    return Server(
-        "echo",
-        version="1.2.3",
-        instructions=options.instructions,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-    )
+    return Server("echo", version="1.2.3", on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 async def serve_stdio(server: Server[dict[str, Any]]) -> None:
@@ -153,15 +143,9 @@ def main() -> None:
         "--http", type=int, metavar="PORT", help="streamable HTTP at /mcp; 0: any free port"
     )
     transport.add_argument("--sse", type=int, metavar="PORT", help="HTTP with SSE at /sse; 0: any free port")
-    parser.add_argument("--tools", type=int, default=0, metavar="N", help="add N dummy tools")
-    parser.add_argument("--page", type=int, metavar="N", help="list N tools per page")
-    parser.add_argument(
-        "--ttl-ms", type=int, metavar="N", help="let clients keep the list for N milliseconds"
-    )
-    parser.add_argument("--instructions", metavar="TEXT")
     options = parser.parse_args()
 
-    server = build(options)
+    server = build()
     if options.http is not None:
         serve_web(server.streamable_http_app(), options.http, "/mcp")
     elif options.sse is not None:

@@ -6,7 +6,6 @@ has the tools of echo.py on the library's own server, in both eras of the protoc
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import json
 from typing import TYPE_CHECKING, Any
@@ -149,10 +148,9 @@ class Memory(Server[Any]):
         raise RefusedError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
 
-def echo(**options: Any) -> Server[dict[str, Any]]:
-    """Return a server with the tools of echo.py; the options are those of its command line."""
-    given = {"tools": 0, "page": None, "ttl_ms": None, "instructions": None, **options}
-    return library_server.build(argparse.Namespace(**given))
+def echo() -> Server[dict[str, Any]]:
+    """Return a server with the tools of echo.py."""
+    return library_server.build()
 
 
 class _Bundled(Memory):
