@@ -67,7 +67,7 @@ class Journal:
         return 0
 
     def pieces(self) -> Generator[list[AnyRecord]]:
-        """Yield all records, some at a time, and empty the file after the last.
+        """Yield all records in batches, and empty the file after the last.
 
         Yields nothing while another process does that.
         """
@@ -127,7 +127,7 @@ class Writer:
         self.lost += count
 
     async def retry(self) -> None:
-        """Try a store that failed again; this may take as long as the store waits for a lock."""
+        """Check whether a store that failed works again; this may take as long as the store waits for a lock."""
         if self.problem is None or time.monotonic() - self._failed_at < _RETRY_SECONDS:
             return
         try:
@@ -137,7 +137,7 @@ class Writer:
             self._failed_at = time.monotonic()
 
     async def replay(self) -> None:
-        """Write to a store that works what waits in the journal."""
+        """Move what waits in the journal into the store, if that works."""
         if self.problem is not None or self._store.trouble is not None:
             return
         if self._journal is not None and self._may_replay:

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LISTEN_SECONDS = 30.0
-"""When a stream of changes ended, how long until the next one is opened."""
+"""Wait before a stream of changes that ended is opened again."""
 _SETTLE_SECONDS = 0.05
-"""Servers tend to announce several changes at once: how long to wait before listing again."""
+"""Wait before listing again: servers tend to announce several changes at once."""
 _REST_SECONDS = 2.0
-"""How long not to list again, however many changes a server announces."""
+"""Shortest time between two listings, however many changes a server announces."""
 _MAX_REST_SECONDS = 60.0
-"""The same for a server that does not stop: each time it has announced more meanwhile, the rest doubles up to this."""
+"""The time doubles up to this while a server keeps announcing changes."""
 
 
 class Announcements:
-    """Counts who watches what: the server is asked for the first, and told after the last."""
+    """Counts the clients that watch a resource: subscribes for the first one, unsubscribes after the last."""
 
     def __init__(
         self, config: ServerConfig, hooks: Hooks, list_tools: Callable[[Session], Awaitable[None]]
@@ -95,7 +95,7 @@ class Announcements:
     # Resources
 
     async def watch(self, uri: str, session: Session, *, on: bool) -> None:
-        """Count a client that watches a resource, or one that does no more."""
+        """Add a client that watches a resource, or remove one."""
         async with self._watching:
             if on and uri not in self._watched:
                 await self._subscribe("resources/subscribe", uri, session)
@@ -117,7 +117,7 @@ class Announcements:
             await session.send(method, {"uri": uri})
 
     async def _keep_watching(self, session: Session) -> None:
-        """Watch on a new session what was watched before."""
+        """Renew the subscriptions on a new session."""
         try:
             if self._log_level is not None:
                 await self.set_log_level(self._log_level, session)

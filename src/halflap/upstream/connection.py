@@ -85,7 +85,7 @@ class Hooks:
     list_roots: ListRoots
     on_listing: Callable[[Listing], Awaitable[None]]
     on_features: Callable[[str, Features], Awaitable[bool]]
-    """Returns whether they are others than before."""
+    """Returns whether they changed."""
     on_event: Callable[[ServerEvent], None]
 
 
@@ -102,7 +102,7 @@ class Connection:
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when no further message can come."""
     failure: Failure | None = None
-    """What went wrong last."""
+    """The most recent one."""
     only_noise: bool = False
     """Its stdout has lines that are not messages, and no message since."""
     ready: bool = False

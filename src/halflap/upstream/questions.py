@@ -73,7 +73,7 @@ class Questions:
 
     @contextmanager
     def in_flight(self, pending: Pending) -> Iterator[None]:
-        """Note a request as in flight."""
+        """Keep a request among those in flight."""
         self._in_flight[pending] = None
         token = _current.set((self, pending))
         try:
@@ -85,7 +85,7 @@ class Questions:
     def capabilities(self, context: CallContext) -> dict[str, Any]:
         """Return what a server of the newer era may ask during a request."""
         client = self._client(context)
-        # Configured roots are always there to ask for.
+        # The configured roots can always be asked for.
         return {**({} if client is None else client.capabilities), "roots": {}}
 
     def can_forward(self, requests: Mapping[str, Any], cause: Pending) -> bool:

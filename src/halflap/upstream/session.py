@@ -57,7 +57,7 @@ _FOR_CLIENTS = ("notifications/message", "notifications/elicitation/complete")
 
 
 class _Dispatcher(JSONRPCDispatcher[TransportContext]):
-    """Notes when the connection ends."""
+    """Reports when the connection ends."""
 
     def __init__(self, read: Any, write: Any, closed: Callable[[], None]) -> None:
         super().__init__(read, write)

@@ -157,7 +157,7 @@ class CredentialStore:
                 kept = credentials.model_dump_json(exclude=_SECRET if in_keyring else None, exclude_none=True)
                 writer.write(kept.encode())
         except OSError as error:
-            raise SignInError(f"The sign-in can't be kept in {self._folder}: {error.strerror}.") from error
+            raise SignInError(f"The sign-in can't be saved in {self._folder}: {error.strerror}.") from error
 
     def remove(self, url: str, principal: str) -> None:
         file = self._file(url, principal)

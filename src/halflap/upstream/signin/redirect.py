@@ -23,7 +23,7 @@ _REQUEST_SECONDS = 10.0
 _PATH = "/callback"
 _MAX_SHOWN = 200
 _DONE = "The answer has reached Halflap. You can close this window."
-_UNEXPECTED = "This is not the answer to a sign-in that Halflap waits for."
+_UNEXPECTED = "This is not the answer to a sign-in that Halflap is waiting for."
 
 
 class Redirect:

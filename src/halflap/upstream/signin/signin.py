@@ -96,7 +96,7 @@ class SignIn(httpx2.Auth):
         async def show(url: str, _: Redirect) -> None:
             question = {
                 "mode": "url",
-                "message": f"Sign in to {self.server.name}. The call goes on after that.",
+                "message": f"Sign in to {self.server.name}. The call continues after that.",
                 "url": url,
                 "elicitationId": secrets.token_urlsafe(12),
             }
