@@ -66,29 +66,20 @@ async def test_every_outcome_is_recorded(
         await gateway.refresh()
         limit = asyncio.get_running_loop().time() + (0.2 if behaviour == "hang" else 1_000)
         context = CallContext(principal="ann", run="run-1", parent="call-0", deadline=limit)
+        result = None
         with pytest.raises(error) if error is not None else contextlib.nullcontext():
-            await gateway.call_tool("mcp__s__t", arguments, context)
+            result = await gateway.call_tool("mcp__s__t", arguments, context)
         if outcome == "invalid-arguments":
             assert await asyncio.to_thread(on_disk, home) == [], "It was never sent."
         (record,) = await gateway.recent_calls(1)
         assert record.outcome == outcome
         assert (record.principal, record.run, record.parent) == ("ann", "run-1", "call-0")
         assert (record.server, record.tool) == ("s", "t")
+        assert json.loads(record.arguments or "") == arguments
+        assert (record.result and Result.from_wire(json.loads(record.result))) == result
+        assert behaviour != "refuse" or "I would rather" in (record.error or "")
         assert record.definition_hash == gateway.snapshot.tools["mcp__s__t"].hash
     assert len(server.calls) == (0 if outcome == "invalid-arguments" else 1)
-
-
-async def test_arguments_results_and_errors_are_recorded() -> None:
-    async with Gateway.open({}, servers={"s": Odd(), "no": Odd("refuse")}) as gateway:
-        result = await gateway.call("mcp__s__t", text="hello")
-        (record,) = await gateway.recent_calls(1)
-        assert (record.arguments, record.argument_bytes) == ('{"text": "hello"}', 17)
-        assert Result.from_wire(json.loads(record.result or "")) == result
-        with pytest.raises(ToolFailedError):
-            await gateway.call("mcp__no__t")
-        (record,) = await gateway.recent_calls(1)
-        assert "I would rather" in (record.error or "")
-        assert record.result is None
 
 
 PRIVATE = b"a very private matter"
@@ -104,9 +95,13 @@ PRIVATE = b"a very private matter"
 async def test_neither_arguments_nor_results_reach_a_file_if_they_should_not(
     home: Path, traces: dict[str, Any], records: int
 ) -> None:
-    async with Gateway.open({"traces": traces}, servers={"s": Odd()}) as gateway:
+    count = {"type": "object", "properties": {"count": {"type": "integer"}}}
+    broken = {"content": [], "structuredContent": {"count": PRIVATE.decode()}}
+    server = Memory(definition("t", "text", outputSchema=count), answer=lambda *_: broken)
+    async with Gateway.open({"traces": traces}, servers={"s": server}) as gateway:
         await gateway.call("mcp__s__t", text=PRIVATE.decode())
-        assert len(await gateway.recent_calls()) == records
+        # A broken declaration is kept by its place alone.
+        assert [(one.breach or "")[:6] for one in await gateway.recent_calls()] == ["count:"] * records
         # While it is open, there is a log of changes beside the file.
         files = await asyncio.to_thread(lambda: [path.read_bytes() for path in home.rglob("*.db*")])
         assert len(files) > 1
@@ -223,15 +218,3 @@ async def test_a_result_that_breaks_its_declared_schema_is_delivered_and_recorde
         assert record.outcome == "ok"
         assert (record.breach or "").startswith(breach or "")
         assert (record.breach is None) == (breach is None)
-
-
-async def test_with_metadata_alone_a_broken_result_is_kept_by_its_place_only(home: Path) -> None:
-    count = {"type": "object", "properties": {"count": {"type": "integer"}}}
-    broken = {"content": [], "structuredContent": {"count": PRIVATE.decode()}}
-    server = Memory(definition("t", outputSchema=count), answer=lambda *_: broken)
-    async with Gateway.open({"traces": {"record": "metadata"}}, servers={"s": server}) as gateway:
-        await gateway.call("mcp__s__t")
-        (record,) = await gateway.recent_calls(1)
-        assert (record.breach or "").startswith("count:")
-        files = await asyncio.to_thread(lambda: [path.read_bytes() for path in home.rglob("*.db*")])
-        assert not any(PRIVATE in content for content in files)
