@@ -34,7 +34,8 @@ from halflap.core.errors import HalflapError
 from halflap.core.text import join
 from halflap.dspy.spec import ProgramSpec
 from halflap.gateway import Gateway
-from halflap.lint import rules_page
+from halflap.lint import RULES, rule_texts
+from halflap.lint.report import SHARES, share_of
 from halflap.server import Front
 from halflap.workflows.model.form import net_schema
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from halflap.lint import Rule
     from halflap.server.tools.tool import FrontTool
 
 DOCS = Path(__file__).parent
@@ -50,6 +52,11 @@ _MADE = "<!-- Made by docs/generate.py: `make docs` regenerates it. -->\n\n"
 _SETTINGS_HEAD = "| key | type | default | meaning |\n|---|---|---|---|\n"
 _MOST_CHOICES = 10
 _OF_EVERY_TOOL = ("invalid-arguments", "internal")
+_NEEDS = {
+    "definitions": "the definition",
+    "outputs": "known result fields (declared or learned)",
+    "results": "recorded results",
+}
 _ANYWHERE = frozenset({"--help", "--install-completion", "--show-completion"})
 
 
@@ -60,7 +67,7 @@ def pages() -> dict[Path, str]:
         "errors.md": told.replace("\n\n", f"\n\n{_MADE}", 1).replace(
             "`make docs` writes", "edit src/halflap/errors.md; `make docs` writes", 1
         ),
-        "lint.md": rules_page.page(),
+        "lint.md": with_rules((DOCS / "lint.md").read_text(encoding="utf-8")),
         "reference/commands.md": commands_page(),
         "reference/mcp-tools.md": tools_page(own_tools()),
         "reference/python.md": python_page(),
@@ -83,6 +90,45 @@ def with_findings(page: str) -> str:
     table = files("halflap").joinpath("findings.md").read_text(encoding="utf-8").partition("\n\n")[2]
     head = table.partition("\n")[0]
     return re.sub(re.escape(head) + r"\n(?:\|[^\n]*\n)*", lambda _: table, page)
+
+
+def with_rules(page: str) -> str:
+    """Put the table of the linter's rules, their weights and their details in their places."""
+    page = re.sub(r"(?<=## Rules\n\n).*?(?=\n## )", lambda _: _rule_table(), page, flags=re.DOTALL)
+    page = re.sub(r"The first finding of a rule takes: [^\n]*", lambda _: _rule_weights(), page)
+    return page.partition("## Each rule\n")[0] + "## Each rule\n" + "".join(map(_rule_details, RULES))
+
+
+def _rule_table() -> str:
+    rows = (f"| [`{rule.id}`](#{rule.id}) | {rule.severity} | {rule.title} |\n" for rule in RULES)
+    return "| rule | severity | problem |\n|---|---|---|\n" + "".join(rows)
+
+
+def _rule_weights() -> str:
+    shares = ", ".join(f"{severity} {share:.0%}" for severity, share in SHARES.items())
+    heavy = ", ".join(
+        f"`{rule.id}` {share_of(rule.severity, rule.weight):.0%}" for rule in RULES if rule.weight != 1
+    )
+    return f"The first finding of a rule takes: {shares}; {heavy}."
+
+
+def _rule_details(rule: Rule) -> str:
+    texts = rule_texts()[rule.id]
+    note = f" ({texts['note']})" if "note" in texts else ""
+    parts = [
+        f"### {rule.id}",
+        f"*{rule.severity}; needs {_NEEDS[rule.needs]}.* {texts['title']} {texts['why']}",
+        f"**Fix.** {texts['fix']}",
+        f"Found in{note}:",
+        _json_lines(texts["bad"]),
+    ]
+    if texts["good"] != texts["bad"]:
+        parts += ["Not in:", _json_lines(texts["good"])]
+    return "".join(f"\n{part}\n" for part in parts)
+
+
+def _json_lines(tools: list[dict[str, Any]]) -> str:
+    return "```json\n[" + ",\n ".join(json.dumps(one, ensure_ascii=False) for one in tools) + "]\n```"
 
 
 def settings() -> dict[str, list[tuple[str, str, str, str]]]:

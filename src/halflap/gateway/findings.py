@@ -19,7 +19,7 @@ NO_SERVER_ADVICE = (
 _NOT_STARTED = frozenset({"idle", "starting", "reconnecting"})
 _MAX_NAMED = 3
 _MAX_NAME = 80
-_ROW = re.compile(r"^\| `([a-z-]+)` \| (\w+) \| `([a-z-]+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
+_ROW = re.compile(r"^\| `([a-z-]+)` \| (\w+) \| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 
@@ -27,6 +27,7 @@ class Rule(NamedTuple):
     severity: str
     """`problem` or `hint`."""
     about: str
+    cause: str
     fix: str
 
 
@@ -50,8 +51,8 @@ def rules() -> dict[str, Rule]:
     """Return the rules by code. Reads a file: call it from a thread the first time."""
     table = files("halflap").joinpath("findings.md").read_text(encoding="utf-8")
     return {
-        code: Rule(severity, about, _LINK.sub(r"\1", fix))
-        for code, severity, about, fix in _ROW.findall(table)
+        code: Rule(severity, about, cause, _LINK.sub(r"\1", fix))
+        for code, severity, about, cause, fix in _ROW.findall(table)
     }
 
 

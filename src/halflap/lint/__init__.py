@@ -1,7 +1,7 @@
 """Lint MCP servers for problems that make their tools hard to compose.
 
 Read `rules/outputs.py` for what a rule looks like and `linter.py` for how rules are applied; `rules.yaml` has the text
-and examples of every rule, from which `rules_page.py` writes docs/lint.md. Rules see definitions and what is on record;
+and examples of every rule, which docs/lint.md shows. Rules see definitions and what is on record;
 only `live.py` asks servers, for their tools.
 """
 

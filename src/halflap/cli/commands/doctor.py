@@ -33,11 +33,11 @@ from halflap.core.errors import UsageError
 from halflap.core.suggest import closest
 from halflap.core.text import plural
 from halflap.gateway import Gateway
+from halflap.gateway.findings import rules
 
 _MAX_TEXT = 1000
 _TOKENIZER = "o200k_base"
 _HEADING = re.compile(r"^### ([a-z0-9-]+)\n+(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
-_ROW = re.compile(r"^\| `([a-z-]+)` \| ([^|]+) \| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 
@@ -213,13 +213,12 @@ def explain(
 
 def explanations() -> dict[str, str]:
     """Return the text of each code, in Markdown: those of docs/errors.md and docs/doctor.md."""
-    errors, findings = (
-        files("halflap").joinpath(name).read_text(encoding="utf-8") for name in ("errors.md", "findings.md")
-    )
+    errors = files("halflap").joinpath("errors.md").read_text(encoding="utf-8")
     found = {match[1]: match[2].strip() for match in _HEADING.finditer(errors)}
-    for code, severity, _, cause, fix in _ROW.findall(findings):
-        text = f"{cause[0].upper()}{cause[1:]}.\n\n**Found by** `halflap doctor`, as a {severity}.\n\n**Fix.** {fix}"
-        found.setdefault(code, text)
+    for code, rule in rules().items():
+        cause = rule.cause[0].upper() + rule.cause[1:]
+        found_by = f"**Found by** `halflap doctor`, as a {rule.severity}."
+        found.setdefault(code, f"{cause}.\n\n{found_by}\n\n**Fix.** {rule.fix}")
     return found
 
 

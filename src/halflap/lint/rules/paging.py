@@ -14,18 +14,10 @@ if TYPE_CHECKING:
 _CURSORS = frozenset(
     {"cursor", "page token", "next token", "continuation token", "starting after", "start cursor"}
 )
-_NEXT = frozenset(
-    {
-        "next cursor",
-        "next page token",
-        "next token",
-        "continuation token",
-        "next page",
-        "end cursor",
-        "cursor",
-        "next",
-    }
-)
+_NEXT = frozenset({
+    "next cursor", "next page token", "next token", "continuation token", "next page", "end cursor",
+    "cursor", "next",
+})  # fmt: skip
 _PAGES = frozenset({"page", "page number", "offset", "skip", "start index"})
 _MORE = frozenset(
     {"has more", "has next page", "has next", "more", "is last", "total", "total count", "total page"}

@@ -11,65 +11,16 @@ if TYPE_CHECKING:
     from halflap.lint.fields import SchemaField
     from halflap.lint.server import LintServer
 
-_COUNTING = frozenset(
-    [
-        "code",
-        "count",
-        "id",
-        "index",
-        "limit",
-        "number",
-        "offset",
-        "page",
-        "port",
-        "rank",
-        "size",
-        "total",
-        "version",
-        "year",
-    ]
-)
+_COUNTING = frozenset([
+    "code", "count", "id", "index", "limit", "number", "offset", "page", "port", "rank", "size", "total",
+    "version", "year",
+])  # fmt: skip
 """Integers with such a name count or identify something and need no unit."""
-_UNITS = frozenset(
-    [
-        "bit",
-        "byte",
-        "celsius",
-        "cent",
-        "cm",
-        "day",
-        "degree",
-        "fahrenheit",
-        "gb",
-        "gram",
-        "hour",
-        "kb",
-        "kelvin",
-        "kg",
-        "kilometer",
-        "km",
-        "latitude",
-        "longitude",
-        "mb",
-        "meter",
-        "mile",
-        "millisecond",
-        "minute",
-        "mm",
-        "month",
-        "ms",
-        "percent",
-        "percentage",
-        "pixel",
-        "px",
-        "ratio",
-        "sec",
-        "second",
-        "usd",
-        "eur",
-        "week",
-    ]
-)
+_UNITS = frozenset([
+    "bit", "byte", "celsius", "cent", "cm", "day", "degree", "fahrenheit", "gb", "gram", "hour", "kb", "kelvin",
+    "kg", "kilometer", "km", "latitude", "longitude", "mb", "meter", "mile", "millisecond", "minute", "mm",
+    "month", "ms", "percent", "percentage", "pixel", "px", "ratio", "sec", "second", "usd", "eur", "week",
+])  # fmt: skip
 """A name that contains its unit needs no other: `timeout_ms`."""
 _DATES = frozenset({"date", "datetime", "timestamp"})
 
