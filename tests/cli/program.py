@@ -18,16 +18,11 @@ from halflap.cli import main
 from support import HALFLAP, python_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 OLD = python_server("old", "legacy.py", protocol="legacy")
 SWIFT = python_server("echo", "swift.py", protocol="legacy")
-PLAIN = {
-    "name": "plain",
-    "command": sys.executable,
-    "args": [str(Path(__file__).with_name("plain.py"))],
-    "protocol": "legacy",
-}
+PLAIN = python_server("plain", "plain.py", protocol="legacy")
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -115,11 +110,6 @@ def halflap(
             code = ended.code
     assert isinstance(code, int)
     return Done(code, data[1].getvalue().decode(), data[2].getvalue().decode())
-
-
-def each(runs: Mapping[str, Sequence[str]], home: Path) -> dict[str, Done]:
-    """Run several commands in one home."""
-    return {name: halflap(*arguments, home=home) for name, arguments in runs.items()}
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import string
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
@@ -84,25 +83,12 @@ def test_any_other_text_is_refused(text: str) -> None:
     refused(Cursors(KEY), text)
 
 
-def test_a_cursor_of_another_query_is_refused() -> None:
+def test_a_cursor_of_another_key_or_query_is_refused() -> None:
     cursors = Cursors(KEY)
+    refused(cursors, cursor_of(Cursors(b"another key of 16")))
     cursor = cursor_of(cursors, ["orders", "CUST-001"])
     refused(cursors, cursor, ["orders", "CUST-002"])
     assert cursors.page(ITEMS, cursor=cursor, size=10, query=["orders", "CUST-001"]).results[0] == "item 10"
-
-
-def test_signatures_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    cursors = Cursors(KEY)
-    cursor = cursor_of(cursors)
-    compared: list[int] = []
-
-    def compare(one: bytes, other: bytes) -> bool:
-        compared.append(len(one))
-        return one == other
-
-    monkeypatch.setattr(hmac, "compare_digest", compare)
-    refused(cursors, cursor, "another query")
-    assert compared == [64]
 
 
 def test_an_expired_cursor_is_refused() -> None:
@@ -123,7 +109,3 @@ def test_mistakes_of_the_author_are_reported() -> None:
     for key in ("x" * 5_000, float("nan"), date(2026, 1, 5), b"x"):
         with pytest.raises(ValueError, match="key"):
             Cursors(KEY).open(None, size=1, query="q").page([key, key], key=lambda one: one)
-
-
-def test_a_cursor_signed_with_another_key_is_refused() -> None:
-    refused(Cursors(KEY), cursor_of(Cursors(b"another key of 16")))

@@ -1,16 +1,14 @@
-"""`halflap demo` in a pipe, in full, and with a failed server."""
+"""`halflap demo` in a pipe, and in full."""
 
 from __future__ import annotations
 
 import html
 import re
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import Done, environment, halflap
+from cli.program import halflap
 from halflap.cli.demo import NEXT, RIGHT, WRONG
 from halflap.demo import contract_sales
 from support import ROOT
@@ -18,15 +16,9 @@ from support import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cli.program import Done
+
 MAX_LINES = 65
-# A Python that runs everything but one of the demo's servers.
-BROKEN = """#!/bin/sh
-case "$*" in
-  *halflap.demo.{server}*) {instead};;
-  *) exec {python} "$@";;
-esac
-"""
-WITH_ANOTHER_PYTHON = "import sys; sys.executable = sys.argv.pop(1); from halflap.cli import main; main()"
 
 
 @pytest.fixture(scope="module")
@@ -40,22 +32,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("tmp", "nowhere"):
         (home / name).mkdir()
     return home
-
-
-def broken(place: Path, server: str, instead: str) -> Done:
-    """Run the demo with something else in place of one of its servers."""
-    python = place / f"python-{server}"
-    python.write_text(BROKEN.format(server=server, instead=instead, python=sys.executable))
-    python.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-c", WITH_ANOTHER_PYTHON, str(python), "demo"],
-        capture_output=True,
-        text=True,
-        env={**environment(place), "TMPDIR": str(place / "tmp"), "HOME": str(place / "nowhere")},
-        timeout=90,
-        check=False,
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def run(place: Path, *options: str) -> Done:
@@ -95,15 +71,6 @@ def test_the_picture_in_the_docs_shows_this_demo() -> None:
     text = "".join(html.unescape(drawn).split())
     for line in (*WRONG.splitlines(), *RIGHT.splitlines()):
         assert "".join(line.split()) in text
-
-
-@pytest.mark.slow
-def test_a_failed_server_ends_the_demo_with_the_reason(place: Path) -> None:
-    ended = broken(place, "sales", "echo 'the sales are gone' >&2; exit 7")
-    assert ended.code == 1
-    assert "Error [demo]" in ended.err
-    assert "the sales are gone" in ended.err
-    assert_nothing_is_left(place)
 
 
 @pytest.mark.slow

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from halflap import Gateway
 from halflap.core.errors import ServerNotFoundError
 from halflap.lint import drafts_of
-from support import ROOT
+from lint.shop import TOOLS, call
+from servers.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from halflap.lint.live import Linted
 
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
-
-SHOP = {
-    "name": "shop",
-    "command": sys.executable,
-    "args": [str(ROOT / "tests" / "lint" / "shop.py")],
-    "protocol": "legacy",
-}
 GONE = {"name": "gone", "command": "/nowhere/at/all", "args": []}
+
+
+def shop() -> Memory:
+    return Memory(*TOOLS, answer=call)
 
 
 def told(linted: Linted) -> dict[str, set[tuple[str, str]]]:
@@ -37,7 +31,7 @@ def told(linted: Linted) -> dict[str, set[tuple[str, str]]]:
 
 
 async def test_recorded_results_are_used_as_evidence() -> None:
-    async with Gateway.open({"servers": [SHOP]}) as gateway:
+    async with Gateway.open({}, servers={"shop": shop()}) as gateway:
         before = await gateway.lint()
         assert not told(before).keys() & {"results-break-schema", "error-as-text"}
         unjudged = {rule for one in before.report.servers[0].not_judged for rule in one.rules}
@@ -67,9 +61,9 @@ async def test_recorded_results_are_used_as_evidence() -> None:
 
 
 async def test_a_server_that_is_down_is_reported_and_the_others_are_linted() -> None:
-    async with Gateway.open({"servers": [SHOP, GONE]}) as gateway:
+    async with Gateway.open({"servers": [GONE]}, servers={"shop": shop()}) as gateway:
         linted = await gateway.lint()
         assert list(linted.unavailable) == ["gone"]
         assert [one.server for one in linted.report.servers] == ["shop"]
-        with pytest.raises(ServerNotFoundError, match="shop, gone"):
+        with pytest.raises(ServerNotFoundError, match="gone, shop"):
             await gateway.lint(["shoop"])

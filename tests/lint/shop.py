@@ -1,7 +1,6 @@
-"""A server that does much of what the linter finds: no library, so that it starts at once."""
+"""The tools of a server that does much of what the linter finds."""
 
 import json
-import sys
 from typing import Any
 
 ID = {
@@ -35,27 +34,3 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         found = {"orders": [{"order_id": arguments["order_id"], "shipping_cost": 5}]}
         return {"content": [{"type": "text", "text": json.dumps(found)}]}
     return {"content": [{"type": "text", "text": f"Error: no order {arguments['order_id']}"}]}
-
-
-def main() -> None:
-    for line in sys.stdin:
-        request = json.loads(line)
-        method, params = request.get("method"), request.get("params") or {}
-        if method == "initialize":
-            result: dict[str, Any] = {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {}},
-                "serverInfo": {"name": "shop", "version": "1"},
-            }
-        elif method == "tools/list":
-            result = {"tools": TOOLS}
-        elif method == "tools/call":
-            result = call(params["name"], params.get("arguments") or {})
-        else:
-            continue
-        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}) + "\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli import plain
-from halflap import Gateway
 from halflap.core.errors import (
-    ConfigError,
     InvalidArgumentsError,
     SandboxError,
     ScriptError,
@@ -21,6 +18,7 @@ from halflap.core.errors import (
 )
 from halflap.core.values import CallContext
 from sandbox.desk import Desk
+from servers import plain
 from servers.memory import Memory
 
 if TYPE_CHECKING:
@@ -95,6 +93,7 @@ VALUES = {
     "print('just', end=' ')\nprint('lines')": "just lines\n",
     "async def main(): return 1\nprint(await main())": "1\n",
     "pass": "",
+    "def main(): return __name__\nif __name__ == '__main__':\n    raise SystemExit('no')": "script",
 }
 
 
@@ -103,6 +102,15 @@ def test_the_value_is_what_main_returned_else_what_was_printed(shop: Shop) -> No
     shop.put(**made)
     calls = ", ".join(f"await script__{name}()" for name in made)
     assert shop.run(f"print([{calls}])").output == f"{list(VALUES.values())!r}\n"
+
+
+@pytest.mark.parametrize("value", ["{1, 2}", "float('nan')", "{(1, 2): 3}", "itself"])
+def test_a_value_that_json_cannot_hold_is_a_type_error_at_the_end(shop: Shop, value: str) -> None:
+    shop.put(
+        odd=f"def main():\n    print('done')\n    itself = []\n    itself.append(itself)\n    return {value}"
+    )
+    text = shop.call("script__odd").text
+    assert ("TypeError: " in text, "done" in text) == (True, True)
 
 
 def test_images_that_a_script_shows_reach_its_caller_and_the_model(shop: Shop) -> None:
@@ -314,12 +322,3 @@ def test_a_link_is_neither_listed_nor_run_and_shows_nothing_of_its_target(shop: 
     for name in ("script__swapped", "script__../secret"):
         with pytest.raises((ScriptError, ToolNotFoundError)):
             shop.call(name)
-
-
-def test_no_server_can_have_the_name_of_the_scripts(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({"mcpServers": {"script": {"command": "x"}}}):
-            pass
-
-    with pytest.raises(ConfigError):
-        run(scenario())

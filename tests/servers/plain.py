@@ -1,7 +1,6 @@
-"""A server that starts at once, for tests of commands: no library, and a few tools that answer in different ways."""
+"""A server that starts at once, for tests of commands: a few tools that answer in different ways."""
 
 import json
-import sys
 from typing import Any
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -36,25 +35,7 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return {**text("this tool always fails"), "isError": True}
 
 
-def main() -> None:
-    for line in sys.stdin:
-        request = json.loads(line)
-        method, params = request.get("method"), request.get("params") or {}
-        if method == "initialize":
-            result: dict[str, Any] = {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {}},
-                "serverInfo": {"name": "plain", "version": "1"},
-            }
-        elif method == "tools/list":
-            result = {"tools": TOOLS}
-        elif method == "tools/call":
-            result = call(params["name"], params.get("arguments") or {})
-        else:
-            continue
-        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    from by_hand import offering, serve  # type: ignore[import-not-found]
+
+    serve(offering("plain", lambda: TOOLS, call))
