@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_log_is_counted_once(home: Path) -> None:
-    file = home / "a.jsonl"
-    file.write_bytes(traces(0, 3) + b"bad\n" + lines(trace(9, "text", "mcp__shop__say")))
-    done = halflap("backfill", str(file), home=home)
-    assert (done.code, f"{file}:4: " in done.err) == (0, True)
-    assert "4 results of 2 tools" in done.out
-    file.rename(home / "b.jsonl")
-    again = halflap("backfill", "b.jsonl", "--json", home=home)
-    assert (again.code, again.json["observations"], again.json["alreadyCounted"]) == (0, 0, 1)
-
-
 def test_what_was_learned_can_be_forgotten_and_read_again(home: Path) -> None:
     (home / "bare.jsonl").write_bytes(lines(*(trace(number, tool="get_order") for number in range(5))))
     assert halflap("backfill", "bare.jsonl", "-s", "wrong", home=home).code == 0

@@ -79,17 +79,6 @@ def test_the_program_alone_is_a_program(place: Path) -> None:
     assert "customer_id = None" in later
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        (*WANTED, "--have", "a=1", "--have", "a=2"),
-        (*WANTED, "--program", "--json"),
-    ],
-)
-def test_a_mistake_exits_with_2(place: Path, words: tuple[str, ...]) -> None:
-    assert run(place, *words).code == 2
-
-
 def test_a_server_that_is_down_is_named(tmp_path: Path) -> None:
     configure(tmp_path, {"name": "bad", "command": "false"})
     found = run(tmp_path, "suggest", "--want", "email")

@@ -56,14 +56,6 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("show", "0198"), ("show", GOOD, "--output", "--json"), ("purge", "--older-than", "soon", "--yes")],
-)
-def test_a_mistake_exits_with_2(place: Path, words: tuple[str, ...]) -> None:
-    assert halflap("runs", *words, home=place).code == 2
-
-
 def test_the_list_has_a_line_for_each_run_newest_first(place: Path) -> None:
     done = halflap("runs", home=place)
     lines = [line.split("\t") for line in done.out.splitlines()]

@@ -52,14 +52,6 @@ def run(place: Path, *words: str, **how: Any) -> Done:
     return halflap(*words, *CONFIG, home=place, **how)
 
 
-def test_show_and_inspect_have_what_was_learned(place: Path) -> None:
-    lines = [line.strip() for line in run(place, "schema", "show", ONE).out.splitlines()]
-    assert lines[0] == ONE
-    assert any(line.startswith("learned: {") and "email: string" in line for line in lines)
-    assert "results: 4" in lines
-    assert "{active: boolean, address: {" in run(place, "inspect", ONE).out
-
-
 def test_drift_lists_changes_and_violated_declarations(place: Path) -> None:
     rows = run(place, "schema", "drift", "--json").json
     assert [(row["tool"], row["what"], row["current"]) for row in rows] == [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,24 +29,6 @@ def put(place: Path, **scripts: str) -> Path:
     for name, code in scripts.items():
         (folder / f"{name}.py").write_text(code)
     return folder
-
-
-def test_a_script_is_saved_listed_shown_called_and_removed(place: Path) -> None:
-    def run(*words: str) -> tuple[int, str]:
-        done = halflap(*words, home=place)
-        return done.code, done.out
-
-    file = place / "data" / "scripts" / "double.py"
-    assert run("scripts", "save", "double", "double.py")[0] == 0
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert run("scripts")[1].startswith("script__double(number: integer) -> integer\n")
-    assert run("scripts", "show", "double") == (0, DOUBLE)
-    assert run("call", "script__double", "--arg", "number=4") == (0, '{"result": 8}\n')
-    assert run("list", "--server", "script") == (0, "script__double\tDouble a number.\n")
-    assert run("scripts", "save", "double", "double.py")[0] == 2
-    assert run("scripts", "save", "double", "double.py", "--force")[0] == 0
-    assert run("scripts", "remove", "double", "--yes")[0] == 0
-    assert not file.exists()
 
 
 def test_broken_scripts_are_listed_with_the_others(place: Path) -> None:

@@ -63,11 +63,6 @@ def test_a_person_sees_the_whole_command_before_answering(tmp_path: Path, answer
     assert ("${TOKEN}" in shown, "a-secret" in done.err) == (True, False)
 
 
-def test_without_a_terminal_nothing_is_trusted(tmp_path: Path) -> None:
-    done = halflap("trust", home=tmp_path, cwd=project(tmp_path / "project"), stdin=b"y\n")
-    assert (done.code, done.out, trusted(tmp_path)) == (2, "", False)
-
-
 @pytest.mark.parametrize("content", [b"{", b'{"tools": {"pin": "off"}}', b"\xff\xfe\x00"])
 def test_a_broken_project_file_cannot_be_trusted(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "halflap.yaml"

@@ -155,15 +155,6 @@ def test_undo_after_other_changes_takes_out_only_halflap(person: Home) -> None:
     assert json.loads(path.read_bytes()) == {**MINE, "mcpServers": servers}
 
 
-def test_without_a_terminal_and_without_yes_nothing_is_written(person: Home) -> None:
-    path = person.write(CURSOR, MINE)
-    before = path.read_bytes()
-    assert person.run("install", "cursor").code == 2
-    assert person.run("install", "cursor", "--dry-run").code == 0
-    assert (path.read_bytes(), person.backups.exists()) == (before, False)
-    assert person.run("install", "cursor", "--undo", "--yes").code == 2
-
-
 @pytest.mark.parametrize(
     "content",
     [
