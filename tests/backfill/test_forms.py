@@ -10,7 +10,6 @@ import pytest
 from backfill.logs import KEY, found_in, lines, trace
 from halflap.backfill import Rules
 from halflap.backfill.records import value_of
-from halflap.learn import schema_of
 from halflap.schema import Reading
 from halflap.store import ToolKey
 
@@ -60,22 +59,10 @@ def test_requests_of_a_server_are_not_taken_for_results() -> None:
     assert (found.counts.observations, found.counts.unpaired) == (1, 0)
 
 
-def test_a_number_and_a_text_are_different_identifiers() -> None:
-    found = found_in(lines(asked(1, "a"), asked("1", "b"), replied("1", {"b": 1}), replied(1, {"a": 1})))
-    shown = {key.tool: schema_of(one.structured)["required"] for key, one in found.knowledge.shapes.items()}
-    assert shown == {"a": ["a"], "b": ["b"]}
-
-
 def test_a_protocol_error_is_no_result() -> None:
     error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no such tool"}}
     found = found_in(lines(asked(1), error, asked(1), replied(1)))
     assert (found.counts.observations, found.counts.unpaired) == (1, 1)
-
-
-def test_errors_and_texts_are_learned_apart() -> None:
-    log = [trace(1), trace(2, "plain"), trace(3, "no", is_error=True), trace(4, '{"id": 1}')]
-    learned = found_in(lines(*log)).knowledge.shapes[KEY]
-    assert [shape.observations for shape in (learned.structured, learned.text, learned.error)] == [2, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from backfill.logs import KEY, found_in, lines, trace
 from halflap.backfill import learner, logfile
-from halflap.backfill.report import MAX_BAD_LINES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,11 +53,6 @@ def test_a_bad_line_is_reported_with_its_number_and_skipped(line: bytes) -> None
 def test_odd_lines_are_read(line: bytes) -> None:
     found = found_in(line + b"\n" + GOOD)
     assert (found.counts.bad_count, found.knowledge.shapes[KEY].observations) == (0, 2)
-
-
-def test_only_some_bad_lines_are_listed() -> None:
-    found = found_in(b"x\n" * 1_000)
-    assert (len(found.counts.bad), found.counts.bad_count) == (MAX_BAD_LINES, 1_000)
 
 
 def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,6 @@ import asyncio
 import gzip
 import json
 import os
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -79,16 +77,6 @@ async def test_an_array_that_has_grown_is_continued(tmp_path: Path) -> None:
 
     states = await counted(file, writing(3), writing(3), writing(5))
     assert states == [("counted", 3), ("known", 3), ("counted", 5)]
-
-
-async def test_lines_are_numbered_from_the_start_of_the_file(tmp_path: Path) -> None:
-    file = tmp_path / "a.jsonl"
-    file.write_bytes(traces(0, 3))
-    async with opened() as store:
-        await backfill(store, file)
-        await asyncio.to_thread(file.write_bytes, traces(0, 3) + b"\nbad\n")
-        [source] = (await backfill(store, file)).sources
-    assert [bad.line for bad in source.found.bad] == [5]
 
 
 @pytest.mark.slow
@@ -224,19 +212,6 @@ async def test_a_pipe_is_read_and_recognised(tmp_path: Path) -> None:
             await backfill(store, pipe)
             await writing
             assert await observations(store) == total
-
-
-@pytest.mark.slow
-async def test_a_killed_worker_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def killing(batches: Any, *_: Any) -> Any:
-        executor = ProcessPoolExecutor(1, get_context("spawn"))
-        return executor, [executor.submit(os._exit, 1) for _ in batches]
-
-    monkeypatch.setattr("halflap.backfill.backfill.submit", killing)
-    (tmp_path / "a.jsonl").write_bytes(traces(0, 3))
-    async with opened() as store:
-        [source] = (await backfill(store, tmp_path, jobs=1)).sources
-    assert (source.state, "--jobs 1" in str(source.problem)) == ("failed", True)
 
 
 async def test_real_traces_are_learned() -> None:

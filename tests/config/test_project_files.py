@@ -11,7 +11,6 @@ import pytest
 from halflap.config import (
     Scope,
     find_project_files,
-    forget_project_file,
     load_config,
     preview,
     trust_project_file,
@@ -58,14 +57,6 @@ def test_a_changed_file_is_pending_again(desk: Desk) -> None:
     config = desk.load()
     assert config.servers == ()
     assert [each.state for each in config.pending] == ["changed"]
-
-
-def test_a_forgotten_file_is_new_again(desk: Desk) -> None:
-    path = desk.project(ADDS_ONE)
-    trust(desk, path)
-    assert forget_project_file(path, desk.environ)
-    assert not forget_project_file(path, desk.environ)
-    assert find_project_files(desk.work, desk.environ)[0].state == "new"
 
 
 @pytest.mark.parametrize("key", ["tools", "execution", "other"])
@@ -142,9 +133,3 @@ def test_halflap_itself_is_left_out_of_a_project_file(desk: Desk) -> None:
     config = desk.load()
     assert [server.name for server in config.servers] == ["time"]
     assert any("`gate`" in warning for warning in config.warnings)
-
-
-def test_a_server_that_the_user_disabled_is_not_brought_back_by_a_project_file(desk: Desk) -> None:
-    desk.user("servers: {local: {command: mine, disabled: true}}")
-    trust(desk, desk.project(ADDS_ONE))
-    assert [(server.command, server.disabled) for server in desk.load().servers] == [("mine", True)]

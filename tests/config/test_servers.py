@@ -143,11 +143,6 @@ def test_the_fingerprint_depends_on_everything_the_server_is(changed: ServerConf
     assert changed.fingerprint != COMMAND.fingerprint
 
 
-def test_keys_without_effect_are_a_warning() -> None:
-    config = Config.from_mapping({"mcpServers": {"x": {"url": "https://x.example", "auth": {}}}})
-    assert "x.auth " in config.warnings[0]
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.config import Config
-from halflap.config.syntax import Source, _loader, parse, parse_json, parse_yaml
+from halflap.config.syntax import Source, parse, parse_json
 from halflap.core.errors import ConfigError
 from support import little_work
 
@@ -28,12 +27,6 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=15,
 )
-
-
-class Dumper(yaml.SafeDumper):
-    """Quotes what our loader would not take for text."""
-
-    yaml_implicit_resolvers = _loader().yaml_implicit_resolvers
 
 
 def source(text: str | bytes, name: str = "config.yaml") -> Source:
@@ -53,12 +46,6 @@ def test_json_is_read_as_the_standard_library_does(
 ) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     assert parse_json(text) == json.loads(text)
-
-
-@given(VALUES, st.booleans())
-def test_yaml_gives_back_what_was_dumped(value: Any, flow: bool) -> None:
-    expected = {} if value is None else value
-    assert parse_yaml(yaml.dump(value, Dumper=Dumper, default_flow_style=flow)) == expected
 
 
 @given(st.text(max_size=60) | st.text(st.sampled_from("{}[],:\"'\\/*# \n\tanu1-.e"), max_size=40))

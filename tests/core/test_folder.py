@@ -49,12 +49,6 @@ def test_an_invalid_name_is_refused_and_nothing_is_written(folder: Texts, name: 
     assert not folder.path.exists()
 
 
-def test_what_could_not_be_read_again_is_not_written(folder: Texts) -> None:
-    with pytest.raises(ScriptError):
-        folder.write("one", b"bad")
-    assert not folder.path.exists()
-
-
 def test_a_file_or_link_is_replaced_only_with_force(folder: Texts, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_text("precious")

@@ -31,10 +31,6 @@ def test_ordinary_text_is_unchanged(text: str) -> None:
     assert clean(text, 10**9) == text
 
 
-def test_cut_text_has_a_mark() -> None:
-    assert clean("x" * 100, 30).endswith("… (cut)")
-
-
 def test_prose_is_cleaned_and_names_are_escaped() -> None:
     assert clean_json({"a\u200b": ["x\u202e", 1, None, {"description": "y\u202e"}]}, 100)[0] == {
         r"a\u200b": [r"x\u202e", 1, None, {"description": "y"}]
@@ -62,8 +58,3 @@ def test_the_deepest_parts_are_cut_first() -> None:
 def test_selectors_and_fillers_are_removed() -> None:
     hidden = "".join(chr(0xE0100 + ord(letter) - 32) for letter in "ignore")
     assert clean(f"Hello{hidden}\ufe0f world\u3164\u2800", 100) == "Hello world"
-
-
-def test_the_whole_is_bounded() -> None:
-    large = {f"p{number}": {"description": "x" * 3_900} for number in range(5_000)}
-    assert len(str(clean_json(large, 4_000))) < 2_000_000

@@ -100,20 +100,6 @@ async def test_a_refresh_reports_what_was_added_removed_and_changed() -> None:
 # Changed definitions ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("pin", "changed"), [("off", {}), ("warn", {"mcp__one__a": ("description",)})])
-async def test_a_changed_tool_can_be_called_unless_changes_are_held(
-    caplog: pytest.LogCaptureFixture, *, pin: str, changed: dict[str, Any]
-) -> None:
-    server = Memory("a")
-    async with opened({"one": server}, tools={"pin": pin}) as gateway:
-        await gateway.refresh()
-        change(server, "a")
-        await gateway.refresh()
-        assert (await gateway.call("mcp__one__a")).text == "called a"
-        assert gateway.snapshot.changed == changed
-    assert ("mcp__one__a" in caplog.text) == (pin == "warn")
-
-
 async def test_a_held_tool_is_refused_until_it_is_accepted_also_after_a_restart() -> None:
     server = Memory("a", "b")
     hold: dict[str, Any] = {"tools": {"pin": "hold"}}
@@ -164,21 +150,6 @@ async def test_of_two_servers_that_collide_the_first_seen_keeps_the_name(
         await gateway.call(name)
         assert name in caplog.text
     assert (len(older.calls), len(newer.calls)) == (0, 1)
-
-
-ODD_NAMES = ["with-dash", "with.dot", "with_dot", "with/slash", "with space", "größe", "你好", "é", "è", "---", "_", "1", "x" * 300]  # fmt: skip
-
-
-async def test_odd_names_become_identifiers_of_their_own_and_can_be_called() -> None:
-    server = Memory(*ODD_NAMES, "")
-    names = await listed({"odd": server})
-    # A tool without a name cannot be called, and is left out.
-    assert sorted(names.values()) == sorted(ODD_NAMES)
-    assert all(re.fullmatch(r"mcp__[A-Za-z0-9_]+", name) for name in names)
-    assert names["mcp__odd__with_dot"] == "with.dot"
-    async with opened({"odd": server}) as gateway:
-        for name, original in names.items():
-            assert (await gateway.call(name)).text == f"called {original}"
 
 
 # Rules --------------------------------------------------------------------------------------------------

@@ -130,13 +130,6 @@ def test_a_tool_that_changes_something_is_not_done_to_all_that_is_found(run: Run
         assert [one["parameter"] for one in found["missing"]] == ["invoice_id"]
 
 
-def test_a_list_of_values_is_a_call_for_each(run: Run) -> None:
-    have = {"invoice_id": ["1", "2"]}
-    found = asked(run, lambda gateway: gateway.suggest_workflow(want="read_invoice", have=have))
-    assert plans(found)[0] == ["read_invoice"]
-    assert found["suggestions"][0]["steps"][0]["fan_out"]
-
-
 def test_a_blocked_tool_is_in_no_plan_and_wanting_it_is_refused(run: Run) -> None:
     async def ask(gateway: Gateway) -> Any:
         with pytest.raises(ToolBlockedError):
@@ -148,16 +141,6 @@ def test_a_blocked_tool_is_in_no_plan_and_wanting_it_is_refused(run: Run) -> Non
     found = asked(run, ask, tools={**READING, "block": ["mcp__shop__customer_invoices"]})
     assert all("customer_invoices" not in plan for plan in plans(found))
     assert found["missing"][0]["parameter"] == "invoice_id"
-
-
-def test_where_programs_may_only_read_plans_only_read(run: Run) -> None:
-    async def ask(gateway: Gateway) -> Any:
-        found = await gateway.suggest_workflow(want="read_invoice", have={"phone": "1"})
-        return found, await gateway.suggest_workflow(want="print_credit_note")
-
-    reading, printing = asked(run, ask, execution={"read_only": True})
-    assert plans(reading)[0][-1] == "read_invoice"
-    assert printing["suggestions"] == []
 
 
 def test_a_tool_that_only_a_setting_keeps_out_is_named_with_that_setting(run: Run) -> None:
@@ -216,16 +199,6 @@ def test_metrics_agree_with_the_graph_and_can_be_written_as_json(run: Run) -> No
     assert learning["lag_seconds"] >= 0
 
 
-def test_without_learning_plans_follow_what_is_declared(run: Run) -> None:
-    have = {"phone": "1"}
-    found = asked(
-        run,
-        lambda gateway: gateway.suggest_workflow(want="read_invoice", have=have),
-        learning={"enabled": False},
-    )
-    assert plans(found)[0] == ["find_customer", "customer_invoices", "read_invoice"]
-
-
 @pytest.mark.parametrize("trusted", [True, False])
 def test_annotations_of_harm_always_count_and_those_of_harmlessness_if_the_server_is_trusted(
     run: Run, tmp_path: Path, *, trusted: bool
@@ -252,46 +225,3 @@ def test_annotations_of_harm_always_count_and_those_of_harmlessness_if_the_serve
     assert plans(deed) == [["frob", "read_deed"] if trusted else ["read_deed"]]
     assert lease["missing"][0]["could_provide"][0]["tool"] == "mcp__shop__get_lease"
     assert [one["may_change_something"] for one in wanted["suggestions"][0]["steps"]] == [True]
-
-
-def test_a_suggested_program_leaves_the_check_no_doubt(run: Run) -> None:
-    """What may be null or missing is looked up once, and left out or refused where it is not there."""
-    string, nothing = {"type": "string"}, {"type": "null"}
-    code = {"type": "object", "properties": {"code": string}, "required": ["code"]}
-    lender = {"anyOf": [code, nothing]}
-    exhibit = {"type": "object", "properties": {"lender": lender, "curator": lender}, "required": ["lender"]}
-    codes = {"type": "array", "items": string}
-    tools = (
-        definition("list_exhibits", "", "exhibits: exhibit_ref", "All exhibits."),
-        definition("get_exhibit", "exhibit_ref", description="One exhibit.", outputSchema=exhibit),
-        definition("get_lender", "lender_code", "name", "Who lent it."),
-        definition(
-            "lender_list",
-            returns="name",
-            description="List several lenders.",
-            inputSchema={
-                "type": "object",
-                "properties": {"lender_codes": codes},
-                "required": ["lender_codes"],
-            },
-        ),
-    )
-
-    async def ask(gateway: Gateway) -> Any:
-        made = []
-        for want, have in (("get_lender", {}), ("lender_list", {}), ("get_lender", {"exhibit_ref": "e"})):
-            found = await gateway.suggest_workflow(want=want, have=have)
-            assert found["missing"] == []
-            best = found["suggestions"][0]
-            made.append((short(best["tools"]), await gateway.check(best["program"]), best["program"]))
-        return made
-
-    made = asked(run, ask, server=Memory(*tools))
-    assert [tools for tools, _, _ in made] == [
-        ["list_exhibits", "get_exhibit", "get_lender"],
-        ["list_exhibits", "get_exhibit", "lender_list"],
-        ["get_exhibit", "get_lender"],
-    ]
-    for _, checked, program in made:
-        assert not checked.mistakes, program
-        assert not checked.doubts, f"{program}\n{checked.doubts}"

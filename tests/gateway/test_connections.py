@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import CallContext, Gateway
-from halflap.core.errors import CallTimeoutError, ToolFailedError, UpstreamError, UpstreamLostError
+from halflap.core.errors import CallTimeoutError, UpstreamError, UpstreamLostError
 from support import alive, children_of, comes, eventually, python_server, under_way
 
 if TYPE_CHECKING:
@@ -147,23 +147,6 @@ async def test_both_eras_of_the_protocol_are_spoken(tmp_path: Path, *, protocol:
         assert outcomes["sleep"] == "cancelled"
 
 
-@pytest.mark.parametrize("protocol", [pytest.param("legacy", marks=pytest.mark.slow), "modern"])
-async def test_tools_that_a_server_announces_appear_without_a_refresh(protocol: str) -> None:
-    server = python_server("features", "features.py", protocol=protocol)
-    async with Gateway.open(config(server)) as gateway:
-        await gateway.refresh()
-
-        async def announced() -> bool:
-            # What it announces before we listen is lost.
-            await gateway.call("mcp__features__test_trigger_tool_change")
-            return await comes(shown, 1)
-
-        async def shown() -> bool:
-            return "mcp__features__extra_1" in gateway.snapshot.tools
-
-        assert await comes(announced)
-
-
 async def test_noise_on_stdout_is_logged_and_disturbs_nothing() -> None:
     async with Gateway.open(config(ECHO)) as gateway:
         await gateway.call("mcp__echo__noise", binary=True)
@@ -175,17 +158,6 @@ async def test_noise_on_stdout_is_logged_and_disturbs_nothing() -> None:
             return {"[stdout] this is not JSON", "noise on stderr"} <= {*row["log"]}
 
         assert await comes(logged)
-
-
-async def test_an_answer_that_is_not_the_protocol_fails_its_call_alone() -> None:
-    async with Gateway.open(config(python_server("old", "legacy.py", protocol="legacy"))) as gateway:
-        question = {"resultType": "input_required", "inputRequests": 5}
-        for answer in (None, [1], "text", 7, question):
-            with pytest.raises(ToolFailedError):
-                await gateway.call("mcp__old__bare", raw=answer)
-        assert (await gateway.call("mcp__old__bare", surrogate=True)).text == "half ? pair"
-        (status,) = await gateway.statuses()
-        assert status.starts == 1
 
 
 # Losing a server --------------------------------------------------------------------------------------
@@ -204,15 +176,6 @@ async def test_a_call_that_may_have_arrived_is_repeated_only_if_it_changes_nothi
         (status,) = await gateway.statuses()
         # The first start, each repeated call, and the one that brought it back.
         assert status.starts == starts
-
-
-async def test_a_call_made_after_the_server_was_killed_succeeds() -> None:
-    async with Gateway.open(config(ECHO)) as gateway:
-        pid = int((await gateway.call("mcp__echo__pid")).text)
-        os.kill(pid, signal.SIGKILL)
-        # Gone with all its threads; and our loop has no chance to notice before the call.
-        assert eventually(lambda: not Path(f"/proc/{pid}").exists())
-        assert int((await gateway.call("mcp__echo__pid")).text) != pid
 
 
 # Time -------------------------------------------------------------------------------------------------

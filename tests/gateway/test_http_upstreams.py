@@ -7,16 +7,15 @@ import json
 import socket
 import subprocess
 import sys
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from halflap import Gateway
-from halflap.core.errors import ToolFailedError, ToolNotFoundError, UpstreamLostError
+from halflap.core.errors import ToolNotFoundError
 from servers.web import Handler, answering, serving
-from support import PATIENCE, SERVERS, comes, eventually, listening, open_descriptors, under_way
+from support import SERVERS, comes, eventually, listening, open_descriptors, under_way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -138,43 +137,3 @@ async def test_a_refusal_of_the_first_request_means_a_sign_in_and_headers_are_se
             (status,) = await gateway.statuses()
     assert status.state == "needs-sign-in"
     assert seen == {"Bearer abc"}
-
-
-class OddServer(Handler):
-    """`slow` waits, `abort` cuts its connection, `busy` answers 503; and it answers no farewell."""
-
-    tools = ("ok", "slow", "abort", "busy")
-    begun, let_go, leaving = threading.Event(), threading.Event(), threading.Event()
-
-    def call(self, name: str, identifier: Any) -> None:
-        if name == "abort":
-            self.connection.shutdown(socket.SHUT_RDWR)
-            self.close_connection = True
-        elif name == "busy":
-            self.send(503)
-        else:
-            if name == "slow":
-                self.begun.set()
-                self.let_go.wait(PATIENCE)
-            super().call(name, identifier)
-
-    def delete(self) -> None:
-        self.leaving.wait(PATIENCE)
-
-
-@pytest.mark.slow
-async def test_one_calls_broken_connection_leaves_the_others_alone() -> None:
-    with serving(OddServer) as url:
-        async with Gateway.open(config(url, transport="http", protocol="legacy")) as gateway:
-            assert (await gateway.call("mcp__web__ok")).text == "ok"
-            slow = asyncio.create_task(gateway.call("mcp__web__slow"))
-            await asyncio.to_thread(OddServer.begun.wait, PATIENCE)
-            with pytest.raises(UpstreamLostError):
-                await gateway.call("mcp__web__abort")
-            with pytest.raises(ToolFailedError, match="503"):
-                await gateway.call("mcp__web__busy")
-            OddServer.let_go.set()
-            assert (await slow).text == "slow"
-        # It does not answer our farewell, and we did not wait for that.
-        assert not OddServer.leaving.is_set()
-        OddServer.leaving.set()

@@ -11,7 +11,7 @@ import pytest
 from halflap import CallContext, Gateway
 from halflap.calls import new_id
 from halflap.core.errors import RunNotFoundError
-from halflap.store import Purged, open_store
+from halflap.store import open_store
 from servers.memory import Memory, definition
 from store.rows import call, run_of
 from support import comes
@@ -64,14 +64,6 @@ async def test_another_principals_run_looks_like_no_run_at_all() -> None:
                 await gateway.run(asked, principal="bob")
             said.append(str(caught.value).replace(asked, "ID"))
         assert said[0] == said[1]
-
-
-async def test_runs_can_be_purged() -> None:
-    async with Gateway.open({}, servers=echo()) as gateway:
-        await ran(gateway, "ann")
-        assert await gateway.purge_runs(older_than=time.time() - 60) == Purged()
-        assert await gateway.purge_runs(everything=True) == Purged(runs=1, calls=1)
-        assert await gateway.runs() == []
 
 
 async def filled(file: Path, *ages_in_days: float, output: str = "") -> None:

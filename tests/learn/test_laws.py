@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halflap.learn import NOTHING, Observer, Shape, infer, merge
+from halflap.learn import NOTHING, Observer, Shape, merge
 from learn.anything import OBSERVED, TREES
 from learn.plain import plain_shape
 from support import examples
@@ -85,18 +85,3 @@ def test_large_heterogeneous_results_keep_the_law_under_the_real_bounds(seed: in
 
     observed = [(value(3), chance.randrange(9)) for _ in range(12)]
     assert in_any_order_and_grouping(observed, chance) == seen(observed)
-
-
-@pytest.mark.usefixtures("small_bounds")
-@pytest.mark.parametrize(
-    "values",
-    [
-        [{"type": "a"}, {"type": "b", "x": 1}, {"type": False}, {}],
-        [{"c": {}, "status": 1}, {"status": "open"}, {"b": {}, "ok": {}}, {"b": {}}, {"ok": "b"}],
-        [{"type": "x", "a": {"q": 1}}, {"type": "y", "b": {"q": 1}}, {"type": "z"}, dict.fromkeys("cdef", 1)],
-    ],
-    ids=["tags", "a crowd, then tags", "merged variants are not counted twice"],
-)
-def test_too_many_tags_merge_as_they_do_one_by_one(values: list[Any]) -> None:
-    assert infer(values) == merge(*(infer([value]) for value in values))
-    assert infer([values]).root.items == infer(values).root

@@ -178,27 +178,6 @@ def test_a_status_that_changes_nothing_else_makes_no_variants() -> None:
     assert plain(values)["properties"]["status"] == {"type": "string"}
 
 
-def test_objects_with_a_tag_and_others_without_are_told_apart() -> None:
-    values: list[Any] = [
-        {"type": "a", "x": 1},
-        {"type": "b", "y": 1},
-        {"z": 1},
-        {"status": "s", "w": 1},
-        None,
-        5,
-    ]
-    fits = validator(infer(values))
-    assert all(fits.is_valid(value) for value in values)
-    assert not fits.is_valid({"type": "a", "z": 1})
-
-
-def test_too_many_tags_make_one_record() -> None:
-    values = [{"type": f"t_{letter}", letter: 1} for letter in "abcdefghijklmnopqrst"]
-    schema = plain(values)
-    assert schema["required"] == ["type"]
-    assert len(schema["properties"]) == 21
-
-
 def test_repeated_strings_are_enumerated_only_where_values_are_kept() -> None:
     values = [{"seat": seat} for seat in ("aisle", "window") * 5]
     kept = schema_of(infer(values, range(10), keep_values=True), enums=True)

@@ -83,13 +83,6 @@ def test_what_was_imported_takes_nothing_away(elsewhere: list[Any]) -> None:
     assert merged([imported]) == imported.learned
 
 
-def test_what_was_imported_adds_to_what_was_learned_here() -> None:
-    live, imported = row("live", HERE), row("import:x", [{"type": "a", "id": "x", "note": None}])
-    assert merged([live, imported]) == live.learned.merge(imported.learned)
-    bad = row("import:y", [{"type": "a", **dict.fromkeys(NAMES, 1)}])
-    assert merged([bad, live, imported]) == live.learned.merge(imported.learned)
-
-
 @pytest.mark.slow
 def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
     deep = {name: {inner: {"kept": 1, "note": "x"} for inner in NAMES[:30]} for name in NAMES[:60]}
@@ -104,19 +97,6 @@ def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
     assert jsonschema_rs.validator_for(told["observedSchema"]).is_valid(deep)
     assert "there is more below" in usage_note(known)
     assert len(repr(known.stub)) < len(repr(known.type)) / 20
-
-
-def test_of_very_many_variants_what_they_have_in_common_is_shown() -> None:
-    kinds = [
-        {"type": f"kind_{letter}", "id": 1, **{f"{letter}_{name}_{'x' * 30}": 1 for name in NAMES[:40]}}
-        for letter in "abcdefghijklmno"
-    ]
-    known = known_of(KEY, Learned(structured=infer(kinds, range(15))))
-    assert known is not None
-    assert len(json.dumps(known.shown)) < 20_500 < len(json.dumps(known.schema))
-    fits = jsonschema_rs.validator_for(known.shown)
-    assert all(fits.is_valid(value) for value in kinds)
-    assert "anyOf" not in known.shown
 
 
 def test_a_schema_of_ordinary_size_is_shown_whole() -> None:

@@ -13,15 +13,13 @@ import pytest
 from halflap.backfill import Backfill, Rules
 from halflap.core.errors import StoreError
 from halflap.core.values import Tool, definition_hash
-from halflap.gateway import Gateway
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
 from halflap.observe import Knowledge, Learner
 from halflap.observe import learner as module
 from halflap.store import LIVE, CallRecord, ToolKey, open_store
 from observe.answers import TOOL, answered, called, structured, text
-from servers.memory import bundled
-from support import PATIENCE, comes
+from support import comes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -169,19 +167,6 @@ async def test_results_of_every_size_are_learned_from_without_being_asked_for(
         assert await comes(is_done)
 
 
-async def test_another_process_that_adds_to_the_store_is_noticed_after_a_while(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with learning() as (learner, store):
-        knowledge = Knowledge(store)
-        assert await knowledge.of(TOOL) is None
-        learner.take(*answered(structured({"a": 1})))
-        await learner.flush()
-        assert await knowledge.of(TOOL) is None
-        monkeypatch.setattr("halflap.observe.knowledge._FRESH_SECONDS", -1.0)
-        assert await knowledge.of(TOOL) is not None
-
-
 # A backfill of the same records
 
 
@@ -246,22 +231,3 @@ async def test_a_run_is_followed_beyond_a_batch_however_long_it_pauses() -> None
             learner.take(*call_)
             await learner.flush()
         assert (await store.lineage())[LIVE].counts == {FLOW: Count(1, 1)}
-
-
-PROGRAM = """
-import asyncio
-
-top = await mcp__sales__sales_top_customers(limit=2)
-ids = [one["customer_id"] for one in top["customers"]]
-await asyncio.gather(*[mcp__sales__order_history(customer_id=one) for one in ids])
-"""
-
-
-async def test_a_program_shows_which_tool_feeds_which() -> None:
-    async with asyncio.timeout(PATIENCE), Gateway.open({}, servers=bundled("sales")) as gateway:
-        assert (await gateway.execute(PROGRAM)).outcome == "ok"
-        await gateway.learned.rows()
-        lineage = (await gateway.parts.store.lineage())[LIVE]
-    assert lineage.named(lambda key: key.tool).counts == {
-        Flow("sales_top_customers", "customers[].customer_id", "order_history", "customer_id"): Count(2, 1)
-    }

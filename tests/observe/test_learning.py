@@ -10,7 +10,7 @@ import pytest
 from halflap import Gateway
 from halflap.core.errors import StoreError, UsageError
 from observe.answers import structured, text
-from servers.memory import definition, echo, records
+from servers.memory import echo, records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -67,14 +67,6 @@ async def test_the_next_gateway_knows_what_was_learned() -> None:
         assert (await gateway.inspect(ONE))["observations"] == 2
 
 
-async def test_repeating_one_call_adds_no_confidence() -> None:
-    async with opened() as gateway:
-        for _ in range(4):
-            await gateway.call(ONE, number=1)
-        told = await gateway.inspect(ONE)
-        assert (told["observations"], told["confidence"]) == (4, 0.0)
-
-
 async def test_signatures_say_what_was_learned_where_nothing_is_declared() -> None:
     async with opened() as gateway:
         for number in (1, 2):
@@ -86,21 +78,6 @@ async def test_signatures_say_what_was_learned_where_nothing_is_declared() -> No
         assert declared.format_compact().endswith("-> integer")
         (hit,) = await gateway.search(ODD, limit=1)
         assert hit.signature.endswith("-> {a: integer}")
-
-
-async def test_the_check_doubts_what_was_never_seen_and_stops_nothing_for_it() -> None:
-    async with opened() as gateway:
-        for number in (1, 2):
-            await gateway.call(ODD, number=number, result=structured({"rows": [{"name": "x"}]}))
-        await gateway.inspect(ODD)
-        call = f"r = await {ODD}(result={{'structuredContent': {{'items': 1}}}})\n"
-        checked = await gateway.check(f"{call}print(r['row'])")
-        assert not checked.mistakes
-        assert "'row'" in str(checked.doubts[0])
-        # A list has no keys; but that it is a list was only seen.
-        checked = await gateway.check(f"{call}print(r['rows']['name'])")
-        assert not checked.mistakes
-        assert "'name'" in str(checked.doubts[0])
 
 
 async def test_results_are_learned_as_programs_see_them() -> None:
@@ -122,36 +99,6 @@ async def test_results_are_learned_as_programs_see_them() -> None:
         assert (await gateway.get_schema("mcp__s__image")).format_compact().endswith("mcp__s__image()")
 
 
-@pytest.mark.slow
-async def test_saved_scripts_are_learned_from_like_any_tool(home: Path) -> None:
-    folder = home / "data" / "scripts"
-    folder.mkdir(parents=True)
-    (folder / "total.py").write_text(
-        '"""Give a total."""\n\n\nasync def main(n: int):\n    return {"total": n}\n'
-    )
-
-    async with opened() as gateway:
-        for number in (1, 2):
-            await gateway.call("script__total", n=number)
-        told = await gateway.inspect("script__total")
-        assert told["observedSchema"]["required"] == ["total"]
-
-
-async def test_a_changed_definition_is_learned_from_afresh() -> None:
-    server = records()
-
-    name = "mcp__r__one"
-    async with Gateway.open({}, servers={"r": server}) as gateway:
-        await gateway.call(name, number=1)
-        server.tools = [definition("one", description="Another tool.", inputSchema={"type": "object"})]
-        server.answer = lambda *_: structured({"new": 1})
-        await gateway.refresh("r")
-        assert "observedSchema" not in await gateway.inspect(name)
-        await gateway.call(name)
-        assert (await gateway.inspect(name))["observedSchema"]["required"] == ["new"]
-        assert len(await gateway.learned.rows("r", "one")) == 2
-
-
 async def test_inspect_reports_drift_and_broken_declarations() -> None:
     async with opened() as gateway:
         for number in range(60):
@@ -163,17 +110,6 @@ async def test_inspect_reports_drift_and_broken_declarations() -> None:
         await gateway.call("mcp__s__breach")
         (broken,) = (await gateway.inspect("mcp__s__breach"))["drift"]
         assert (broken["what"], broken["path"], broken["times"]) == ("breaks-declared-schema", "count", 1)
-
-
-async def test_a_call_is_learned_from_once() -> None:
-    async with opened() as gateway:
-        await gateway.call(ONE, number=1)
-        await gateway.inspect(ONE)
-        assert await gateway.parts.store.unobserved_calls(None, 9) == []
-    async with opened(learning={"enabled": False}) as gateway:
-        await gateway.call(ONE, number=2)
-        await gateway.recent_calls()
-        assert len(await gateway.parts.store.unobserved_calls(None, 9)) == 1
 
 
 async def test_calls_that_are_not_recorded_are_learned_from() -> None:
@@ -192,17 +128,6 @@ def test_no_value_of_a_result_or_an_argument_is_on_disk(run: Run, home: Path) ->
     kept = b"".join(file.read_bytes() for file in (home / "data").glob("halflap.db*"))
     assert b"word" in kept
     assert not any(value in kept for value in (b"xyzzy", b"777001", b"777002"))
-
-
-async def test_with_values_repeated_words_become_enumerations() -> None:
-    async with opened(learning={"values": True}) as gateway:
-        for number in range(12):
-            colour = ("red", "green")[number % 2]
-            value = {"colour": colour, "api_key": "sk-proj-abcdefghijklmnop1234567890"}
-            await gateway.call(ODD, number=number, result=structured(value))
-        told = await gateway.inspect(ODD)
-        assert told["observedSchema"]["properties"]["colour"]["enum"] == ["green", "red"]
-        assert "abcdefghijklmnop" not in json.dumps(told)
 
 
 async def test_a_store_that_cannot_be_read_keeps_no_tool_from_being_inspected(

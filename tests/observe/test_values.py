@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from halflap import Gateway
-from halflap.core.errors import StoreError
-from halflap.store.store import Store
 from observe.answers import structured
 from servers.memory import records
 
@@ -17,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
-
-    import pytest
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -79,19 +75,6 @@ async def test_values_that_another_gateway_keeps_are_not_shown() -> None:
     async with opened(OFF) as gateway:
         # It was opened before the other one learned.
         await learn("vermilion", "turquoise")
-        assert "vermilion" not in await everything(gateway)
-
-
-async def test_a_store_that_cannot_drop_them_keeps_nobody_from_working(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    await learn("vermilion", "turquoise")
-
-    async def fail(_: Store) -> int:
-        raise StoreError("The disk is full.")
-
-    monkeypatch.setattr(Store, "drop_values", fail)
-    async with opened(OFF) as gateway:
         assert "vermilion" not in await everything(gateway)
 
 

@@ -51,24 +51,12 @@ def properties(count: int, part: Callable[[int], Any]) -> dict[str, Any]:
 
 HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
     "10^5 properties": lambda: (properties(MANY, lambda _: {"type": "string"}), {"p1": 1}),
-    "as many properties as are compiled": lambda: (
-        properties(3_000, lambda _: {"type": "string"}),
-        {f"p{number}": number for number in range(3_000)},
-    ),
     "nested deep": lambda: (nested(900, "items", {"type": "string"}), {"a": nested(90, "", 1)}),
     "contains itself": lambda: (
         {"properties": {name: {"$ref": "#"} for name in "abcdefgh"}, "additionalProperties": False},
         nested(90, "a", {"x": 1}),
     ),
-    "items that contain themselves": lambda: (
-        {"properties": {"a": {"$ref": "#/$defs/l"}}, "$defs": {"l": {"items": {"$ref": "#/$defs/l"}}}},
-        {"a": [[[1] * 100] * 100] * 10},
-    ),
     "$ref bomb, allOf": lambda: (fanned(60, lambda part: {"allOf": [part, dict(part)]}), {"a": 1}),
-    "$ref bomb, properties": lambda: (
-        fanned(60, lambda part: {"properties": {"l": part, "r": dict(part)}}),
-        {"a": {"l": {"r": 1}}},
-    ),
     "every key meets every choice": lambda: (
         {
             **properties(1_400, lambda _: {"type": "string"}),
@@ -78,37 +66,21 @@ HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
         },
         {"p1": 1},
     ),
-    "one key in very many choices": lambda: (
-        {"anyOf": [{"anyOf": [{"properties": {"a": {"const": [one, two]}}} for two in range(14)]}
-                   for one in range(100)]},
-        {"a": 1},
-    ),
     "regex bombs": lambda: (
         {"items": {"allOf": [{"pattern": rf"^(a|aa)+(?!x{number})\1$"} for number in range(60)]}},
         ["a" * 1_000 + "!"] * 1_000,
-    ),
-    "large regexes": lambda: (
-        properties(400, lambda number: {"pattern": f"(a{{100}}){{90}}{number}"}),
-        {f"p{number}": "a" * 1_000 for number in range(400)},
     ),
     "a regex of megabytes": lambda: ({"properties": {"a": {"pattern": "[a-z]" * 1_000_000}}}, {"a": "x"}),
     "regexes for keys": lambda: (
         {"patternProperties": {rf"^(a|aa)+(?!x{number})\1$": {"type": "null"} for number in range(200)}},
         {"a" * 500 + str(number): 1 for number in range(500)},
     ),
-    "huge enum": lambda: ({"properties": {"a": {"enum": [*range(1_000_000)]}}}, {"a": "x"}),
     "huge enum, very many times": lambda: (many_times({"enum": [*range(200_000)]}), {"p1": "x"}),
-    "an enum of objects and very many values": lambda: (
-        {"items": {"enum": [{"a": number} for number in range(3_000)]}},
-        [{"a": 2_999}] * 3_000,
-    ),
-    "huge description, very many times": lambda: (many_times({"description": "x\n" * 2_000_000}), {}),
     "huge default, very many times": lambda: (
         {"properties": {f"p{number}": LARGE for number in range(2_000)}},
         {},
     ),
     "huge name": lambda: ({"properties": {str(one) + "n" * 2_000_000: {} for one in range(5)}}, {"a": 1}),
-    "very many wrong values": lambda: ({"items": {"type": "string"}}, [*range(200_000)]),
     "very many reasons for a large value": lambda: (
         {"allOf": [{"required": [f"q{number}"]} for number in range(1_000)]},
         {f"k{number}": "v" for number in range(10_000)},

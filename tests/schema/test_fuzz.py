@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import jsonschema_rs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +13,7 @@ from halflap.config import Config
 from halflap.core.text import clean
 from halflap.core.values import Tool
 from halflap.gateway.tools import describe
-from halflap.schema import compile_schema, is_wrapped, parse_schema, try_compile
+from halflap.schema import is_wrapped, parse_schema, try_compile
 
 ODD_LETTERS = "\u200b\u202e\x1b\x00\n\r\t\x85\u2028\u2029\ud800\u3164\u00a0\U000e0041"
 TEXTS = st.text(alphabet=st.characters(exclude_categories=()) | st.sampled_from(ODD_LETTERS), max_size=8)
@@ -108,49 +107,3 @@ def test_validating_against_any_schema_never_raises(schema: Any, value: Any) -> 
     for problem in validator.problems(value):
         assert is_harmless(str(problem))
         assert len(str(problem)) < 4_000
-
-
-PLAIN_VALUES: Any = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-3, 3)
-    | st.sampled_from([0.5, 1.0])
-    | st.sampled_from(["", "a", "b"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
-    max_leaves=5,
-)
-PLAIN: Any = st.recursive(
-    st.booleans()
-    | st.fixed_dictionaries(
-        {},
-        optional={
-            "type": st.sampled_from(["object", "array", "string", "integer", "number", "boolean", "null"]),
-            "enum": st.lists(PLAIN_VALUES, min_size=1, max_size=3),
-            "const": PLAIN_VALUES,
-            "minimum": st.integers(-2, 2),
-            "maxLength": st.integers(0, 1),
-            "minItems": st.integers(0, 2),
-        },
-    ),
-    lambda inner: st.fixed_dictionaries(
-        {},
-        optional={
-            "properties": st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
-            "required": st.lists(st.sampled_from("abc"), max_size=2, unique=True),
-            "additionalProperties": inner,
-            "items": inner,
-            "anyOf": st.lists(inner, min_size=1, max_size=3),
-            "oneOf": st.lists(inner, min_size=1, max_size=3),
-            "allOf": st.lists(inner, min_size=1, max_size=3),
-            "not": inner,
-        },
-    ),
-    max_leaves=6,
-).filter(lambda schema: isinstance(schema, dict))
-
-
-@given(PLAIN, PLAIN_VALUES)
-def test_a_plain_schema_holds_exactly_where_it_should(schema: dict[str, Any], value: Any) -> None:
-    validator = compile_schema(schema)
-    assert validator is not None
-    assert bool(validator.problems(value)) == (not jsonschema_rs.is_valid(schema, value))

@@ -147,19 +147,6 @@ def test_no_declared_key_is_excluded_however_small_the_budget(max_parts: int) ->
     assert refused == []
 
 
-@pytest.mark.parametrize(
-    ("choices", "text"),
-    [
-        ([{"const": 1}, {"const": True}], "1 | true"),
-        ([{"enum": [1, 2]}, {"enum": [True, 2]}], "1 | 2 | true"),
-        ([{"properties": {"a": {"const": 1}}}, {"properties": {"a": {"const": True}}}], "{a: 1} | {a: true}"),
-        ([{"const": [1]}, {"const": [True]}], "[1] | [true]"),
-    ],
-)
-def test_one_and_true_are_different_values(choices: list[Any], text: str) -> None:
-    assert written({"anyOf": choices}) == text
-
-
 HOSTILE: dict[str, Any] = {
     "many constants": {"anyOf": [{"const": number} for number in range(100_000)]},
     "one large enum many times": {

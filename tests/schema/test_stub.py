@@ -6,7 +6,6 @@ import ast
 import keyword
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -133,12 +132,6 @@ def test_a_recursive_object_is_any_object_where_it_starts_again() -> None:
 def test_keys_that_are_no_identifiers_are_kept_as_text() -> None:
     text = stub_of({}, taking("a-b", **{"a-b": {"type": "string"}, "class": {"type": "integer"}}))
     assert "TypedDict('_mcp__s__t__gives', {'a-b': 'str', 'class': 'NotRequired[int]'})" in text
-
-
-@pytest.mark.parametrize("name", ["from", "user-id", "__x", "ﬁ"])
-def test_an_argument_that_is_no_identifier_is_left_open(name: str) -> None:
-    text = stub_of(taking(name, n={"type": "integer"}, **{name: {"type": "string"}}))
-    assert text == "async def mcp__s__t(*, n: int=..., **others: Any) -> Any:\n    ..."
 
 
 def test_a_map_is_a_dict_and_a_wrapper_is_removed() -> None:

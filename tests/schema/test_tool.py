@@ -88,12 +88,6 @@ def test_a_key_that_some_alternatives_require_is_not_shown_as_required() -> None
     ]
 
 
-def test_a_key_required_in_one_part_and_described_in_another_is_required() -> None:
-    schema = {"type": "object", "required": ["d", "e"], "allOf": [{"properties": {"d": INTEGER}}]}
-    assert compact(schema) == "t(d: integer, e: any)"
-    assert parse_schema(tool(schema)).required_params == ["d", "e"]
-
-
 @pytest.mark.parametrize("word", ["additionalProperties", "patternProperties"])
 def test_a_map_is_shown_as_any_key(word: str) -> None:
     others = INTEGER if word == "additionalProperties" else {"^x": INTEGER}
@@ -185,7 +179,3 @@ def test_invisible_letters_are_escaped_everywhere() -> None:
     assert compact(schema).startswith(f't("{SHOWN}": "x\\u202ey" | "z"')
     (problem,) = parse_schema(tool(schema)).validate_arguments({})
     assert str(problem) == f'["{SHOWN}"]: missing; expected "x\\u202ey" | "z"'
-
-
-def test_two_names_that_are_shown_alike_are_both_shown() -> None:
-    assert len(inspected(of(**{HIDDEN: {}, SHOWN: {}, "n" * 300: {}, "n" * 400: {}}))["properties"]) == 4
