@@ -7,34 +7,25 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import platformdirs
-from platformdirs.unix import Unix
 
 _NAME = "halflap"
 
 
 def user_config_dir(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder of the user's configuration file; `HALFLAP_CONFIG_DIR` overrides it."""
-    environ = os.environ if environ is None else environ
-    chosen = _chosen(environ, "HALFLAP_CONFIG_DIR", "XDG_CONFIG_HOME", ".config")
-    return platformdirs.user_config_path(_NAME, appauthor=False) if chosen is None else chosen
+    chosen = _chosen("HALFLAP_CONFIG_DIR", os.environ if environ is None else environ)
+    return chosen or platformdirs.user_config_path(_NAME, appauthor=False)
 
 
 def user_data_dir(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder of Halflap's data; `HALFLAP_DATA_DIR` overrides it."""
-    environ = os.environ if environ is None else environ
-    chosen = _chosen(environ, "HALFLAP_DATA_DIR", "XDG_DATA_HOME", ".local/share")
-    return platformdirs.user_data_path(_NAME, appauthor=False) if chosen is None else chosen
+    chosen = _chosen("HALFLAP_DATA_DIR", os.environ if environ is None else environ)
+    return chosen or platformdirs.user_data_path(_NAME, appauthor=False)
 
 
-def _chosen(environ: Mapping[str, str], override: str, xdg: str, beneath_home: str) -> Path | None:
-    if environ.get(override):
-        return path_from(environ[override], working_folder(), home_dir(environ))
-    # platformdirs looks at the process's environment only; on Unix these are its rules, with the
-    # environment that was given.
-    if not issubclass(platformdirs.PlatformDirs, Unix):
-        return None
-    base = environ.get(xdg, "")
-    return (Path(base) if Path(base).is_absolute() else home_dir(environ) / beneath_home) / _NAME
+def _chosen(variable: str, environ: Mapping[str, str]) -> Path | None:
+    folder = environ.get(variable)
+    return path_from(folder, working_folder(), home_dir(environ)) if folder else None
 
 
 def working_folder() -> Path:

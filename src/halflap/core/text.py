@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 REDACTED = "[redacted]"
@@ -57,6 +58,14 @@ def join(names: Iterable[str], word: str = "and", *, limit: int | None = None) -
         every = [*every[:limit], f"{len(every) - limit} more"]
         word = "and"
     return f" {word} ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
+
+
+def iso(seconds: float | None) -> str | None:
+    """Format a time; None where it is not one."""
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def clean(text: str, longest: int) -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from halflap import __version__
 from halflap.catalog import namespaced
 from halflap.core.errors import HalflapError, ServerNotFoundError, StoreError
+from halflap.core.text import iso
 from halflap.gateway.findings import findings, server_findings, summary
-from halflap.observe import iso
 
 if TYPE_CHECKING:
     from halflap.calls import Recorder

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.calls import aside, configured_secrets
 from halflap.core.errors import StoreError, UsageError
-from halflap.observe import drift_json, exported, iso, observed_json, read_export, usage_note
+from halflap.core.text import iso
+from halflap.observe import drift_json, exported, observed_json, read_export, usage_note
 from halflap.schema import parse_schema, result_type
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import reduce
 from typing import Any
 
+from halflap.core.text import iso
 from halflap.learn.confidence import confidence
 from halflap.learn.merge import cut_below, merge_records
 from halflap.learn.shape import KINDS, Place, Record, Shape
@@ -33,8 +33,8 @@ def schema_of(shape: Shape, *, enums: bool = False) -> _Schema:
     schema["x-halflap"] = {
         "observations": shape.observations,
         "confidence": round(confidence(shape, enums=enums), 4),
-        "firstSeen": _time(shape.first),
-        "lastSeen": _time(shape.last),
+        "firstSeen": iso(shape.first),
+        "lastSeen": iso(shape.last),
         **schema.get("x-halflap", {}),
     }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
@@ -68,13 +68,6 @@ def kinds_of(place: Place) -> list[str]:
 
 def _size(shape: Shape, enums: bool) -> int:
     return len(json.dumps(schema_of(shape, enums=enums), ensure_ascii=False).encode(errors="surrogatepass"))
-
-
-def _time(seconds: float | None) -> str | None:
-    try:
-        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def _of_place(place: Place, enums: bool) -> _Schema:

@@ -5,7 +5,7 @@ a schema and a type and what changed in them, `knowledge` caches that for all to
 up to date with it, `exchange` exports and imports it, `describe` shows it. Inference itself is in `halflap.learn`.
 """
 
-from halflap.observe.describe import drift_json, iso, observed_json, usage_note, without_data
+from halflap.observe.describe import drift_json, observed_json, usage_note, without_data
 from halflap.observe.exchange import Imported, exported, read_export
 from halflap.observe.graph_sync import GraphSync
 from halflap.observe.knowledge import Knowledge, key_of
@@ -23,7 +23,6 @@ __all__ = [
     "compare",
     "drift_json",
     "exported",
-    "iso",
     "key_of",
     "known_of",
     "merged",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+from halflap.core.text import iso
 
 if TYPE_CHECKING:
     from halflap.observe.known import Known
@@ -13,16 +14,6 @@ if TYPE_CHECKING:
 _MAX_DRIFT = 10
 _MAX_TEXT = 300
 _MEDIA_KEYS = ("type", "mimeType", "uri", "name")
-
-
-def iso(seconds: float | None) -> str | None:
-    """Format a time; None where it is not one."""
-    if seconds is None:
-        return None
-    try:
-        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def observed_json(known: Known) -> dict[str, Any]:
