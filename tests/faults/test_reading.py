@@ -46,7 +46,7 @@ def test_a_store_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
     assert_refused(tmp_path)
 
 
-def _mount(*arguments: str) -> None:
+def mount(*arguments: str) -> None:
     if sys.platform != "linux" or os.geteuid() != 0 or shutil.which("mount") is None:
         pytest.skip("only root can mount, and on Linux")
     if subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode:
@@ -57,7 +57,7 @@ def _mount(*arguments: str) -> None:
 def mounted(tmp_path: Path) -> Iterator[Path]:
     """Return a home whose data is on a disk of its own, with a run in it."""
     (tmp_path / "data").mkdir()
-    _mount("-t", "tmpfs", "-o", "size=2m", "none", str(tmp_path / "data"))
+    mount("-t", "tmpfs", "-o", "size=2m", "none", str(tmp_path / "data"))
     try:
         asyncio.run(fill(tmp_path / "data" / "halflap.db"))
         yield tmp_path
@@ -73,7 +73,7 @@ def assert_refused(home: Path) -> None:
 
 @pytest.mark.slow
 def test_a_store_on_a_read_only_disk_is_reported(mounted: Path) -> None:
-    _mount("-o", "remount,ro", str(mounted / "data"))
+    mount("-o", "remount,ro", str(mounted / "data"))
     assert_refused(mounted)
 
 

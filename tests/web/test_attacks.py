@@ -263,6 +263,37 @@ async def test_others_see_neither_the_owners_runs_nor_calls_and_change_nothing()
         assert (await bob.get(task)).status_code == 400
 
 
+async def test_the_page_shows_a_person_only_what_their_profile_leaves() -> None:
+    shop = Memory(definition("list_things", "who", "things: thing_id"), definition("drop_thing", "thing_id"))
+    vault = Memory(definition("open_vault", "thing_id", "things: thing_id"))
+    http = {"tokens": {"bob": {"token": TOKENS[BOB], "profile": "few"}}}
+    few = {"servers": ["shop"], "tools": ["mcp__shop__list_*"]}
+    servers = {"shop": shop, "vault": vault}
+    async with visiting(servers, http=http, profiles={"few": few}, web={"allow_calls": True}) as visitor:
+        await visitor.gateway.settle()
+        bob = stranger(visitor.page, visitor.gateway)
+        await bob.sign_in_as(TOKENS[BOB])
+        shown = ""
+        for path in (
+            *PAGES,
+            "/overview/live",
+            "/tools?q=open",
+            "/graph/data?confidence=0",
+            "/graph?confidence=0",
+        ):
+            mine, theirs = (await visitor.get(path)).text, (await bob.get(path)).text
+            assert "vault" not in theirs, path
+            assert "drop_thing" not in theirs, path
+            shown += mine
+        assert "vault" in shown
+        for name in ("mcp__vault__open_vault", "mcp__shop__drop_thing"):
+            assert (await bob.get(f"/tools/{name}")).status_code == 404
+            await bob.post(f"/tools/{name}/call", {"argument.thing_id": "1", "confirm": "yes"})
+        ends = "from=mcp__shop__list_things&to=mcp__vault__open_vault"
+        assert (await bob.get(f"/graph/link?{ends}")).status_code in {400, 404}
+        assert (shop.calls, vault.calls) == ([], [])
+
+
 async def test_calls_from_the_page_are_off_unless_enabled_and_destruction_needs_a_word() -> None:
     def served() -> dict[str, Memory]:
         drop = {**definition("drop_things", "who", "gone"), "annotations": {"destructiveHint": True}}

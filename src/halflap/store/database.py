@@ -67,6 +67,8 @@ class Database:
         self._is_sqlite = self._url is None
         self._migrations = migrations
         self._connection: Any = None
+        self._identity: tuple[int, int] | None = None
+        """Of the open file. SQLite would go on writing to one that was moved or deleted."""
         self._driver_error: type[Exception] = sqlite3.Error
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="halflap-store")
         self._closed = False
@@ -144,10 +146,18 @@ class Database:
     def _connect(self) -> None:
         if self._url is None:
             self._connection = sqlite_file.connect(self._file)
+            self._identity = self._identify()
             return
         psycopg = import_module("psycopg")
         self._driver_error = psycopg.Error
         self._connection = psycopg.connect(self._url, autocommit=True)
+
+    def _identify(self) -> tuple[int, int] | None:
+        try:
+            state = None if self._file is None else self._file.stat()
+        except FileNotFoundError:
+            state = None
+        return None if state is None else (state.st_dev, state.st_ino)
 
     def _disconnect(self) -> None:
         if self._connection is not None:
@@ -155,6 +165,10 @@ class Database:
 
     @contextmanager
     def _transaction(self) -> Iterator[Transaction]:
+        if self._identify() != self._identity:
+            raise StoreError(
+                f"The store {self.location} was moved or replaced. Put it back, or restart Halflap."
+            )
         try:
             self._connection.execute("BEGIN IMMEDIATE" if self._is_sqlite else "BEGIN")
         except self._driver_error:

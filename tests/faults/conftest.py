@@ -1,0 +1,5 @@
+"""PostgreSQL, for outages."""
+
+from store.conftest import postgres
+
+__all__ = ["postgres"]
