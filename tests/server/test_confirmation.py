@@ -36,13 +36,6 @@ def test_a_description_cannot_add_lines_to_the_question() -> None:
     assert "- mcp__crm__delete: Delete a customer. For ever." in shown("pass")
 
 
-@pytest.mark.parametrize("code", ["pass", PADDING])
-def test_the_question_says_what_a_yes_allows_before_the_program_speaks(code: str) -> None:
-    before, _, _ = shown(code).partition("Allow this once?")
-    assert "any number of times in this run, with any arguments" in before
-    assert "through `call_tool` with a computed name" in before
-
-
 def test_comments_that_name_the_tool_do_not_hide_where_it_may_be_called() -> None:
     decoys = "# mcp__crm__delete is never called below\n" * 30
     seen = places(f"{decoys}{PADDING}await call_tool('mcp__crm__' + 'del' + 'ete')")

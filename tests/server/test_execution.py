@@ -182,41 +182,6 @@ def test_without_a_way_to_ask_a_destructive_call_is_refused(home: Path) -> None:
     assert server.calls == []
 
 
-def test_an_answer_to_another_program_or_used_before_does_not_count(home: Path) -> None:
-    async def answer(_context: Any, _params: Any) -> types.ElicitResult:
-        return types.ElicitResult(action="accept", content={"confirm": True})
-
-    async def use() -> None:
-        servers = {"echo": echo()}
-        async with in_memory(home, servers, DESTRUCTIVE, elicitation_callback=answer) as client:
-            session = client.session
-            first = await session.call_tool("execute_program", {"code": PID}, allow_input_required=True)
-            assert isinstance(first, types.InputRequiredResult)
-            yes: Any = {"confirm": types.ElicitResult(action="accept", content={"confirm": True})}
-
-            async def again(code: str, state: str | None) -> Any:
-                return await session.call_tool(
-                    "execute_program",
-                    {"code": code},
-                    input_responses=yes,
-                    request_state=state,
-                    allow_input_required=True,
-                )
-
-            with pytest.raises(MCPError):
-                await again(f"{PID}  # and more", first.request_state)
-            assert isinstance(await again(PID, None), types.InputRequiredResult)
-            with pytest.raises(MCPError):
-                await again(PID, "parked." + "0" * 32)
-            done = await again(PID, first.request_state)
-            assert isinstance(done, types.CallToolResult)
-            assert not done.is_error
-            with pytest.raises(MCPError):
-                await again(PID, first.request_state)
-
-    asyncio.run(use())
-
-
 def test_the_person_is_asked_about_what_a_called_script_destroys(home: Path) -> None:
     folder = home / "data" / "scripts"
     folder.mkdir(parents=True)

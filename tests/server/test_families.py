@@ -9,7 +9,6 @@ import pytest
 
 from halflap.cli.commands.doctor import count_tokens
 from halflap.config import FAMILIES, Config, FrontConfig
-from halflap.core.errors import ConfigError
 from halflap.gateway import Gateway
 from halflap.lint import lint, server_of
 from halflap.server import Front
@@ -30,11 +29,6 @@ def test_programs_are_shown_once_there_is_a_model(run: Callable[[Coroutine[Any, 
 
     model = Config.from_mapping({"programs": {"lm": {"model": "openai/x"}}})
     assert "dspy" in run(families(model)) - run(families(Config()))
-
-
-def test_a_family_that_there_is_not_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(ConfigError, match=r"server.families\[0\].* Did you mean 'core'"):
-        Config.from_mapping({"server": {"families": ["cor"]}})
 
 
 MOST_TOKENS = 1_800

@@ -149,14 +149,12 @@ class Endpoints:
         path = scope["path"].rstrip("/")
         single = _SERVER_PATH.fullmatch(path)
         name = "" if single is None else single[1]
-        parts = await self._gateway.prepare()
-        profile = parts.calls.policy.profile_of(scope[PRINCIPAL])
         app: ASGIApp
-        if path == METRICS and (profile is None or profile.metrics):
+        if path == METRICS and await self._may_read_metrics(scope[PRINCIPAL]):
             app = await self._metrics(scope["method"])
         elif single is None and path != PATH:
             app = PlainTextResponse("Not Found", 404)
-        elif name and name not in parts.calls.seen_by(scope[PRINCIPAL]).configured:
+        elif name and not await self._serves(name, scope[PRINCIPAL]):
             app = _refusal(404, "server-not-found", f"There is no server {visible(name, 100)!r}.")
         else:
             try:
@@ -167,6 +165,13 @@ class Endpoints:
             else:
                 app = (await self._manager(name)).handle_request
         await app(scope, receive, send)
+
+    async def _may_read_metrics(self, principal: str) -> bool:
+        profile = (await self._gateway.prepare()).calls.policy.profile_of(principal)
+        return profile is None or profile.metrics
+
+    async def _serves(self, name: str, principal: str) -> bool:
+        return name in (await self._gateway.seen_by(principal).prepare()).seen.configured
 
     async def _manager(self, name: str) -> StreamableHTTPSessionManager:
         """Return the sessions of one endpoint, opened with its first request."""
