@@ -136,7 +136,8 @@ class Runner:
                 "  lm: {model: openai/gpt-4o-mini, api_key: '${OPENAI_API_KEY}'}",
             )
         if await asyncio.to_thread(find_spec, "dspy") is None:
-            raise ProgramFailedError(name, f"running it needs DSPy: {install_command('dspy')}")
+            how = await asyncio.to_thread(install_command, "dspy")
+            raise ProgramFailedError(name, f"running it needs DSPy: {how}")
         settings = {
             "lm": {**lm.model_dump(mode="json"), "timeout": lm.timeout or self._config.timeout_seconds},
             "cache": self._cache,
