@@ -49,7 +49,8 @@ class Stage(Host):
     waiting: int = 0
     most_waiting: int = 0
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+    async def call(self, name: str, arguments: Mapping[str, Any], line: int | None = None) -> Any:
+        del line
         self.called.append((name, arguments))
         answers: dict[str, Any] = {
             "sales": {"region": arguments.get("region"), "totalRevenue": 5},

@@ -89,8 +89,9 @@ class Visitor(Host):
         self.calls: list[tuple[str, Any]] = []
         self.shown: list[Any] = []
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+    async def call(self, name: str, arguments: Mapping[str, Any], line: int | None = None) -> Any:
         """Echo; but `wait` never answers, `refuse` does not want to, `large` gives much, `deep` what nests deeply."""
+        del line
         self.calls.append((name, arguments))
         if name == "wait":
             await asyncio.Event().wait()

@@ -25,6 +25,12 @@ orders = await asyncio.gather(*[
 ])
 print(len(orders))
 """
+AGAIN = """
+async def count(customer):
+    return len((await mcp__sales__order_history(customer_id=customer))["orders"])
+print(await count("CUST-001"))
+print(await call_tool("mcp__sales__order_history", customer_id="CUST-001"))
+"""
 NET = {
     "id": "stuck", "input": "in", "output": "out",
     "tasks": [
@@ -136,6 +142,9 @@ async def test_a_run_shows_its_program_with_calls_at_their_lines() -> None:
         assert len(re.findall(r'<rect class="ok"', page)) == 4
         assert "3 calls," in page
         assert "line 4" in page
+        again = await visitor.gateway.execute(PROGRAM + AGAIN, visitor.owner)
+        lines = re.findall(r">(line [^<]+)<", (await visitor.get(f"/runs/{again.run}")).text)
+        assert lines == ["line 2", *["line 4"] * 3, "line 9", "line 11"]
         checked = (await visitor.post(f"/runs/{ran.run}/check")).text
         assert "Nothing is wrong" in checked
         _, calls = await visitor.gateway.run(ran.run)

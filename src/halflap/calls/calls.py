@@ -112,6 +112,7 @@ class CallTrace:
             started_at=self._started_at,
             outcome=outcome,
             arguments=self._arguments,
+            line=self._context.line,
         )
 
 
@@ -176,7 +177,8 @@ class Calls:
         is_resumable = bool(context.mark)
         with CallTrace(self._recorder, tool, arguments, context, self._observe) as trace:
             # Calls nested in this one have identifiers of their own.
-            context = replace(context, mark="") if is_resumable else context
+            # Both are of this call, and not of those that are made within it.
+            context = replace(context, mark="", line=None)
             self._authorize(tool, self._catalog.snapshot, context)
             sent = await self.validators.sendable(tool, arguments)
             await trace.set_arguments(sent)

@@ -295,6 +295,8 @@ class CallContext:
     """Receives the partial report of a program that is cancelled."""
     journal: CallJournal | None = None
     """Used for the calls of a workflow's program, not for calls nested inside them."""
+    line: int | None = None
+    """The line of the program that makes the call, if that is known."""
     mark: str = ""
     """Ends the identifier under which this call is recorded, so that a resumed workflow finds it."""
 

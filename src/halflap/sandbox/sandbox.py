@@ -44,9 +44,12 @@ class Program:
 class Host:
     """What a sandbox may ask of the gateway while a program runs; this one grants nothing. What it sends is untrusted."""
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a tool and return its value: JSON, `Media`, or a list of both. Raises `ToolError`."""
-        del arguments
+    async def call(self, name: str, arguments: Mapping[str, Any], line: int | None = None) -> Any:
+        """Call a tool and return its value: JSON, `Media`, or a list of both. Raises `ToolError`.
+
+        `line` is where the program waits for it, if the sandbox knows that.
+        """
+        del arguments, line
         raise ToolError(f"{name!r} cannot be called.")
 
     def output(self, data: bytes) -> bool:

@@ -178,4 +178,5 @@ MIGRATIONS: Sequence[Migration] = (
             "CREATE INDEX calls_unobserved ON calls (id) WHERE observed = 0",
         ),
     ),
+    Migration(11, "the line of a call", ("ALTER TABLE calls ADD COLUMN line INTEGER",)),
 )

@@ -147,6 +147,8 @@ class CallRecord:
     arguments_cut: bool = False
     """Whether texts and lists were shortened because the whole was too large."""
     result_cut: bool = False
+    line: int | None = None
+    """The line of the program that made it; None if that is not known, as for a call that waits in `gather`."""
 
 
 @dataclass(frozen=True, slots=True)

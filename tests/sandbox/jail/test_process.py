@@ -35,8 +35,8 @@ class _Leaver(Host):
         self._words = words
         self.printed = b""
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        del name, arguments
+    async def call(self, name: str, arguments: Mapping[str, Any], line: int | None = None) -> Any:
+        del name, arguments, line
         self._channel.sendall(b"".join(self._words))
         self._channel.close()
         raise ToolError("no")

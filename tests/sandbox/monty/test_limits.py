@@ -125,8 +125,8 @@ def test_closing_ends_what_runs(run: Run) -> None:
 @installed
 def test_a_host_that_fails_is_not_the_programs_failure(run: Run) -> None:
     class Failing(Stage):
-        async def call(self, name: str, arguments: object) -> Any:
-            raise ZeroDivisionError(name, arguments)
+        async def call(self, name: str, arguments: object, line: int | None = None) -> Any:
+            raise ZeroDivisionError(name, arguments, line)
 
     async def go() -> None:
         monty = Sandbox(Monty(ExecutionConfig()))

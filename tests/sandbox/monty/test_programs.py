@@ -74,8 +74,8 @@ def test_a_result_with_half_a_letter_does_not_end_the_program(play: Play) -> Non
 
 def test_a_result_that_is_nested_too_deeply_is_a_tool_error(play: Play) -> None:
     class Deep(Stage):
-        async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-            value: list[Any] = [name, arguments]
+        async def call(self, name: str, arguments: Mapping[str, Any], line: int | None = None) -> Any:
+            value: list[Any] = [name, arguments, line]
             for _ in range(5_000):
                 value = [value]
             return value

@@ -36,6 +36,7 @@ _LARGE_TEXT = 65_536
 """Larger ones are parsed in a thread."""
 _PARTS_OF_SHOWN = 1_000
 """Far more than a picture or resource has: it is parsed at once, while others wait."""
+_MAX_LINE = 1_000_000
 _SIGNALS = {
     "SIGSYS": "it made a system call that no program needs, and was killed for it",
     "SIGKILL": "the system killed it, probably for want of memory",
@@ -202,8 +203,9 @@ class SandboxProcess:
         try:
             # Parsing a large text would block the event loop.
             is_large = len(body) > _LARGE_TEXT
-            name, arguments = await asyncio.to_thread(_read_call, body) if is_large else _read_call(body)
-            value = await self._host.call(name, arguments)
+            called = await asyncio.to_thread(_read_call, body) if is_large else _read_call(body)
+            name, arguments, line = called
+            value = await self._host.call(name, arguments, line)
             answer = _write_value(name, value, self._config.max_value_bytes)
         except ToolError as error:
             self._answer(protocol.ERROR, number, str(error).encode(errors="replace"))
@@ -274,13 +276,13 @@ def _read_number(body: bytes) -> int:
     return number
 
 
-def _read_call(body: bytes) -> tuple[str, dict[str, Any]]:
-    """Return the name of the tool to call, and the arguments."""
+def _read_call(body: bytes) -> tuple[str, dict[str, Any], int | None]:
+    """Return the name of the tool to call, the arguments, and the line of the program."""
     order = _read_object(body)
-    name, arguments = order.get("name"), order.get("arguments")
+    name, arguments, line = order.get("name"), order.get("arguments"), order.get("line")
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise MisuseError("a call without a name or arguments")
-    return name, arguments
+    return name, arguments, line if type(line) is int and 0 < line <= _MAX_LINE else None
 
 
 def _read_object(body: bytes, most: int = MAX_PARTS) -> dict[str, Any]:

@@ -287,7 +287,7 @@ class Run(Host):
 
     # What the sandbox asks for -------------------------------------------------------------------------
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+    async def call(self, name: str, arguments: Mapping[str, Any], line: int | None = None) -> Any:
         """Make a call for the program and return its value."""
         most = self._config.max_calls
         if self._begun >= most:
@@ -297,7 +297,8 @@ class Run(Host):
         self._begun += 1
         name = name if len(name) <= _LONGEST_NAME else f"{name[:60]}…"
         if self._journal is None:
-            return await self._make(name, partial(self._services.call, name, arguments, self._context))
+            context = replace(self._context, line=line)
+            return await self._make(name, partial(self._services.call, name, arguments, context))
         return await self._call_in_journal(self._journal, name, arguments)
 
     async def _call_in_journal(self, journal: CallJournal, marked: str, arguments: Mapping[str, Any]) -> Any:

@@ -62,13 +62,19 @@ async def one_run(visit: Visit) -> Response:
 
 def _described(visit: Visit, run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
     names = tool_names(visit, calls)
-    lines = _call_lines(run.code or "", set(names))
+    has_lines = any(call.line for call in calls)
+    lines = _call_lines(run.code or "", set(names), has_lines=has_lines)
     shown = calls[:_MAX_CALLS]
     times = [(one.started_at, _end(one)) for one in shown]
     begin = min((start for start, _ in times), default=run.started_at)
     spans = timeline(times, begin, max([_end(run), *(end for _, end in times)]))
     rows: list[dict[str, Any]] = [
-        {"call": call, "name": name, "span": span, "lines": lines.get(name, ())}
+        {
+            "call": call,
+            "name": name,
+            "span": span,
+            "lines": (call.line,) if call.line else lines.get(name, ()),
+        }
         for call, name, span in zip(shown, names, spans, strict=False)
     ]
     at_line: dict[int, list[dict[str, Any]]] = {}
@@ -96,14 +102,25 @@ def _end(one: CallRecord | RunRecord) -> float:
     return time.time() if one.duration_ms is None else one.started_at + one.duration_ms / 1_000
 
 
-def _call_lines(code: str, names: set[str]) -> dict[str, tuple[int, ...]]:
-    """Return the lines that name each tool: a call belongs to one of them."""
+def _call_lines(code: str, names: set[str], *, has_lines: bool) -> dict[str, tuple[int, ...]]:
+    """Return the lines that name each tool: a call whose line is not recorded belongs to one of them.
+
+    In a run that `has_lines`, the calls that are awaited where they are made have theirs.
+    """
     found: dict[str, dict[int, None]] = {}
     try:
         nodes = list(ast.walk(ast.parse(code)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
+    awaited = {
+        id(part)
+        for node in nodes
+        if has_lines and isinstance(node, ast.Await) and isinstance(node.value, ast.Call)
+        for part in (node.value.func, *node.value.args)
+    }
     for node in nodes:
+        if id(node) in awaited:
+            continue
         if isinstance(node, ast.Name):
             name: Any = node.id
         elif isinstance(node, ast.Constant):

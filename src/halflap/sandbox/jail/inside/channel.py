@@ -73,9 +73,9 @@ class Channel:
         while self._socket.recv(protocol.CHUNK):
             pass
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+    async def call(self, name: str, arguments: Mapping[str, Any], line: int | None = None) -> Any:
         """Call a tool and return what the gateway answers."""
-        order = {"name": name, "arguments": arguments}
+        order = {"name": name, "arguments": arguments, "line": line}
         try:
             body = encode(order, f"The arguments of {name[:_LONGEST_NAME]}()", self.largest_value)
         except ValueError as error:

@@ -159,7 +159,7 @@ class _Program:
         return loads(encode(value, "The value of main()", self._channel.largest_value))
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> Any:
-        value = self._results[name] = await self._channel.call(name, arguments)
+        value = self._results[name] = await self._channel.call(name, arguments, _line())
         return value
 
     def _show_media(self, media: Media) -> None:
@@ -193,6 +193,15 @@ def _compile(source: str, *, keep_last: bool = False) -> Any:
     except (MemoryError, RecursionError):
         # This is how the parser reports that its stack is full.
         raise SyntaxError("the program is nested too deeply for Python") from None
+
+
+def _line() -> int | None:
+    """Return the line of the program that waits for this call; in a task of its own, no line does."""
+    frame: Any = sys._getframe(1)  # noqa: SLF001 -- there is no public way
+    while frame is not None and frame.f_code.co_filename != FILE:
+        # Behind a task is the event loop, and behind that what started it.
+        frame = frame.f_back if frame.f_code.co_flags & inspect.CO_COROUTINE else None
+    return None if frame is None else frame.f_lineno
 
 
 def _leave(code: Any = None) -> NoReturn:
