@@ -88,15 +88,13 @@ class Ports:
     latency_ms: float | None = None
     result: Type | None = field(default=None, repr=False)
     """What it returns as a whole, if that is known."""
+    name: str = field(init=False)
+    """The name that its server gives it."""
+    subject: Subject = field(init=False, repr=False)
 
-    @property
-    def name(self) -> str:
-        """The name that its server gives it."""
-        return self.original_name or self.tool.rpartition("__")[2]
-
-    @property
-    def subject(self) -> Subject:
-        return subject_of(self.name)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.original_name or self.tool.rpartition("__")[2])
+        object.__setattr__(self, "subject", subject_of(self.name))
 
     def needs(self, slot: Slot) -> bool:
         return slot.required and slot.parameter in self.required

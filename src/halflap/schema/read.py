@@ -174,7 +174,8 @@ class _Reader:
         if not kinds:
             kinds += ["object"] if any(key in schema for key in _OBJECT_KEYS) else []
             kinds += ["array"] if not kinds and ("items" in schema or "prefixItems" in schema) else []
-        return union([self._of_kind(kind, schema, level, path) for kind in dict.fromkeys(kinds)])
+        found = [self._of_kind(kind, schema, level, path) for kind in dict.fromkeys(kinds)]
+        return found[0] if len(found) == 1 else union(found)
 
     def _of_kind(self, kind: Kind, schema: Mapping[str, Any], level: int, path: _Path) -> Type:
         if kind == "object":

@@ -26,7 +26,7 @@ from halflap.graph.naming import (
     words_of,
 )
 from halflap.graph.naming.vocabulary import DISPLAY, SELF_NAMING, VAGUE
-from halflap.graph.paths import EACH, keys_of, many
+from halflap.graph.paths import EACH, keys_of
 from halflap.graph.types import Form, conflict, form_of
 
 if TYPE_CHECKING:
@@ -151,8 +151,9 @@ def returned_by(ports: Ports) -> Iterator[Returned]:
         if place.form.is_boolean:
             continue
         path, keys = place.path, keys_of(place.path)
+        in_loop = len(keys) < len(path)
         is_item = path[-1:] in ((), (EACH,))
-        identities = place_identities(keys, subject if many(path) else around)
+        identities = place_identities(keys, subject if in_loop else around)
         if not is_item and keys and is_plural(keys[-1]):
             identities = tuple(one._replace(certainty=_COUNT) for one in identities)
         factor = _DEEPER ** len(keys) * (_DOUBT if is_change else 1.0)

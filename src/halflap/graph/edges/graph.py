@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from halflap.graph.edges.choice import Candidate, add, best_first, together
 from halflap.graph.edges.evidence import LEAST, Asked, asked_of, score
-from halflap.graph.edges.index import Index
+from halflap.graph.edges.index import Index, without_collection
 from halflap.graph.edges.model import Edge, Evidence, Link, edge_of, page_edge
 from halflap.graph.edges.relations import declared, mentions
 from halflap.graph.naming import slot_identities
@@ -59,7 +57,7 @@ class Graph:
         self._tables: dict[int, _Table] = {}
         """By the identity of what is asked for, as far as they were needed."""
         self.follow(lineage)
-        with _without_collection():
+        with without_collection():
             for one in ports:
                 self.put(one)
 
@@ -111,7 +109,7 @@ class Graph:
         """Yield the edges to every tool, from the `best` tools for each of its parameters."""
         tools = list(self.tools)
         for start in range(0, len(tools), _AT_A_TIME):
-            with _without_collection():
+            with without_collection():
                 some = [edge for one in tools[start : start + _AT_A_TIME] for edge in self._into(one, best)]
             yield from some
 
@@ -235,18 +233,6 @@ class Graph:
                 for given in fields:
                     found.setdefault(given.tool, []).append(Candidate(given, reasons, evidence.weight))
         return found
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Pause garbage collection: everything made here stays, and looking through it takes as long as making it."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _least(ports: Ports, slot: Slot) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -74,12 +76,13 @@ class Index:
         """Read the fields of new tools."""
         if len(self._fields) == len(self._tools):
             return
-        for tool in [one for one in self._tools if one not in self._fields]:
-            fields = self._fields[tool] = tuple(returned_by(self._tools[tool]))
-            for one in fields:
-                for key in _keys_of(one):
-                    self._found.setdefault(key, {}).setdefault(one.meaning, []).append(one)
-            self.catalogue.names.update(_names_of(fields))
+        with without_collection():
+            for tool in [one for one in self._tools if one not in self._fields]:
+                fields = self._fields[tool] = tuple(returned_by(self._tools[tool]))
+                for one in fields:
+                    for key in _keys_of(one):
+                        self._found.setdefault(key, {}).setdefault(one.meaning, []).append(one)
+                self.catalogue.names.update(_names_of(fields))
         self._sorted = None
 
     def _keys(self, asked: Asked) -> set[_Key]:
@@ -121,6 +124,18 @@ class Index:
         rest = long.removeprefix(short)
         is_compound = ("of", rest) in self._found or ("to", rest) in self._found
         return not is_compound and doubts((short,), (long,)) is not None
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Pause garbage collection: everything made here stays, and looking through it takes as long as making it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _names_of(fields: Sequence[Returned]) -> set[Words]:

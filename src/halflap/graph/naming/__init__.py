@@ -11,6 +11,7 @@ from halflap.graph.naming.identity import (
     is_secret,
     place_identities,
     slot_identities,
+    things_around,
 )
 from halflap.graph.naming.subject import NO_SUBJECT, Subject, subject_of, verb_at
 from halflap.graph.naming.words import Words, is_plural, phrase, pieces_of, words_in_text, words_of
@@ -29,6 +30,7 @@ __all__ = [
     "place_identities",
     "slot_identities",
     "subject_of",
+    "things_around",
     "verb_at",
     "words_in_text",
     "words_of",

@@ -55,10 +55,17 @@ def place_identities(keys: tuple[str, ...], subject: Subject) -> tuple[Identity,
     """
     if not keys:
         return tuple(_identity(words, ()) for words in subject.returns)
-    own, inside = words_of(keys[-1]), _inside(keys[:-1])
-    return tuple(_identity(own, thing) for thing in ([inside] if inside else subject.things or ((),)))
+    own = words_of(keys[-1])
+    return tuple(_identity(own, thing) for thing in things_around(keys[:-1], subject))
 
 
+def things_around(keys: tuple[str, ...], subject: Subject) -> tuple[Words, ...]:
+    """Return what the object at the end of these keys may be; one empty name if nothing tells."""
+    inside = _inside(keys)
+    return (inside,) if inside else subject.things or ((),)
+
+
+@lru_cache(maxsize=1 << 14)
 def slot_identities(keys: tuple[str, ...], subject: Subject) -> tuple[Identity, ...]:
     """Return what a parameter, or a key inside one, may take; a bare `id` is that of the thing its tool is about."""
     own = words_of(keys[-1]) if keys else ()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.effects import destroys, may_change
-from halflap.graph.naming import place_identities, slot_identities
+from halflap.graph.naming import slot_identities, things_around
 from halflap.graph.naming.vocabulary import IDENTIFIERS, SEND_VERBS
 from halflap.graph.paths import Path, items_of, keys_of, many
 from halflap.graph.workflow import Given
@@ -132,8 +132,8 @@ def _lists(target: Ports, given: Given, source: Ports) -> bool:
     """Return whether the items that a value comes from are the things that the slot asks for."""
     asked = slot_identities(keys_of(given.slot), target.subject)[0]
     thing = asked.thing if asked.attribute else asked.words
-    around = place_identities((*keys_of(items_of(given.source)), "value"), source.subject)
-    return any(one.thing[-1:] in (thing[-1:], ()) for one in around)
+    around = things_around(keys_of(items_of(given.source)), source.subject)
+    return any(one[-1:] in (thing[-1:], ()) for one in around)
 
 
 def _is_of_many(target: Ports, given: Sequence[Given]) -> bool:
@@ -151,9 +151,8 @@ def _is_old_value(changed: _Changed, slot: Slot, source: Ports, path: Path) -> b
     keys, things = changed
     if slot.path in keys or not things:
         return False
-    # What the value stands in, whatever it is called itself.
-    around = place_identities((*keys_of(path)[:-1], "value"), source.subject)
-    return any(one.thing and thing[-len(one.thing) :] == one.thing for one in around for thing in things)
+    around = things_around(keys_of(path)[:-1], source.subject)
+    return any(one and thing[-len(one) :] == one for one in around for thing in things)
 
 
 def _changed(target: Ports) -> _Changed:

@@ -141,6 +141,7 @@ class Search:
         self._may_use = may_use
         self._allows_changes = may_change
         self._needs: dict[Node, Need] = {}
+        self._allowed: dict[str, bool] = {}
         self.offers: dict[Node, _Offers] = {GOAL: self._goal()}
         """What each tool that was looked at can take from others."""
         todo = list(self.offers[GOAL])
@@ -220,9 +221,11 @@ class Search:
 
     def _is_allowed(self, tool: str) -> bool:
         """Return whether a tool may be in a plan: one that may change something only if it is wanted or allowed."""
-        if not self._may_use(tool) or len(self.graph.tools[tool].required) > _MAX_REQUIRED:
-            return False
-        return tool in self.wanted or self._allows_changes or not may_change(self.graph.tools[tool])
+        if tool not in self._allowed:
+            ports = self.graph.tools[tool]
+            is_read = tool in self.wanted or self._allows_changes or not may_change(ports)
+            self._allowed[tool] = is_read and len(ports.required) <= _MAX_REQUIRED and self._may_use(tool)
+        return self._allowed[tool]
 
     def offered(self, node: Node, source: str) -> dict[int, Offer]:
         """Return what one tool offers another, by unit."""
