@@ -99,6 +99,19 @@ def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
     assert len(repr(known.stub)) < len(repr(known.type)) / 20
 
 
+def test_of_very_many_variants_what_they_have_in_common_is_shown() -> None:
+    kinds = [
+        {"type": f"kind_{letter}", "id": 1, **{f"{letter}_{name}_{'x' * 30}": 1 for name in NAMES[:40]}}
+        for letter in "abcdefghijklmno"
+    ]
+    known = known_of(KEY, Learned(structured=infer(kinds, range(15))))
+    assert known is not None
+    assert len(json.dumps(known.shown)) < 20_500 < len(json.dumps(known.schema))
+    fits = jsonschema_rs.validator_for(known.shown)
+    assert all(fits.is_valid(value) for value in kinds)
+    assert "anyOf" not in known.shown
+
+
 def test_a_schema_of_ordinary_size_is_shown_whole() -> None:
     known = known_of(KEY, Learned(structured=infer(HERE, [1, 2])))
     assert known is not None
