@@ -30,7 +30,6 @@ _MOST_WORDS = 5
 _MOST_DIGITS = 3
 _MOST_RUNS = 3
 _MANY_WORDS = 4
-_MOST_SHORT_FORMS = 2
 _OBVIOUS = re.compile(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f-]{27}|[a-z_-]*[0-9]{6,}|[0-9]+").fullmatch
 """The most frequent data: each such key is new, so remembering what it is would not help."""
 _STANDARD = re.compile(
@@ -56,7 +55,6 @@ _PARTS = re.compile(r"[^\W_]+").findall
 _RUNS = re.compile(r"\d+|[^\W\d_]+").findall
 _HEX = re.compile(r"(?=[a-f]*\d)[a-f0-9]{7,}|[a-f]{8,}").fullmatch
 _WORD = re.compile(r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]").findall
-_VOWEL = re.compile(r"[aeiouyAEIOUY]|[^\x00-\x7f]").search
 _CONSONANTS = re.compile(r"(?=[A-Z]{6})\w*[B-DF-HJ-NP-TVWXZ]{4}|(?i:\w*[b-df-hj-np-tvwxz]{5})").match
 _VALUE = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,39}").fullmatch
 
@@ -104,11 +102,9 @@ def _is_word(part: str) -> bool:
 
 
 def _is_speakable(words: list[str]) -> bool:
-    """Return whether the words of a camel-case name could be spoken, but for an acronym and a short form."""
-    if any(map(_CONSONANTS, words)) or (len(words) > _MANY_WORDS and len("".join(words)) < 3 * len(words)):
-        return False
-    acronyms = sum(word.isupper() and len(word) > 1 for word in words)
-    return acronyms + sum(not word.isupper() and not _VOWEL(word) for word in words) <= _MOST_SHORT_FORMS
+    """Return whether the words of a camel-case name could be spoken, and are not cut up into single letters."""
+    is_cut_up = len(words) > _MANY_WORDS and len("".join(words)) < 3 * len(words)
+    return not is_cut_up and not any(map(_CONSONANTS, words))
 
 
 def is_tag_value(value: Any) -> bool:
