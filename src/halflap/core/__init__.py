@@ -1,5 +1,5 @@
 """What every other package shares: values, errors and their codes, name suggestions, text and file helpers.
 
 Start with `values` (`Tool`, `Result`, `CallContext`, `ToolSource`) and `errors` (the exception tree). Nothing here
-imports another package of Halflap, and only `files` does I/O.
+imports another package of Halflap, and only `files` and `folder` do I/O.
 """

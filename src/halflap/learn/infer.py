@@ -240,21 +240,24 @@ class _Lazy:
         self._look_up = look_up
         self._digests: list[int] | None = None
 
-    def __iter__(self) -> Iterator[int]:
+    def all(self) -> list[int]:
         if self._digests is None:
             self._digests = list(self._look_up())
-        return iter(self._digests)
+        return self._digests
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.all())
 
 
 def _where(digests: Digests, picks: Iterable[bool]) -> Digests:
     return digests if isinstance(digests, int) else _Lazy(lambda: compress(digests, picks))
 
 
-def _slice(digests: Digests, start: int, stop: int) -> Digests:
-    return digests if isinstance(digests, int) else _Lazy(lambda: islice(digests, start, stop))
+def _slice(digests: int | _Lazy, start: int, stop: int) -> Digests:
+    return digests if isinstance(digests, int) else _Lazy(lambda: digests.all()[start:stop])
 
 
-def _repeated(digests: Digests, collections: Sequence[Collection[Any]]) -> Digests:
+def _repeated(digests: Digests, collections: Sequence[Collection[Any]]) -> int | _Lazy:
     """Return the digests of what is in collections."""
     if isinstance(digests, int):
         return digests
