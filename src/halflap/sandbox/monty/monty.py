@@ -75,9 +75,7 @@ class Monty:
             pool, version = await asyncio.to_thread(self._load)
             self._pool = await pool.__aenter__()
         except ImportError as error:
-            return Readiness(
-                self.name, trouble=f"monty is not installed ({error}): {install_command('monty')}"
-            )
+            return Readiness(self.name, trouble=str(error))
         except (OSError, RuntimeError) as error:
             # The pool raises RuntimeError if a process does not start.
             return Readiness(self.name, trouble=f"monty cannot be started: {error}")
@@ -94,7 +92,11 @@ class Monty:
 
     def _load(self) -> tuple[pm.AsyncMonty, str]:
         """Load the package, and return a pool and the version."""
-        module = importlib.import_module("pydantic_monty")
+        try:
+            module = importlib.import_module("pydantic_monty")
+        except ImportError as error:
+            message = f"monty is not installed ({error}): {install_command('monty')}"
+            raise ImportError(message) from error
         pool = module.AsyncMonty(
             min_processes=min(_IDLE, self._config.max_programs),
             # A program waits for the scripts that it calls, so each depth has its own.
