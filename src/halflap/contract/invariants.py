@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 _STEP = re.compile(r"(?P<key>[^.\[\]]+)|(?P<each>\[\])")
 _PATH = re.compile(r"(?:[^.\[\]]+|\[\])(?:\.[^.\[\]]+|\[\])*")
@@ -96,28 +96,47 @@ def _step_into(schema: dict[str, Any], step: str) -> list[Any]:
 def first_breach(data: Any, invariants: Sequence[Invariant]) -> Breach | None:
     """Return the first value that breaks a rule."""
     for rule in invariants:
-        for path, value in _located(data, rule.steps, ("data",)):
+        for place in _places(data, rule.steps):
+            value = place[0]
             try:
                 if rule.holds(value):
                     continue
                 reason = f"the value is {value!r}"
             except Exception as error:  # noqa: BLE001 -- whatever the author's rule raises
                 reason = f"the rule raised {type(error).__name__}: {error}"
-            return Breach(path_text(path), f"{rule.description}: {reason}")
+            return Breach(path_text(_path(place)), f"{rule.description}: {reason}")
     return None
 
 
-def _located(
-    value: Any, steps: tuple[str, ...], path: tuple[str | int, ...]
-) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    if not steps:
-        yield path, value
-    elif steps[0] == "[]":
-        for at, item in enumerate(value if isinstance(value, list) else ()):
-            yield from _located(item, steps[1:], (*path, at))
-    elif isinstance(value, dict):
-        for key in value if steps[0] == "*" else {steps[0]} & value.keys():
-            yield from _located(value[key], steps[1:], (*path, key))
+# A value, its key, and the place of the list or map that contains it. Plain tuples, with the path assembled only for
+# errors, because every item of a large answer is checked.
+_Place: TypeAlias = "tuple[Any, str | int, _Place | None]"
+
+
+def _places(data: Any, steps: Sequence[str]) -> list[_Place]:
+    places: list[_Place] = [(data, "data", None)]
+    for step in steps:
+        if step == "[]":
+            places = [
+                (item, at, place)
+                for place in places
+                if isinstance(place[0], list)
+                for at, item in enumerate(place[0])
+            ]
+        else:
+            places = [
+                (place[0][key], key, place)
+                for place in places
+                if isinstance(place[0], dict)
+                for key in (place[0] if step == "*" else (step,))
+                if key in place[0]
+            ]
+    return places
+
+
+def _path(place: _Place) -> list[str | int]:
+    _, key, parent = place
+    return [key] if parent is None else [*_path(parent), key]
 
 
 def path_text(path: Sequence[str | int]) -> str:
