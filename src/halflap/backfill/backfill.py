@@ -1,7 +1,7 @@
-"""One run of a backfill: find the logs, read them in parallel, store what was learned with how far was read.
+"""A backfill run: find the logs, read them in parallel, and store what was learned together with the read positions.
 
-All logs are first cut into parts, and the parts into batches. Workers read the batches in parallel, but what they found
-is added in order, so at any time everything before some position in the sequence of parts is learned, and nothing behind.
+Logs are cut into parts, and parts are grouped into batches. Workers read batches in parallel, but their results are added
+in order. So at any moment, everything up to some position has been learned and nothing after it.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from halflap.store import Store
 
 LEARNED_ORIGIN = "backfill"
-"""All logs add to one origin, so that what is known stays in few rows; their watermarks are separate."""
+"""One origin for all logs keeps the number of rows small. Each log still has a watermark."""
 _PARALLEL_BYTES = 16 << 20
-"""Less is read in one thread: starting processes would take longer."""
+"""Smaller inputs are read in one thread, because starting processes would take longer."""
 _MIN_BATCH, _MAX_BATCH = 8 << 20, 256 << 20
-"""Bytes read by a worker before it hands over what it learned, which takes about as long as reading 10 MB."""
+"""Bytes per batch. Handing over the results of a batch takes about as long as reading 10 MB."""
 _FOLLOWED_BYTES = 100_000_000
-"""If there is more to read, values are followed in this much of it: that takes as long as the rest of the work."""
+"""Lineage is tracked in at most this many bytes, because that doubles the time per byte."""
 _MAX_MARKS = 1_000
-"""Marks kept of the logs with one first line, the newest."""
+"""Newest marks kept per origin."""
 _RECORDED_CALLS = 500
-"""Recorded calls learned from at a time."""
+"""Recorded calls per batch."""
 _SECONDS_BETWEEN_PROGRESS = 0.1
-_NAMELESS = "It names tools without their server. Say which server they belong to: --server NAME"
+_NAMELESS = "It names tools without their server. Add --server NAME."
 _KILLED = (
     "A worker process was killed, perhaps because memory ran out. What was learned before is kept; run the command "
     "again to continue, perhaps with --jobs 1."
@@ -53,9 +53,9 @@ class _Log:
     name: str
     file: LogFile
     start: int
-    """How far it was counted before."""
+    """Position up to which earlier runs read it."""
     mark: Mark | None = None
-    """How far it was counted in this run."""
+    """Position up to which this run has read it."""
     problem: str | None = None
     counts: Counts = field(default_factory=Counts)
 
@@ -91,10 +91,10 @@ class Backfill:
         self._recorded = Knowledge()
         self._found = Knowledge()
         self._marks: dict[str, list[Mark]] = {}
-        """What the watermarks will be once what was found is stored."""
+        """The watermarks to store together with the results."""
 
     def stop(self) -> None:
-        """End soon; what is done is stored."""
+        """Stop soon; what was learned so far is stored."""
         self._progress.is_stopped.value = 1
 
     @property
@@ -102,7 +102,7 @@ class Backfill:
         return bool(self._progress.is_stopped.value)
 
     async def run(self, names: Sequence[str]) -> Summary:
-        """Read every source that is asked for."""
+        """Read all sources."""
         began = time.monotonic()
         sources = await asyncio.to_thread(find_sources, names)
         before = await self._store.learned()
@@ -131,7 +131,7 @@ class Backfill:
     def _plan(
         self, sources: Sequence[str], spooled: Path, logs: list[_Log], reports: dict[str, SourceReport]
     ) -> None:
-        """Add the logs with something new in them; for the others, add reports."""
+        """Collect the logs that have new lines, and reports for the rest."""
         planned = {origin: list(marks) for origin, marks in self._marks.items()}
         for number, name in enumerate(sources):
             if name in reports:
@@ -153,7 +153,7 @@ class Backfill:
                 reports[name] = SourceReport(name, "failed", problem=reason_of(error))
 
     async def _read(self, logs: Sequence[_Log]) -> None:
-        """Have workers read all logs, and take what they found in order."""
+        """Let workers read all logs, and add their results in order."""
         size = sum(log.file.end - log.start for log in logs)
         jobs = self._jobs or cores()
         processes = jobs if size >= _PARALLEL_BYTES or self._jobs else 0
@@ -198,7 +198,7 @@ class Backfill:
             marks.append(log.mark)
 
     async def _write(self, before: Mapping[str, str]) -> None:
-        """Store what was learned together with how far was read."""
+        """Store what was learned, and the positions read up to, in one transaction."""
         changes = {
             origin: WatermarkChange(before.get(origin), marks_to_text(marks[-_MAX_MARKS:]))
             for origin, marks in self._marks.items()
@@ -228,7 +228,7 @@ class Backfill:
                 )
                 if not taken:
                     break
-                # A gateway was faster with some of them.
+                # A running gateway has learned from some of them in the meantime.
                 calls = [call for call in calls if call.id not in taken]
                 knowledge, used = await asyncio.to_thread(learn_recorded, calls, self._rules)
             self._recorded = self._recorded.merge(knowledge)
@@ -239,7 +239,7 @@ class Backfill:
 
 
 def _batches(logs: Sequence[_Log], size: int, jobs: int) -> Iterator[list[tuple[_Log, Part]]]:
-    """Cut logs into parts and put those together that one worker reads."""
+    """Cut logs into parts and group them into batches, one for each worker task."""
     most = min(max(size // (2 * jobs), _MIN_BATCH), _MAX_BATCH)
     followed = size if size <= _FOLLOWED_BYTES else _FOLLOWED_BYTES // len(logs)
     batch: list[tuple[_Log, Part]] = []

@@ -1,4 +1,4 @@
-"""Learn from the lines of a log, or from recorded calls: shapes of results, and where values went."""
+"""Learn result shapes and lineage from the lines of a log, or from recorded calls."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 _PREFIX = "mcp__"
 _MAX_TOOLS = 10_000
-"""Further tools are skipped: a file that names more is not a log of calls."""
+"""A log that names more tools than this is not a log of calls; further ones are skipped."""
 _MAX_PENDING = 100_000
-"""Calls kept while their result has not been seen; beyond this the oldest are dropped, to bound memory."""
+"""Calls waiting for their result; beyond this the oldest are dropped, to bound memory."""
 _OBSERVED_BYTES = 16 << 20
-"""Bytes of lines whose results wait to be observed together; they take four times as much memory."""
+"""Results are observed in batches of this many bytes of lines, which need four times as much memory."""
 _PLAIN = Reading()
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a log does not say but reading it needs; sent to every worker, so it holds plain values only."""
+    """Context for reading a log that the log itself does not contain. Sent to every worker, so plain values only."""
 
     server: str | None = None
-    """The server of tools that a log names without one."""
+    """The server of tools that a log names without a server."""
     salt: bytes = b""
     values: bool = False
     """Whether short strings are kept: `learning.values`."""
@@ -66,7 +66,7 @@ class Rules:
         return cls(server, salt, values, tuple(secrets), lineage, names, hashes, readings)
 
     def key_of(self, server: str | None, name: str) -> ToolKey | None:
-        """Return which tool is meant; None if its server is not known."""
+        """Return the key of a tool, or None if its server is unknown."""
         known = self.names.get(name)
         if known is not None and server in {None, known.server}:
             return known
@@ -88,7 +88,7 @@ def _split(name: str) -> tuple[str | None, str]:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What logs told about tools; merging commutes and associates."""
+    """What was learned about tools; merging commutes and associates."""
 
     shapes: Mapping[ToolKey, Learned] = field(default_factory=dict)
     lineage: Lineage = NO_LINEAGE
@@ -101,20 +101,20 @@ class Knowledge:
 
 
 class _Pending(NamedTuple):
-    """A call, as far as its result needs to know about it."""
+    """A call whose result has not been seen yet."""
 
     tool: str
     key: ToolKey | None
-    """None if its server is not known."""
+    """None if its server is unknown."""
     digest: int
-    """Of the arguments."""
+    """Hash of the arguments."""
     run: Hashable
-    """None if its values are not followed."""
+    """None if lineage is not tracked for it."""
     order: int | None
 
 
 class Learner:
-    """Learns from one part of a log after another; counts are per part, knowledge is for all of them."""
+    """Learns from parts of logs, one after another. Counts are per part; knowledge accumulates."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
@@ -126,7 +126,7 @@ class Learner:
         self.begin()
 
     def begin(self, followed: int = MAX_LINE) -> None:
-        """Start another part; values are followed in this many bytes of it, and calls are answered in it or not at all."""
+        """Start a new part; calls still waiting for results are dropped. Lineage is tracked in its first `followed` bytes."""
         self.counts = Counts()
         self._pending: dict[Hashable, _Pending] = {}
         self._followed = followed if self._rules.lineage else 0
@@ -171,7 +171,7 @@ class Learner:
     def call(self, call: Call, key: ToolKey | None) -> None:
         run: Hashable = None
         if self._followed > 0 and call.run is not None and key is not None:
-            # Numbered calls and others cannot be put into one order.
+            # Calls with and without sequence numbers cannot be put into one order.
             run = call.run, call.order is None
             self._trails.asked(run, key, call.arguments, self._time(call.order, 0), order=call.order)
         digest = digest_of(call.arguments, self._rules.salt)
@@ -184,7 +184,7 @@ class Learner:
     def answer(self, answer: Answer, size: int) -> None:
         call = self._pending.pop(answer.id, None)
         if call is None or answer.result is NO_RESULT:
-            # A protocol error without a call may answer anything.
+            # A protocol error without a call may belong to any kind of request.
             self.counts.unpaired += call is not None or answer.result is not NO_RESULT
             return
         if call.key is None:
@@ -216,7 +216,7 @@ class Learner:
 
 
 def learn_recorded(calls: Sequence[CallRecord], rules: Rules) -> tuple[Knowledge, list[str]]:
-    """Learn from Halflap's own records; also return the ids of the calls whose results were recorded whole."""
+    """Learn from Halflap's own records; also return the ids of the calls whose results are complete."""
     learner = Learner(rules)
     events: list[tuple[float, Call | Answer]] = []
     keys: dict[Hashable, ToolKey] = {}

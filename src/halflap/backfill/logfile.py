@@ -1,9 +1,9 @@
-"""Log files as lines of JSON, whatever form they have on disk, and how far they were read before.
+"""Log files as lines of JSON, and the positions up to which they were read before.
 
-A log is recognised by its content, not by its name. It belongs to an origin named after its first line; the origin's
-watermark lists the logs that begin with this line, each with how many bytes were counted and what identifies it up to
-there. The watermark changes in the same transaction as what was learned, and only if it is still what was read before,
-so nothing is counted twice.
+A log is recognised by its content, not its name. Its origin is named after its first line. The watermark of an origin
+lists the logs that begin with that line: the bytes read of each, and a hash that identifies the log up to that position.
+A watermark is updated in the same transaction as the knowledge, and only if nobody else changed it, so nothing is counted
+twice.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MAX_LINE = 32 << 20
 _MAX_DOCUMENT = 64 << 20
 _CHUNK = 1 << 20
 _SAMPLE = 1 << 16
-"""Bytes at the beginning and before a position that identify a log up to there. Logs are only ever appended to."""
+"""Bytes hashed at the start and before a position to identify a log up to there; logs are append-only."""
 UNREADABLE = (OSError, BackfillError, EOFError, zlib.error)
-"""What may be raised where a log cannot be read."""
+"""Errors that mean a log cannot be read."""
 
 
 def reason_of(error: BaseException) -> str:
@@ -40,11 +40,11 @@ def reason_of(error: BaseException) -> str:
 
 
 class Mark(NamedTuple):
-    """How far a log was counted."""
+    """A position up to which a log was read."""
 
     bytes: int
     digest: str
-    """Identifies the log up to there."""
+    """Identifies the log up to that position."""
 
 
 _MARKS = TypeAdapter(list[Mark])
@@ -78,7 +78,7 @@ class LogFile:
 
     @cached_property
     def end(self) -> int:
-        """Where the last complete line ends; what follows is still being written."""
+        """The end of the last complete line; anything after it is still being written."""
         position = last_break = 0
         tail = b""
         with self.open() as file:
@@ -101,7 +101,7 @@ class LogFile:
         return ORIGIN_PREFIX + sha256(first.strip()).hexdigest()[:32]
 
     def mark(self, position: int) -> Mark:
-        """Return what identifies the log up to a position."""
+        """Return the mark for a position."""
         with self.open() as file:
             head = file.read(min(position, _SAMPLE))
             file.seek(max(0, position - _SAMPLE))
@@ -122,7 +122,7 @@ class LogFile:
         return open(self.path, "rb", buffering=_CHUNK)  # noqa: PTH123 -- as above
 
     def lines(self, start: int, end: int) -> Iterator[bytes]:
-        """Yield the lines between two positions; one that is too long is cut, to more than MAX_LINE bytes."""
+        """Yield the lines between two positions, cutting lines that are longer than MAX_LINE to just above it."""
         with self.open() as file:
             file.seek(start)
             while start < end and (line := file.readline(min(end - start, MAX_LINE + 1))):
@@ -143,7 +143,7 @@ class LogFile:
         return number
 
     def line_start(self, position: int) -> int:
-        """Return where the first line from this position on begins."""
+        """Return the start of the first line at or after this position."""
         with self.open() as file:
             file.seek(max(0, position - 1))
             while position < self.end:

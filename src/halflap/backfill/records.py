@@ -17,12 +17,12 @@ from halflap.schema import Reading, parse_json, read_result
 
 _ROLES = frozenset({"assistant", "user", "system", "developer", "tool"})
 _ITEMS = frozenset({"function_call", "function_call_output", "mcp_call"})
-"""Items of OpenAI's responses."""
+"""Item types of OpenAI's Responses API."""
 _CONVERSATIONS = ("messages", "input", "output", "conversation", "trajectory", "traj")
 _RECORDS = ("request", "response", "body", "message", "data")
-"""Keys under which a record may be inside another."""
+"""Keys that may contain a nested record."""
 _MESSAGES = ("message", "msg", "payload", "data", "body", "raw")
-"""Keys under which a JSON-RPC message may be inside a record."""
+"""Keys of a record that may contain a JSON-RPC message."""
 _RUNS = ("run", "run_id", "session", "session_id", "sessionId", "conversation_id", "trace_id")
 _TIMES = ("at", "timestamp", "time", "ts", "started_at", "created_at", "created")
 _MAX_LEVELS = 4
@@ -39,19 +39,19 @@ _numbers = count()
 
 
 class BadRecordError(Exception):
-    """A record has a known form, but something in it is wrong."""
+    """A record in a known format has something wrong in it."""
 
 
 class Call(NamedTuple):
     id: Hashable
-    """Found again in its answer."""
+    """Matches the id of the answer."""
     server: str | None
     tool: str
     arguments: Mapping[str, Any]
     run: Hashable = None
-    """Values are followed between calls of one run."""
+    """Lineage is tracked between calls of the same run."""
     order: int | None = None
-    """Its number in the run, where the log has one."""
+    """Its sequence number in the run, if the log has one."""
 
 
 class Answer(NamedTuple):
@@ -65,7 +65,7 @@ Event: TypeAlias = Call | Answer
 
 
 def events_of(record: Any) -> list[Event] | None:
-    """Return the calls and results in a record; None if its form is not known."""
+    """Return the calls and results in a record, or None if the format is unknown."""
     if type(record) is list:
         return _conversation(record, None)
     if type(record) is not dict:
@@ -103,12 +103,12 @@ def _object(
     inside = [record[key] for key in _RECORDS if type(record.get(key)) is dict]
     request = record.get("request")
     if type(request) is dict and type(request.get("messages")) is list:
-        inside = [request]  # the next request repeats what was answered to this one
+        inside = [request]  # the next request repeats this response
     return _all(_object(one, record, at, session, levels - 1) for one in inside) if levels else None
 
 
 def _conversation(records: list[Any], at: float | None) -> list[Event] | None:
-    """Read a conversation, or a list of records; calls in it are answered in it or not at all."""
+    """Read a conversation or a list of records. Calls are only matched with results in the same list."""
     conversation = ("conversation", next(_numbers))
     found: list[list[Event] | None] = [] if records else [[]]
     for one in records:
@@ -225,7 +225,7 @@ def _id(id_: Any) -> Hashable:
 
 
 def _as_mcp(content: Any) -> Any:
-    """Return the content of a result in MCP's form where it consists of blocks."""
+    """Convert the content of a result to MCP's form if it consists of blocks."""
     if content is None:
         return ""
     if not _are_blocks(content):
@@ -243,7 +243,7 @@ def _call(id_: Hashable, server: Any, tool: Any, arguments: Any) -> Call:
         if (type(name) is not str or not 0 < len(name) <= _MAX_NAME) and (name or what == "tool"):
             raise BadRecordError(f"the name of the {what} is not a string of 1 to {_MAX_NAME} characters")
     if type(arguments) is str and arguments.strip():
-        # A model need not write JSON; what it wrote still distinguishes calls.
+        # Models may write invalid JSON; the raw text still distinguishes calls.
         with suppress(ValueError, RecursionError):
             arguments = parse_json(arguments)
     if type(arguments) is not dict:
@@ -261,7 +261,7 @@ def _label(record: Mapping[str, Any], keys: tuple[str, ...]) -> str | int | None
 
 
 def _time_of(record: Mapping[str, Any]) -> float | None:
-    """Return when something happened, in seconds since 1970, if the record says so plausibly."""
+    """Return the time of a record in seconds since 1970, if it has a plausible one."""
     for key in _TIMES:
         if key in record:
             with suppress(ValidationError, OverflowError):
@@ -280,7 +280,7 @@ _PLAIN = Reading()
 
 
 def value_of(raw: Any, reading: Reading = _PLAIN) -> tuple[Any, bool]:
-    """Return the value in a result as a program would see it, and whether the result itself says that it is an error."""
+    """Return the value that a program would get for a result, and whether the result is marked as an error."""
     if type(raw) is str:
         raw = read_result(Result(content=({"type": "text", "text": raw},)), reading, without_data)
     if _is_tool_result(raw):

@@ -1,4 +1,4 @@
-"""What a backfill did, source by source and tool by tool."""
+"""The report of a backfill, by source and by tool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ State = Literal["counted", "known", "stopped", "refused", "failed"]
 SchemaChange = Literal["new", "changed", "same", "none"]
 _MAX_NAMES = 20
 MAX_BAD_LINES = 100
-"""Bad lines of a source that are reported one by one; the others are counted."""
+"""Bad lines listed per source; further ones are only counted."""
 
 
 class BadLine(NamedTuple):
@@ -28,7 +28,7 @@ class BadLine(NamedTuple):
 
 @dataclass(slots=True)
 class Counts:
-    """How much of what was in a log."""
+    """Counts of what a log contained."""
 
     bytes: int = 0
     lines: int = 0
@@ -36,17 +36,17 @@ class Counts:
     bad: list[BadLine] = field(default_factory=list)
     bad_count: int = 0
     other: int = 0
-    """Lines that are JSON in no known form."""
+    """Lines of valid JSON in an unknown format."""
     first_other: int = 0
     unpaired: int = 0
     """Calls without a result and results without a call."""
     nameless: int = 0
-    """Results of tools whose server is not known."""
+    """Results of tools whose server is unknown."""
     nameless_tools: set[str] = field(default_factory=set)
 
     @property
     def is_nameless(self) -> bool:
-        """Whether there were results, but none of a tool whose server is known."""
+        """Whether all results are of tools whose server is unknown."""
         return bool(self.nameless) and not self.observations
 
     def blame(self, line: int, reason: str) -> None:
@@ -55,12 +55,12 @@ class Counts:
             self.bad.append(BadLine(line, reason))
 
     def renumber(self, line: int) -> None:
-        """Count lines as in the whole log, of which this part begins at a line."""
+        """Convert line numbers of this part, which starts at `line`, to those of the whole log."""
         self.bad = [BadLine(line - 1 + one.line, one.reason) for one in self.bad]
         self.first_other += line - 1 if self.other else 0
 
     def add(self, later: Counts) -> None:
-        """Add what was found in a later part of the same log."""
+        """Add the counts of a later part of the same log."""
         first_other = self.first_other or later.first_other
         for one in fields(self):
             mine, theirs = getattr(self, one.name), getattr(later, one.name)
@@ -71,15 +71,15 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """What came of one source."""
+    """The outcome for one source."""
 
     name: str
     state: State
-    """`known`: counted before, to its end; `refused` and `failed`: see `problem`."""
+    """`known`: already read to its end; `refused` and `failed`: see `problem`."""
     found: Counts = field(default_factory=Counts)
     """Line numbers are those of the source."""
     skipped_bytes: int = 0
-    """How much of it was counted before."""
+    """Bytes that earlier runs had read."""
     problem: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -113,12 +113,12 @@ class ToolReport:
     """Whether the catalogue has it."""
     observations: int
     schema: SchemaChange
-    """`none`: it only returned text or errors."""
+    """`none` if all results were text or errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a backfill did."""
+    """The outcome of a backfill."""
 
     sources: tuple[SourceReport, ...]
     tools: tuple[ToolReport, ...]
@@ -166,7 +166,7 @@ def tool_reports(before: Sequence[StoredShape], learned: Mapping[ToolKey, Learne
         known.setdefault(one.key, []).append(one.learned)
     reports = []
     for key, added in sorted(learned.items()):
-        # What was learned before the definition was known counts for the tool, too.
+        # Includes what was learned before the tool's definition was known.
         keys = {key, key._replace(definition_hash="")}
         was = merge(*(one.structured for each in keys for one in known.get(each, ())))
         now = added.structured

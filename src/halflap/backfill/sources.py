@@ -1,4 +1,4 @@
-"""Where logs are: files, folders, standard input and Halflap's own records."""
+"""Sources of logs: files, folders, standard input and Halflap's own records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PACKED = frozenset({".gz", ".gzip"})
 
 
 def find_sources(names: Sequence[str]) -> list[str]:
-    """Find what was asked for, each file once; short logs first, because a longer one may continue them."""
+    """Find the named files, each once, short logs first, because a longer one may be a continuation of a shorter one."""
     found: dict[object, tuple[tuple[Any, ...], str]] = {}
     for name in names:
         if name in {STDIN, STORE}:
@@ -54,7 +54,7 @@ def _logs_in(folder: Path) -> Iterator[Path]:
 
 
 def spool(name: str, target: Path, is_stopped: Callable[[], bool]) -> None:
-    """Copy a stream into a file, so that it can be recognised and continued like any log."""
+    """Copy a stream into a file, so that it can be identified and resumed like any other log."""
     source = 0 if name == STDIN else os.open(name, os.O_RDONLY)
     try:
         with target.open("wb") as copy:

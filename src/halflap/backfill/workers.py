@@ -18,21 +18,21 @@ from halflap.backfill.report import Counts
 _BETWEEN_CHECKS = 1 << 20
 
 Found = tuple[list[Counts | str], Knowledge] | None
-"""What was counted in each part, or why it cannot be read, and what was learned; None when stopped."""
+"""For each part its counts, or why it cannot be read; and the knowledge of all parts. None if stopped."""
 
 
 class Part(NamedTuple):
-    """Lines of a log to be learned from by one worker."""
+    """A range of a log that one worker reads."""
 
     path: str
     start: int
     end: int
     followed: int
-    """Values are followed in this many bytes."""
+    """Lineage is tracked in this many bytes."""
 
 
 class Progress:
-    """What workers share with the main process. Without locks: it may be slightly off."""
+    """Shared memory between the workers and the main process, without locks: counts may be slightly off."""
 
     def __init__(self) -> None:
         self.is_stopped = RawValue("b", 0)
@@ -44,7 +44,7 @@ _progress = Progress()
 
 
 def _start_worker(progress: Progress) -> None:
-    """Prepare a process: values form no cycles, so that the garbage collector only costs time."""
+    """Initialise a worker process. Parsed JSON has no reference cycles, so the garbage collector is turned off."""
     global _progress  # noqa: PLW0603 -- shared memory can only be passed when a process starts
     _progress = progress
     gc.freeze()
@@ -88,13 +88,13 @@ def cores() -> int:
 def submit(
     batches: Sequence[Sequence[Part]], rules: Rules, progress: Progress, processes: int
 ) -> tuple[Executor, list[Future[Found]]]:
-    """Let workers learn from batches; with no process, a thread does the work."""
+    """Start workers on the batches; with `processes=0`, a single thread."""
     if not processes:
         thread = ThreadPoolExecutor(1)
         return thread, [thread.submit(learn_parts, parts, rules, progress) for parts in batches]
     context = multiprocessing.get_context("spawn")
     executor = ProcessPoolExecutor(processes, context, _start_worker, (progress,))
-    # New processes inherit the mask: Ctrl-C is for the main process, which then stops them in order.
+    # Workers inherit the mask, so that Ctrl-C only reaches the main process, which then stops them.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         return executor, [executor.submit(learn_parts, parts, rules) for parts in batches]

@@ -1,4 +1,4 @@
-"""Pages of results in the form every paged tool returns, and cursors: signed positions between them, that expire."""
+"""Pages of results, and cursors: signed positions that expire."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class Cursors:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The next page to make: where it starts and how long it may be."""
+    """A page to be made: its start and its maximum size."""
 
     cursors: Cursors
     position: Any

@@ -28,7 +28,7 @@ class ErrorCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ResponseMetadata:
-    """How an answer came about. The contract fills in time and source where they are left out."""
+    """Metadata of an answer. The contract fills in time and source if they are missing."""
 
     execution_time_ms: int = 0
     source: str = ""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from halflap.contract.envelope import ErrorCode, ErrorDetail
 
-# The caller gets these where only the code is known: an exception's own text may contain a path or a password.
+# Used instead of the exception's own message, which may contain a path or a password.
 _GENERAL: dict[str, str] = {
     ErrorCode.NOT_FOUND: "Not found.",
     ErrorCode.INVALID_QUERY: "The arguments do not make a valid query.",
@@ -45,7 +45,7 @@ class NotFound(ContractError):  # noqa: N818 -- reads well: raise NotFound(…)
 
 
 class InvalidQuery(ContractError):  # noqa: N818
-    """The arguments have the right types but make no sense together."""
+    """The arguments have the right types but are invalid together."""
 
     code = ErrorCode.INVALID_QUERY
 
@@ -100,7 +100,7 @@ class ErrorTable:
                 )
 
     def translate(self, raised: BaseException) -> tuple[ErrorDetail, bool]:
-        """Return the error for an exception, and whether it was expected; an unexpected one is a crash."""
+        """Return the error for an exception, and whether the exception was expected."""
         while isinstance(raised, BaseExceptionGroup) and len(raised.exceptions) == 1:
             raised = raised.exceptions[0]  # a task group wraps the one exception of its task
         if isinstance(raised, ContractError):

@@ -70,7 +70,7 @@ def _attribute_docstrings(kind: type) -> dict[str, str]:
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
         except (OSError, TypeError, SyntaxError):
-            continue  # typed in at a prompt, or generated
+            continue  # defined at a prompt, or generated
         body = getattr(tree.body[0], "body", []) if tree.body else []
         for field, text in pairwise(body):
             if (
@@ -110,7 +110,7 @@ def raw_output_schema(kind: Any) -> dict[str, Any]:
     """Return the schema of a type, with units and relations as keywords only."""
     schema = _inlined_root(TypeAdapter(kind).json_schema(mode="serialization", schema_generator=_Generator))
     for part in subschemas(schema):
-        part.pop("default", None)  # says something about constructing a value, nothing about reading one
+        part.pop("default", None)  # matters for constructing a value, not for reading one
         part.pop("propertyNames", None)  # pydantic lists Python values there, and JSON keys are strings
     for part in (schema, *schema.get("$defs", {}).values()):
         part.pop("title", None)

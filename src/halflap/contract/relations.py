@@ -48,7 +48,7 @@ def unit(name: str) -> Annotation:
 
 
 fraction = Annotation(KEYWORD, "unit", "fraction")
-"""A share as a decimal: 0.15 means 15 %."""
+"""A fraction: 0.15 means 15 %."""
 
 
 def lint_ignore(rule: str, reason: str) -> Annotation:

@@ -47,7 +47,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Contract:
-    """What the tools of one server have in common."""
+    """Settings shared by the tools of one server."""
 
     source: str
     """Where the data comes from, for `metadata.source`."""
@@ -182,7 +182,7 @@ class ContractTool:
 
 
 def _validators(schema: dict[str, Any], tool: str) -> list[Any]:
-    """Compile success and error separately: an error in a `oneOf` would not say where it is."""
+    """Compile success and error separately, because errors inside a `oneOf` have no precise path."""
     from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 -- for servers only, not for readers of types
 
     try:
@@ -197,7 +197,7 @@ def _validators(schema: dict[str, Any], tool: str) -> list[Any]:
 
 
 def _innermost(error: Any) -> list[str | int]:
-    """Return where the mistake is; inside a choice such as `X | None`, within the only alternative that got there."""
+    """Return the path of the mistake. Inside a union such as `X | None`, follow the only alternative that got further."""
     path: list[str | int] = list(error.instance_path)
     branches = [[_innermost(one) for one in branch] for branch in getattr(error.kind, "context", None) or ()]
     deeper = [paths[0] for paths in branches if paths and len(paths[0]) > len(path)]

@@ -1,4 +1,4 @@
-"""JSON Schema of a script's annotations, read from its syntax tree: nothing in a script runs to know what it takes."""
+"""Convert a script's type annotations to JSON Schema, from the syntax tree alone."""
 
 from __future__ import annotations
 

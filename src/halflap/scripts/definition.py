@@ -1,4 +1,4 @@
-"""What a script takes and returns, read from its text: nothing in it is run or imported."""
+"""The parameters and return type of a script, read from its source without running or importing it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TOO_DEEP = "it is nested too deeply to be read."
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What is known of a script before it runs."""
+    """A script's description, parameters and return type."""
 
     description: str
     input_schema: Mapping[str, Any]
@@ -32,7 +32,7 @@ class Definition:
     """The line in which the file uses `main` itself, if it does."""
 
     def as_tool(self, name: str) -> dict[str, Any]:
-        """Return it in the form in which servers define tools."""
+        """Return the MCP tool definition."""
         tool = {"name": name, "description": self.description, "inputSchema": dict(self.input_schema)}
         return tool if self.output_schema is None else {**tool, "outputSchema": dict(self.output_schema)}
 
@@ -110,7 +110,7 @@ class _Reader:
         try:
             return {} if annotation is None else self._annotations.schema(annotation)
         except AnnotationError as error:
-            # Inside a class, the line is that of the field, which has to be changed.
+            # For a field of a class, this is the line of the field.
             quoted = _quote(error.node)
             self._add(error.node, f"the annotation `{quoted}` {where} cannot be used. {error.advice}")
             return {}
@@ -146,7 +146,7 @@ def _quote(node: ast.expr) -> str:
 
 
 def _parameters(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
-    """Yield each parameter with its default, if it has one."""
+    """Yield each parameter with its default or None."""
     missing = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
     defaults = [*([None] * missing), *arguments.defaults][len(arguments.posonlyargs) :]
     yield from zip(arguments.args, defaults, strict=True)
@@ -154,7 +154,7 @@ def _parameters(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | 
 
 
 def _line_using_main(tree: ast.Module, *, with_guard: bool) -> int | None:
-    """Return the line in which the rest of the file uses `main`: calling it again would do everything twice."""
+    """Return the line outside of `main` that uses it, if any; calling it again would run everything twice."""
     for statement in tree.body:
         if _is_main(statement) or (_is_guard(statement) and not with_guard):
             continue

@@ -1,4 +1,4 @@
-"""The folder in which scripts are saved, and how the text of a script is read."""
+"""The folder of saved scripts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_BYTES = 262_144
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A saved script as it was when it was read."""
+    """A saved script."""
 
     name: str
     code: str
@@ -32,7 +32,7 @@ class ScriptFolder(ToolFolder[Script]):
 
 
 def read_file(path: Path) -> str:
-    """Read a program that a person named; links are followed, special files and large ones refused."""
+    """Read a program file; follow links, refuse special and large files."""
     try:
         return decode(read_limited(path, _MAX_BYTES, regular=True)[0])
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The saved scripts as a source of tools: listed as they are on disk, and run only in the sandbox."""
+"""Saved scripts as tools, run in the sandbox."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 _PREFIX = f"{SCRIPTS}__"
 _MAX_OUTPUT = 2_000
-"""How many characters, at the end of a failed script's output, its caller gets."""
+"""Characters of a failed script's output that its caller gets, from the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Scripts:
         return SCRIPTS
 
     async def look(self) -> dict[str, ScriptError]:
-        """Read what has changed on disk; return the tools that cannot be called, and why."""
+        """Reload changed files; return the tools that cannot be called, and why."""
         broken = (await self.saved()).broken
         return {
             f"{_PREFIX}{name}": ScriptError(f"'{_PREFIX}{name}' cannot be called: {reason}")
@@ -98,7 +98,7 @@ class Scripts:
         return self._saved is not None and tool.removeprefix(_PREFIX) in self._saved.broken
 
     def code_of(self, tool: str) -> str | None:
-        """Return the code behind a tool, as it was last read."""
+        """Return the source of a script, as last read."""
         if self._saved is None or not tool.startswith(_PREFIX):
             return None
         script = self._saved.valid.get(tool.removeprefix(_PREFIX))
@@ -155,7 +155,7 @@ class Scripts:
         del repeatable
         script = await self.find(tool)
         await admit()
-        # What was admitted is what runs, so a file that changed meanwhile is checked again.
+        # The admitted version must be the one that runs, so a file that changed meanwhile is checked again.
         while (now := await self.find(tool)).code != script.code:
             script = now
             await admit()
@@ -175,7 +175,7 @@ def _listing(saved: Saved[Script]) -> Listing:
 
 
 def _result(execution: Execution, script: Script) -> ScriptResult:
-    """Return what a program gets from the call: what `main` returned, else what was printed."""
+    """Return what `main` returned, or else what was printed."""
     value, text = execution.value, execution.output
     declares = script.definition.output_schema is not None
     has_value = execution.ok and (declares or value is not None)
@@ -196,7 +196,7 @@ def _result(execution: Execution, script: Script) -> ScriptResult:
 
 
 def _failure(execution: Execution, name: str) -> str:
-    """Describe a failure: what it was in the first line, then where, and what the script had done."""
+    """Describe a failure: the error first, then its location, then the calls made."""
     lines = execution.error.splitlines()
     what = next((line for line in lines if line[:1].strip() and not line.startswith("Traceback ")), "")
     rest = lines if lines != [what] else []
