@@ -18,16 +18,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
-
 from halflap.catalog.search.document import MAX_NAME, Document
 from halflap.catalog.search.terms import Terms
-from halflap.catalog.search.words import letters, terms, words
+from halflap.catalog.search.words import Spellings, letters, terms, words
 
 MAX_FOUND = 100
 _MAX_QUERY = 2_000
@@ -63,6 +60,7 @@ class Index:
     def __init__(self, documents: Iterable[Document]) -> None:
         # The tools of a server are numbered consecutively, so that a server is a range.
         self._documents = sorted(documents, key=lambda document: (document.server, document.name))
+        self._server_of = [document.server for document in self._documents]
         self._servers: dict[str, range] = {}
         for number, document in enumerate(self._documents):
             first = self._servers.get(document.server, range(number, number)).start
@@ -87,7 +85,7 @@ class Index:
         asked = self._asked(query)
         if not asked:
             return {}
-        covered = [0.0] * len(self._documents)
+        covered: dict[int, float] = defaultdict(float)
         unfinished = words(query)[-1]
         for term in asked:
             kin = self._terms.kin(term)
@@ -95,11 +93,11 @@ class Index:
                 kin = self._terms.completions(term)
             for number, gain in self._gains(term, kin, among):
                 covered[number] += gain
-        fits = self._with_neighbours(covered)
-        least = nlargest(limit, fits)[-1]
-        best = {number: fit for number, fit in enumerate(fits) if fit and fit >= least}
-        if not best:
+        if not covered:
             return {}
+        fits = self._with_neighbours(covered)
+        least = nlargest(limit, fits.values())[-1]
+        best = {number: fit for number, fit in fits.items() if fit >= least}
         strength = max(covered[number] for number in best) / sum(map(self._terms.weight, asked))
         scale = _BY_WORDS * min(1.0, strength) / max(best.values())
         return {number: round(scale * fit, 4) for number, fit in best.items()}
@@ -124,15 +122,15 @@ class Index:
             return asked
         return [self._terms.corrected(term) for term in asked[:_MAX_CORRECTED]]
 
-    def _with_neighbours(self, covered: list[float]) -> list[float]:
+    def _with_neighbours(self, covered: Mapping[int, float]) -> dict[int, float]:
         """Add to every tool that fits a share of the best tool of its server."""
-        fits = covered[:]
-        for tools in self._servers.values():
-            own = covered[tools.start : tools.stop]
-            share = _NEIGHBOUR_SHARE * max(own)
-            if share:
-                fits[tools.start : tools.stop] = [fit and fit + share for fit in own]
-        return fits
+        best: dict[str, float] = defaultdict(float)
+        server_of = self._server_of
+        for number, fit in covered.items():
+            server = server_of[number]
+            best[server] = max(best[server], fit)
+        shares = {server: _NEIGHBOUR_SHARE * fit for server, fit in best.items()}
+        return {number: fit + shares[server_of[number]] for number, fit in covered.items()}
 
 
 class Names:
@@ -152,7 +150,7 @@ class Names:
             if len(words(original, wholes=False)) == 1:
                 self._single_words.add(letters(original))
         self._letters.pop("", None)
-        self._keys = list(self._letters)
+        self._spellings = Spellings(self._letters)
 
     def match(self, query: str) -> dict[int, float]:
         """Score the tools whose name the query is, contains, or nearly is."""
@@ -180,5 +178,5 @@ class Names:
         written = words(name, wholes=False)
         if len(written) > 1:
             verb = written[0] if len(name.split()) > 1 else ""  # `get user` is not `set_user`
-            for near, _, _ in process.extract(letters(name), self._keys, scorer=OSA.distance, score_cutoff=1):
+            for near in self._spellings.near(letters(name)):
                 yield from self._letters[near] if near.startswith(verb) else ()

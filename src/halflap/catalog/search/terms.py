@@ -9,11 +9,10 @@ from functools import cache
 from heapq import nsmallest
 from math import ceil, log
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA, Prefix
+from rapidfuzz.distance import Prefix
 
 from halflap.catalog.search.document import MAX_NAME, Document
-from halflap.catalog.search.words import terms
+from halflap.catalog.search.words import Spellings, terms
 
 _WEIGHTS = (2.0, 0.5, 2.0, 1.0, 0.5, 0.25)
 """How much a word counts in each field of `_fields`; halving or doubling any of these hardly changes what is found."""
@@ -27,7 +26,6 @@ _COMMON_SHARE = 0.55
 _MAX_KIN = 16
 _LAST_CHARACTER = "\U0010ffff"
 _MIN_FOR_TYPOS = 4
-_MAX_TYPOS = 1
 
 
 class Terms:
@@ -56,6 +54,7 @@ class Terms:
             for term, (numbers, gains) in postings.items()
         }
         self._sorted = sorted(self._postings)
+        self._spellings = Spellings(self._sorted)
 
     def __contains__(self, term: object) -> bool:
         return term in self._postings
@@ -97,8 +96,7 @@ class Terms:
         """Return the known word that was probably meant. Only for queries that find nothing otherwise."""
         if len(term) < _MIN_FOR_TYPOS:
             return term
-        near = process.extractOne(term, self._sorted, scorer=OSA.distance, score_cutoff=_MAX_TYPOS)
-        return term if near is None else near[0]
+        return min(self._spellings.near(term), default=term)
 
     def _beginning(self, beginning: str) -> list[str]:
         start = bisect_left(self._sorted, beginning)

@@ -1,10 +1,15 @@
-"""Split text of any language into words, and reduce words to the terms that search compares."""
+"""Split text of any language into words, reduce words to terms, and recognise misspelt words."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
 from functools import lru_cache
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 _BASIC_PLANE = 0x10000
 
@@ -46,6 +51,7 @@ STOP_WORDS = frozenset(f"{_ENGLISH} {_OTHERS}".split())
 
 _ENDINGS = ("ing", "ion", "or", "ed", "e")
 _MIN_STEM = 4
+_MAX_TYPOS = 1
 
 
 class _Separators(dict[int, str]):
@@ -124,3 +130,19 @@ def _without_plural(word: str) -> str:
     if word.endswith(("sses", "shes", "ches", "xes", "zes")):
         return word[:-2]
     return word.removesuffix("s")
+
+
+class Spellings:
+    """Words by length: a typo changes the length by one at most, so most words need no comparison."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._by_length: dict[int, list[str]] = defaultdict(list)
+        for word in words:
+            self._by_length[len(word)].append(word)
+
+    def near(self, written: str) -> list[str]:
+        """Return the words with at most one letter missing, added, replaced or swapped with the next."""
+        lengths = range(len(written) - _MAX_TYPOS, len(written) + _MAX_TYPOS + 1)
+        words = [word for length in lengths for word in self._by_length.get(length, ())]
+        found = process.extract(written, words, scorer=OSA.distance, score_cutoff=_MAX_TYPOS, limit=None)
+        return [word for word, _, _ in found]
