@@ -12,24 +12,29 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from calls.planted import ordinary, secrets
 from halflap.calls import MARK, Redactor
-from halflap.calls.redact.table import SHAPES, TOKENS
+from halflap.calls.redact.table import PREFIXES, WORDLIKE_PREFIXES, words
 from support import examples, little_work
 
 SECRET = 'k7Qw-9zXv 2mLp"<&\\\n/+ü'
 PLAIN = Redactor()
 KNOWING = Redactor([SECRET])
 
-TABLE = [prefix + token.example for token in TOKENS for prefix in token.prefixes.split()]
+TOKENS = [
+    prefix + "f3Kd93jfKs02mfLq8sV7bN1x"
+    for prefixes in (*PREFIXES.values(), *WORDLIKE_PREFIXES.values())
+    for prefix in prefixes.split()
+]
 PEM = [
     "-----BEGIN PRIVATE KEY-----\\nMIIEabc+/=\\n-----END PRIVATE KEY-----",
     "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nAAAA",
     "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBF+/=\n-----END PGP PRIVATE KEY BLOCK-----",
 ]
-FORMS = [*TABLE, *PEM]
+FORMS = [*TOKENS, *PEM]
 
 
-def test_every_token_in_the_table_is_redacted() -> None:
+def test_every_prefix_in_the_table_makes_a_token_wherever_it_begins() -> None:
     for secret in FORMS:
         assert PLAIN.text(f"see ({secret}") == f"see ({MARK}"
         assert PLAIN.text(f"a\\n{secret}") == f"a\\n{MARK}"
@@ -37,74 +42,20 @@ def test_every_token_in_the_table_is_redacted() -> None:
         assert PLAIN.value({secret: 1}) == {MARK: 1}
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_every_other_form_in_the_table_is_redacted(shape: Any) -> None:
-    assert MARK in PLAIN.text(f"see {shape.example} here")
+def test_documented_secrets_are_caught_and_ordinary_texts_left_alone() -> None:
+    missed = [text for text, secret in secrets() if secret in PLAIN.text(text)]
+    altered = [text for text in ordinary() if PLAIN.text(text) != text]
+    assert missed == []
+    assert altered == []
 
 
 ORDINARY = [
-    "123e4567-e89b-12d3-a456-426614174000 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12",
-    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-    "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==",
-    "01ARZ3NDEKTSV4RRFFQ69G5FAV 507f1f77bcf86cd799439011 dQw4w9WgXcQ",
-    "cus_NffrFeUfNV2Hib pi_3MtwBwLkdIwHu7ix28a3tqPa price_1MoBy5LkdIwHu7ixZhnattbh C01ABCDEFGH U024BE7LH",
-    "arn:aws:iam::123456789012:role/my-role-1a2b3c4d my-deployment-7d4b9c6f5d-x2x9z",
+    "01ARZ3NDEKTSV4RRFFQ69G5FAV 507f1f77bcf86cd799439011 dQw4w9WgXcQ my-deployment-7d4b9c6f5d-x2x9z",
     "sk-learn-compatible-estimators-version-2 sk-ecdsa-sha2-nistp256 pa-1-system-with-speakers-and-more-of-2024-q1",
     "re_match_object_1234 fw_version_1_2_3_build_20240101 hf_model_name_v2_0_1 jina_embeddings_v2_base_code_of_2024",
-    "test_a_store_that_fails_loses_nothing_2 live_updates_of_all_the_scores_in_2024",
-    "v1.0-release-candidate-2-with-a-rather-long-name-12345 npm_config_registry secret_santa_2024_participants",
+    "test_a_store_that_fails_loses_nothing_2 npm_config_registry secret_santa_2024_participants",
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
     "https://example.org/a/b?id=123e4567-e89b-12d3-a456-426614174000&sign=1#L10-L20 2026-01-01T12:30:45.123456Z",
-    "978-3-16-148410-0 DE89370400440532013000 +49 30 901820 192.168.0.1:8080 fe80::1ff:fe23:4567:890a",
-]
-
-
-def test_ordinary_identifiers_and_hashes_are_kept() -> None:
-    for text in ORDINARY:
-        assert PLAIN.value({"id": text, text: 1}) == {"id": text, text: 1}
-
-
-def test_a_file_in_base64_is_kept_whatever_occurs_in_it() -> None:
-    data = base64.b64encode(bytes(range(240)) * 40).decode() + f"/AKIA{'Q' * 16}/" + "A" * 2_000
-    assert PLAIN.text(data) == data
-    assert PLAIN.text(f"data:image/png;base64,{data}") == f"data:image/png;base64,{data}"
-
-
-IN_TEXT = {
-    "password=hunter2 user=bob": f"password={MARK} user=bob",
-    "password=${a}hunter2": f"password={MARK}",
-    "PASSWORD = 'hunter 2', x": f"PASSWORD = '{MARK}', x",
-    'db.password: "hun\\"ter2" # x': f'db.password: "{MARK}" # x',
-    "{'password': 'hunter2', 'a': 'b'}": f"{{'password': '{MARK}', 'a': 'b'}}",
-    "config[\"api_key\"] = 'hunter2'": f"config[\"api_key\"] = '{MARK}'",
-    r"{\"apiKey\": \"hunter2\", \"a\": \"b\"}": rf"{{\"apiKey\": \"{MARK}\", \"a\": \"b\"}}",
-    "--api-key hunter2 --verbose": f"--api-key {MARK} --verbose",
-    'args: ["--token", "hunter2", "-v"]': f'args: ["--token", "{MARK}", "-v"]',
-    "GET /x?access_token=hunter2&page=3": f"GET /x?access_token={MARK}&page=3",
-    "Authorization: Bearer hunter2, and\nmore": f"Authorization: {MARK}\nmore",
-    "Set-Cookie: sid=hunter2; Path=/\nDate: x": f"Set-Cookie: {MARK}\nDate: x",
-    "-H 'X-Auth-Token: hunter2'": f"-H 'X-Auth-Token: {MARK}'",
-    "<password>hunter2</password>": f"<password>{MARK}</password>",
-    "https://ann:p@ss@host/path": f"https://ann:{MARK}@host/path",
-    "Server=db;Uid=ann;Password=hunter2;": f"Server=db;Uid=ann;Password={MARK};",
-    'secret="""hun\nter2"""': f'secret="""{MARK}"""',
-    'password="hunter2\nx': f'password="{MARK}\nx',
-    '{"password":\n "hunter2"} x': f'{{"password":\n "{MARK}"}} x',
-    'x <add key="password" value="hunter2"/>': f'x <add key="password" value="{MARK}"/>',
-    "mysqldump -p'hunter2' shop > x": f"mysqldump -p'{MARK}' shop > x",
-    "sshpass -p hunter2 ssh host": f"sshpass -p {MARK} ssh host",
-    "CREATE USER a IDENTIFIED BY 'hunter2';": f"CREATE USER a IDENTIFIED BY '{MARK}';",
-    "all pass: hunter22": f"all pass: {MARK}",
-    "seed_phrase: one two three": f"seed_phrase: {MARK}",
-    "- auth.password[0]: expected integer, received hunter2": f"- auth.password[0]: expected integer, received {MARK}",
-}
-
-
-def test_the_value_after_a_secret_name_is_redacted_in_a_text() -> None:
-    assert {text: PLAIN.text(text) for text in IN_TEXT} == IN_TEXT
-
-
-HARMLESS = [
     "next_page_token=abc123&page=2, continuationToken=abc, eos_token: </s>",
     "max_tokens: 500, tokens: 150000, token_count=7, tokens: ['hello', 'world']",
     '"token_type": "bearer", "expires_in": 3600',
@@ -119,47 +70,59 @@ HARMLESS = [
     "the password 'as you know', login with password authentication",
     '`Authorization: Bearer ${TOKEN}` and api_key: ${PROJ_TOKEN:-none}, "token": "${PROJ_TOKEN:-}"',
     'print("token:", token) <label for="password">Password</label>',
+    '{"properties": {"password": {"type": "string"}, "secrets": {"type": "array"}}}',
 ]
 
 
-def test_what_only_sounds_secret_is_kept() -> None:
-    for text in HARMLESS:
+def test_what_only_sounds_or_looks_secret_is_kept() -> None:
+    for text in ORDINARY:
         assert KNOWING.text(text) == text
+        assert PLAIN.value({"id": text, text: 1}) == {"id": text, text: 1}
 
 
-SECRET_NAMES = [
-    "password",
-    "PASSWD",
-    "dbPassword",
-    "PGPASSWORD",
-    "user-pass",
-    "passPhrase",
-    "pass_word",
-    "wallet_pass_phrase",
-    "clientSecret",
-    "SecretString",
-    "accessToken",
-    "X-Auth-Token",
-    "refreshtoken",
-    "apiKey",
-    "X-Api-Key",
-    "pw",
-    "Proxy-Authorization",
-    "Set-Cookie",
-    "session_id",
-    "PHPSESSID",
-    "privateKey",
-    "ssh_key",
-    "SecretAccessKey",
-    "AccountKey",
-    "credentials",
-    "password_hash",
-    "password2",
-    "new_password",
-    "signing.key",
-    "jwt",
-    "seed_phrase",
-]
+def test_a_file_in_base64_is_kept_whatever_occurs_in_it() -> None:
+    data = base64.b64encode(bytes(range(240)) * 40).decode() + f"/AKIA{'Q' * 16}/" + "A" * 2_000
+    assert PLAIN.text(data) == data
+    assert PLAIN.text(f"data:image/png;base64,{data}") == f"data:image/png;base64,{data}"
+
+
+IN_TEXT = {
+    "password=hunter2 user=bob": f"password={MARK} user=bob",
+    "password=${a}hunter2": f"password={MARK}",
+    "PASSWORD = 'hunter 2', x": f"PASSWORD = '{MARK}', x",
+    'db.password: "hun\\"ter2" # x': f'db.password: "{MARK}" # x',
+    "config[\"api_key\"] = 'hunter2'": f"config[\"api_key\"] = '{MARK}'",
+    r"{\"apiKey\": \"hunter2\", \"a\": \"b\"}": rf"{{\"apiKey\": \"{MARK}\", \"a\": \"b\"}}",
+    "--api-key hunter2 --verbose": f"--api-key {MARK} --verbose",
+    'args: ["--token", "hunter2", "-v"]': f'args: ["--token", "{MARK}", "-v"]',
+    "Authorization: Bearer hunter2, and\nmore": f"Authorization: {MARK}\nmore",
+    "-H 'X-Auth-Token: hunter2'": f"-H 'X-Auth-Token: {MARK}'",
+    "<password>hunter2</password>": f"<password>{MARK}</password>",
+    "https://ann:p@ss@host/path": f"https://ann:{MARK}@host/path",
+    'secret="""hun\nter2"""': f'secret="""{MARK}"""',
+    'password="hunter2\nx': f'password="{MARK}\nx',
+    'x <add key="password" value="hunter2"/>': f'x <add key="password" value="{MARK}"/>',
+    "mysqldump -p'hunter2' shop > x": f"mysqldump -p'{MARK}' shop > x",
+    "sshpass -p hunter2 ssh host": f"sshpass -p {MARK} ssh host",
+    "CREATE USER a IDENTIFIED BY 'hunter2';": f"CREATE USER a IDENTIFIED BY '{MARK}';",
+    "seed_phrase: one two three": f"seed_phrase: {MARK}",
+    "- auth.password[0]: expected integer, received hunter2": f"- auth.password[0]: expected integer, received {MARK}",
+}
+
+
+def test_the_value_after_a_secret_name_is_redacted_in_a_text() -> None:
+    assert {text: PLAIN.text(text) for text in IN_TEXT} == IN_TEXT
+
+
+SECRET_NAMES = sorted(
+    words(
+        """
+    password PASSWD dbPassword PGPASSWORD user-pass passPhrase wallet_pass_phrase clientSecret SecretString accessToken
+    X-Auth-Token refreshtoken apiKey pw Proxy-Authorization Set-Cookie session_id PHPSESSID privateKey ssh_key
+    SecretAccessKey credentials password_hash password2 signing.key seed_phrase
+"""
+    )
+)
 
 
 def test_a_text_under_a_secret_name_is_redacted() -> None:
@@ -185,16 +148,14 @@ def test_harmless_names_keep_their_values() -> None:
         # Keys that become the same stay two.
         ({FORMS[0]: 1, FORMS[1]: 2, MARK: 3}, {MARK: 1, f"{MARK} 2": 2, f"{MARK} 3": 3}),
         ({"name": "Cookie", "value": "x", "a": "b"}, {"name": "Cookie", "value": MARK, "a": "b"}),
-        ({"Key": "API_KEY", "Value": "x"}, {"Key": "API_KEY", "Value": MARK}),
         ({"type": "password", "value": "x"}, {"type": "password", "value": MARK}),
         ({"element": "Password field", "text": "x"}, {"element": "Password field", "text": MARK}),
         ({"element": "Search field", "text": "x"}, {"element": "Search field", "text": "x"}),
         (["run", "--token", "x", "--verbose"], ["run", "--token", MARK, "--verbose"]),
         (["token", "expires_at"], ["token", "expires_at"]),
-        (["API_KEY=x", "LANG=C"], [f"API_KEY={MARK}", "LANG=C"]),
     ],
 )
-def test_names_and_values_are_understood_wherever_they_are(value: Any, safe: Any) -> None:
+def test_names_and_values_are_recognised_wherever_they_are(value: Any, safe: Any) -> None:
     assert PLAIN.value(value) == safe
 
 
@@ -219,17 +180,24 @@ CODE = {
 }  # fmt: skip
 
 
-def test_secrets_in_a_program_are_redacted() -> None:
+def test_secrets_in_a_program_are_redacted_and_its_variables_kept() -> None:
     assert {code: PLAIN.code(code) for code in CODE} == CODE
-
-
-def test_code_without_secrets_is_kept() -> None:
     code = (
         'password = os.environ["DB_PASSWORD"]\n'
         'token = config.get("token") or ask("Your token")\n'
         'print("the password ", a, "is wrong", "token:", token)\n'
     )
     assert PLAIN.code(code) == code
+
+
+def test_an_owners_secrets_are_replaced() -> None:
+    redactor = Redactor(["configured one"])
+    redactor.replace_secrets("ann", ["the first one"])
+    redactor.replace_secrets("ann", ["the second one"])
+    text = "configured one, the first one, the second one"
+    assert redactor.value({text: text}) == {
+        f"{MARK}, the first one, {MARK}": f"{MARK}, the first one, {MARK}"
+    }
 
 
 # Size limits
@@ -255,7 +223,7 @@ def test_a_value_that_is_too_large_is_cut_and_stays_json() -> None:
     assert PLAIN.value_within({"rows": [1, "two", None]}, 10_000) == ({"rows": [1, "two", None]}, False)
 
 
-def test_a_key_that_is_too_large_and_a_value_without_end_are_cut() -> None:
+def test_a_key_that_is_too_large_and_a_value_that_is_too_deep_are_cut() -> None:
     kept, was_cut = PLAIN.value_within({"x" * 5_000_000: 1, "b": 2}, 100_000)
     assert was_cut
     assert [len(key) < 110_000 for key in kept] == [True]
@@ -268,7 +236,7 @@ def test_a_key_that_is_too_large_and_a_value_without_end_are_cut() -> None:
 # Laws
 
 PIECES = st.sampled_from(
-    [*FORMS, *IN_TEXT, *CODE, *HARMLESS, MARK, MARK[:5], MARK[5:], SECRET, "token", "password=", '"', "sk-"]
+    [*FORMS, *IN_TEXT, *CODE, *ORDINARY, MARK, MARK[:5], MARK[5:], SECRET, "token", "password=", '"', "sk-"]
 )
 NASTY = st.text(alphabet="ab1 :=\"'\\{}[],&-_.@/<>\n", max_size=30)
 TEXTS = st.lists(st.one_of(NASTY, PIECES, st.text(max_size=10)), max_size=6).map("".join)
@@ -323,7 +291,6 @@ def test_a_configured_secret_survives_in_no_form(secret: str, before: str, after
 
 @given(st.sampled_from(SECRET_NAMES), PLANTED, VALUES)
 def test_a_value_under_a_secret_name_survives_nowhere(name: str, secret: str, other: Any) -> None:
-    assume(name != "jwt")  # secret only if it looks random
     secret = f"<{secret}>"
     value = {"other": other, "deep": [{name: secret, "text": json.dumps({name: secret})}]}
     assert secret not in json.dumps(PLAIN.value(value), ensure_ascii=False).replace('\\"', '"')
@@ -350,7 +317,8 @@ HOSTILE = [
     "<token>", "-----BEGIN PRIVATE KEY-----", "bearer ", "--token ", "sk-", "sk-a1", '{"a":', "password: expected ", "[",
     " ", "token        ", "\\", '"', "://", "-----BEGIN ", "token=\\\\\\", "password: str = ", "password = (", '("token", ',
     '"--token", ', "name='password' x ", 'value="x" ', "PASSWORD '", "set password ", "identified with x ", "curl -u ",
-    "mysql -p ", "?sig=", "1234567:", "A/", "JQQJ99", "1Q~", "%41", "dp.pt.", "A3-ABCDEF-", "é: ",
+    "mysql -p ", "?sig=", "1234567:", "A/", "JQQJ99", "1Q~", "%41", "dp.pt.", "A3-ABCDEF-", "é: ", "machine a ",
+    "machine a login a ", "access-", "SG.a", "sl.", "ghp_", "1/",
 ]  # fmt: skip
 
 

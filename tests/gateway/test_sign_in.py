@@ -111,6 +111,31 @@ async def test_people_who_share_a_gateway_have_their_own_sign_ins(config: Config
             await gateway.call_tool(TOOL, {}, bob)
 
 
+async def test_tokens_are_in_no_file_but_that_of_the_sign_in_even_if_the_server_repeats_them(
+    server: Protected, config: Config, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    await sign_in(config)
+    first = {*server.accounts.access, *server.accounts.refresh}
+    async with Gateway.open(config) as gateway:
+        assert (await gateway.call("mcp__notes__leak")).text.endswith(next(iter(server.accounts.access)))
+        server.accounts.expire()
+        await gateway.call("mcp__notes__leak")
+        assert all("it came with [redacted]" in str(one.result) for one in await gateway.recent_calls())
+        examined = str(await gateway.examine())
+    tokens = first | {*server.accounts.access, *server.accounts.refresh}
+    assert len(tokens) == 4
+
+    def files() -> list[bytes]:
+        paths = [
+            path for path in config.data_dir.rglob("*") if path.is_file() and path.parent.name != "sign-ins"
+        ]
+        return [path.read_bytes() for path in paths]
+
+    shown = [one.decode(errors="replace") for one in await asyncio.to_thread(files)]
+    assert not [token for token in tokens for text in (*shown, caplog.text, examined) if token in text]
+
+
 @pytest.mark.slow
 async def test_login_and_logout_with_a_pasted_address(server: Protected, home: Path) -> None:
     file = home / "halflap.yaml"

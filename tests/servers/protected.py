@@ -168,6 +168,12 @@ class Protected:
             token = get_access_token()
             return "nobody" if token is None else str(token.subject)
 
+        @server.tool()
+        def leak() -> str:
+            """Return the token of the request."""
+            token = get_access_token()
+            return "" if token is None else f"it came with {token.token}"
+
         self._app = server.streamable_http_app(json_response=True)
 
     def reset(self) -> None:

@@ -256,7 +256,7 @@ class Parts:
             version=__version__,
             log_folder=self._config.data_dir / "logs",
             redact=self._redactor.text,
-            credentials=upstream.credential_store(self._config),
+            credentials=upstream.credential_store(self._config, self._redactor.replace_secrets),
             last_versions={name: one.protocol_version for name, one in self.catalog.snapshot.servers.items()},
             in_process=self._host.servers,
             list_roots=self._host.list_roots,

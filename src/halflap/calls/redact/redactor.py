@@ -16,7 +16,6 @@ from halflap.calls.redact.scan import (
     Span,
     find_in_code,
     find_secrets,
-    is_secret_field,
     is_secret_text,
 )
 from halflap.calls.redact.table import Sensitivity, sensitivity, words
@@ -25,6 +24,7 @@ __all__ = ["Redactor"]
 
 _CUT = " [cut]"
 _SHORTEST_ENCODED = 8
+"""Shorter secrets are not looked for in base64 and hexadecimal digits: these would occur by chance."""
 _MAX_DEPTH = 100
 _MAX_JSON_LEVELS = 4
 """Levels of JSON texts within JSON texts that are read; the record of a call is the first."""
@@ -41,10 +41,18 @@ class Redactor:
     """Removes the given secrets, and everything that looks like a secret."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {form for secret in secrets for form in _written_forms(secret[:OVERLAP])}
-        self._known = sorted(filter(None, forms), key=len, reverse=True)
+        self._forms: dict[str, frozenset[str]] = {}
+        self._known: list[str] = []
         self.short = lru_cache(maxsize=1_000)(self.part)
         """Redacts keys: they repeat, so the answers are kept."""
+        self.replace_secrets("", secrets)
+
+    def replace_secrets(self, owner: str, secrets: Iterable[str]) -> None:
+        """Redact these secrets from now on, in place of those that the owner had before."""
+        self._forms[owner] = frozenset(form for one in secrets for form in _written_forms(one[:OVERLAP]))
+        forms = frozenset[str]().union(*self._forms.values())
+        self._known = sorted(filter(None, forms), key=len, reverse=True)
+        self.short.cache_clear()
 
     def value(self, value: Any) -> Any:
         """Return a JSON value with the same keys, types and lengths, without its secrets."""
@@ -56,12 +64,12 @@ class Redactor:
         return walk.walk(value), walk.was_cut
 
     def text(self, text: str) -> str:
-        """Return a text without its secrets. One that is JSON is read as JSON."""
+        """Return a text without its secrets. If the text is JSON, it is redacted as a value."""
         safe: str = self.value(text)
         return safe
 
     def part(self, text: str, length: int | None = None) -> str:
-        """Return the beginning of a text without its secrets; none is cut in half at its end."""
+        """Return the first `length` characters of a text without its secrets, also without half a secret at the end."""
         read = text if length is None else text[: length + OVERLAP]
         return _without(text[:length], [*self._find_known(read), *find_secrets(read)])
 
@@ -190,7 +198,7 @@ def _is_secret_pair(value: Mapping[Any, Any]) -> bool:
     texts = {str(key).lower(): text for key, text in value.items() if isinstance(text, str)}
     if not texts.keys() & _VALUE_KEYS:
         return False
-    is_named = any(is_secret_field(texts[key]) for key in texts.keys() & _NAME_KEYS)
+    is_named = any(sensitivity(texts[key]) == "secret" for key in texts.keys() & _NAME_KEYS)
     return is_named or texts.get("type") == "password"
 
 

@@ -1,14 +1,23 @@
-"""Scans text and code for secrets: by the names they are assigned to, and by their forms."""
+"""Find secrets in text and code: by the names they are assigned to, and by their forms."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from halflap.calls.redact.table import SHAPES, TOKENS, Sensitivity, is_random, sensitivity, words
+from halflap.calls.redact.table import (
+    FORMS,
+    PREFIXES,
+    WORDLIKE_PREFIXES,
+    Sensitivity,
+    is_random,
+    is_token,
+    sensitivity,
+    words,
+)
 from halflap.core.text import REDACTED as MARK
 
-__all__ = ["MARK", "OVERLAP", "Span", "find_in_code", "find_secrets", "is_secret_field", "is_secret_text"]
+__all__ = ["MARK", "OVERLAP", "Span", "find_in_code", "find_secrets", "is_secret_text"]
 
 Span = tuple[int, int]
 
@@ -35,34 +44,31 @@ def find_in_code(code: str) -> Iterator[Span]:
 
 
 def is_secret_text(kind: Sensitivity, text: str) -> bool:
-    """Return whether a text under a name is secret."""
+    """Return whether a text is secret under a name of this kind."""
     if kind == "maybe":
         return text[:1] not in {"/", "~", "."} and " " not in text and is_random(text)
-    return kind == "secret" and text != MARK and text.strip("*") != ""
-
-
-def is_secret_field(text: str) -> bool:
-    """Return whether a text describes a field for a secret: `Password field`, `Authorization`."""
-    return _FIELD.search(text[:200]) is not None or sensitivity(text) == "secret"
+    return kind == "secret" and text.strip("*") != "" and text.lower() not in _PLACEHOLDERS
 
 
 # Forms
 
 
-def _tokens_pattern() -> re.Pattern[str]:
-    """Combine all tokens, grouped by their first letter, which makes the search several times faster."""
+_START = r"(?:\b|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
+"""Not inside a word; the `n` of an escaped line break and a percent-encoded character end a word as well."""
+
+
+def _tokens(prefixes: Iterable[str]) -> re.Pattern[str]:
+    """Match a prefix and what follows; grouping them by their first letter makes the search several times faster."""
     by_letter: dict[str, list[str]] = {}
-    for token in TOKENS:
-        rest = f"({token.rest})" if token.is_common else token.rest
-        for prefix in token.prefixes.split():
-            by_letter.setdefault(prefix[0], []).append(re.escape(prefix[1:]) + rest)
+    for prefix in prefixes:
+        by_letter.setdefault(prefix[0], []).append(re.escape(prefix[1:]))
     letters = (f"{letter}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
-    # Not inside a word. The `n` of an escaped line break and a percent-encoded character end a word, too.
-    return re.compile(rf"(?:\b|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{{2}}))(?:{'|'.join(letters)})", re.ASCII)
+    return re.compile(rf"{_START}({'|'.join(letters)})([\w+/=.~%$-]{{12,}}+)", re.ASCII)
 
 
-_TOKENS = _tokens_pattern()
-_SHAPES = [(shape, shape.signs.split(), re.compile(shape.pattern, re.ASCII)) for shape in SHAPES]
+_WORDLIKE = words(" ".join(WORDLIKE_PREFIXES.values()))
+_TOKENS = _tokens(sorted(_WORDLIKE | words(" ".join(PREFIXES.values())), reverse=True))
+_FORMS = [(form, form.signs.split(), re.compile(form.pattern, re.ASCII)) for form in FORMS]
 _SHORTEST_FORM = 12
 _DATA = re.compile(r"(?:data:[\w/+.-]{1,80};base64,)?[A-Za-z0-9+/\r\n]{2000,}+=*\Z")
 """A file in base64: longer than any token, and in a megabyte everything occurs by chance."""
@@ -70,13 +76,12 @@ _DATA = re.compile(r"(?:data:[\w/+.-]{1,80};base64,)?[A-Za-z0-9+/\r\n]{2000,}+=*
 
 def _find_forms(text: str) -> Iterator[Span]:
     for match in _in_parts(_TOKENS, text):
-        # A group is the rest of a token with a common prefix.
-        if match.lastindex is None or is_random(match[match.lastindex]):
+        if match[1] not in _WORDLIKE or is_token(match[2]):
             yield match.span()
-    for shape, signs, pattern in _SHAPES:
+    for form, signs, pattern in _FORMS:
         if any(sign in text for sign in signs):
             for match in _in_parts(pattern, text):
-                if shape.accept is None or shape.accept(match[pattern.groups]):
+                if form.accept is None or form.accept(match[pattern.groups]):
                     yield match.span(pattern.groups)
 
 
@@ -119,12 +124,13 @@ _REFERENCE = re.compile(
     r"\[redacted|(?:(?:Bearer|Basic|Token) )?(?:\$\{?[A-Za-z_]\w*+(?::-[A-Za-z]{0,16})?\}?|\$?\{\{.*)\Z"
 )
 """A variable or a template instead of the secret."""
-_NO_SECRETS = words(
-    """
+_PLACEHOLDERS = words(
+    f"""
     null none nil undefined true false yes no required optional string str text bytes int integer number float bool
-    boolean object array list dict any unknown empty missing expected invalid expired hidden redacted
+    boolean object array list dict any unknown empty missing expected invalid expired hidden redacted {MARK}
     """
 )
+"""Words that stand where a secret could: the types of a schema, flags, and what messages say about a secret."""
 _SHORTEST_NUMBER = 4
 _LITERAL = re.compile(
     r"#[^\n]*+|\"\"\"(?:[^\"\\]++|\\.|\"(?!\"\"))*+(?:\"\"\")?|\'\'\'(?:[^\'\\]++|\\.|\'(?!\'\'))*+(?:\'\'\')?"
@@ -132,7 +138,6 @@ _LITERAL = re.compile(
     re.DOTALL,
 )
 """The string literals and comments of a program, found without parsing it: it may not be one."""
-_FIELD = re.compile(r"(?i)pass[-_ ]?(?:word|wd|phrase|code)|api[-_ ]?key|secret(?!ar)|seed[-_ ]?phrase")
 
 
 def _find_named(text: str, literals: str | None = None) -> Iterator[Span]:
@@ -153,11 +158,8 @@ def _find_named(text: str, literals: str | None = None) -> Iterator[Span]:
             found = (_LINE if name.lower().endswith(_LINE_NAMES) else _BARE).match(text, at)
             value = "" if found is None else found[1].rstrip(",;)}].\\ (")
             is_short_number = value.isdigit() and len(value) < _SHORTEST_NUMBER
-            if (
-                is_short_number
-                or value.lower().lstrip("-") in _NO_SECRETS
-                or not any(map(str.isalnum, value))
-            ):
+            is_option = value.lstrip("-").lower() in _PLACEHOLDERS
+            if is_short_number or is_option or not any(map(str.isalnum, value)):
                 continue
         if found is not None and not _REFERENCE.match(value) and is_secret_text(kind, value):
             start = found.start(found.lastindex or 0)
@@ -167,6 +169,6 @@ def _find_named(text: str, literals: str | None = None) -> Iterator[Span]:
 
 def _find_pairs(text: str) -> Iterator[Span]:
     for match in (match for pattern in _PAIRS for match in _in_parts(pattern, text)):
-        found = _QUOTED.match(text, match.end()) if is_secret_field(match[2]) else None
+        found = _QUOTED.match(text, match.end()) if sensitivity(match[2]) == "secret" else None
         if found is not None and found[found.lastindex or 0]:
             yield found.span(found.lastindex or 0)

@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -81,8 +81,16 @@ class Credentials(SignedIn):
     """Of the authorization server."""
     resource: ProtectedResourceMetadata | None = None
 
+    @property
+    def secrets(self) -> list[str]:
+        """What must never be recorded or shown."""
+        found = (self.tokens.access_token, self.tokens.refresh_token, self.client.client_secret)
+        return [one for one in found if one]
+
 
 _SECRET = {"tokens", "client"}
+OnSecrets = Callable[[str, Iterable[str]], None]
+"""Receives the secrets of a sign-in and its key, whenever they are read; they replace those received before."""
 
 
 class CredentialStore:
@@ -91,8 +99,11 @@ class CredentialStore:
     Only `lock` may be used in an event loop: reading takes long, above all from a keyring.
     """
 
-    def __init__(self, folder: Path, *, use_keyring: bool = True) -> None:
+    def __init__(
+        self, folder: Path, on_secrets: OnSecrets | None = None, *, use_keyring: bool = True
+    ) -> None:
         self._folder = folder
+        self._on_secrets = on_secrets
         self._use_keyring = use_keyring
         self._cache: dict[Path, tuple[tuple[int, int], Credentials]] = {}
         """With the file's time and inode: every request needs the tokens, and other processes may renew them."""
@@ -142,6 +153,8 @@ class CredentialStore:
                 )
             credentials = Credentials.model_validate(fields)
             self._cache[file] = stamp, credentials
+            if self._on_secrets is not None:
+                self._on_secrets(file.stem, credentials.secrets)
             return credentials
         return None
 
@@ -167,8 +180,8 @@ class CredentialStore:
             file.unlink()
 
 
-def credential_store(config: Config) -> CredentialStore:
-    return CredentialStore(config.data_dir / "sign-ins")
+def credential_store(config: Config, on_secrets: OnSecrets | None = None) -> CredentialStore:
+    return CredentialStore(config.data_dir / "sign-ins", on_secrets)
 
 
 def _iso(seconds: float) -> str:
